@@ -39,7 +39,11 @@ export interface MeshConnection {
   readonly fetch: typeof globalThis.fetch
   /** Value of the session cookie, for a hosted mesh. */
   readonly cookie?: string | undefined
+  /** A personal token. */
+  readonly token?: string | undefined
   readonly userAgent?: string | undefined
+  /** What a write says it was sent by, where no `User-Agent` can be set. */
+  readonly requestedWith?: string | undefined
   /** The home that every call means; the mesh of another refuses it. */
   readonly home?: MeantHome | undefined
 }
@@ -162,13 +166,14 @@ function headersOf<N extends PeopleEndpointName>(
 ): Record<string, string> {
   return {
     accept: parts.accept ?? 'application/json',
-    ...(method === 'GET' ? {} : { [headerNames.requestedWith]: 'flotilla' }),
+    ...(method === 'GET' ? {} : { [headerNames.requestedWith]: connection.requestedWith ?? 'flotilla' }),
     ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(parts.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     ...(parts.idempotencyKey === undefined ? {} : { [headerNames.idempotencyKey]: parts.idempotencyKey }),
     ...(parts.saysWhenRead === true ? { [headerNames.saysWhenRead]: '1' } : {}),
     ...(connection.home === undefined ? {} : { [headerNames.home]: connection.home.id }),
     ...(connection.userAgent === undefined ? {} : { 'user-agent': connection.userAgent }),
+    ...(connection.token === undefined ? {} : { authorization: `Bearer ${connection.token}` }),
     ...(connection.cookie === undefined ? {} : { cookie: `${sessionCookieName}=${connection.cookie}` }),
   }
 }

@@ -14,9 +14,13 @@ export interface MeshClientOptions {
   readonly baseUrl: string
   readonly fetch?: typeof globalThis.fetch
   readonly cookie?: string | undefined
+  /** A personal token, of somebody whom the mesh's people file names. */
+  readonly token?: string | undefined
   readonly clock?: Clock
   /** How the program calls itself; the mesh writes down through which surface a person came. */
   readonly userAgent?: string
+  /** The same for a page, which cannot set that header. */
+  readonly requestedWith?: string
   /** The home whose mesh is meant; any other refuses. */
   readonly home?: MeantHome | undefined
 }
@@ -48,7 +52,9 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     fetch: options.fetch ?? globalThis.fetch,
     cookie: options.cookie,
+    token: options.token,
     userAgent: options.userAgent,
+    requestedWith: options.requestedWith,
     home: options.home,
   }
   const deps = { connection, clock: options.clock ?? systemClock }

@@ -1,12 +1,22 @@
+import { blackboardHumanApi, blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { chatSessionApi, chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
+import { dashboardApi, dashboardEndpoints } from '@flotilla/protocol/dashboard-api'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { messageHumanApi } from '@flotilla/protocol/message-api'
+import { messageHumanEndpoints } from '@flotilla/protocol/message-endpoints'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
+import { peopleAdminApi, peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import { pauseApi, pauseEndpoints } from '@flotilla/protocol/pause-api'
+import { traceApi, traceEndpoints } from '@flotilla/protocol/trace-api'
+import { replayApi, replayEndpoints } from '@flotilla/protocol/replay-api'
+import { templateEndpoints, templatesApi } from '@flotilla/protocol/templates-api'
+import { projectHumanApi, projectHumanEndpoints } from '@flotilla/protocol/project-api'
+import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
@@ -17,6 +27,7 @@ export const peopleEndpoints = {
   ...meshHumanEndpoints,
   ...moneyEndpoints,
   ...journalEndpoints,
+  ...traceEndpoints,
   ...controlEndpoints,
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
@@ -25,13 +36,22 @@ export const peopleEndpoints = {
   ...heartbeatEndpoints,
   ...watchEndpoints,
   ...topicHumanEndpoints,
+  ...messageHumanEndpoints,
+  ...peopleAdminEndpoints,
+  ...taskHumanEndpoints,
+  ...projectHumanEndpoints,
+  ...blackboardHumanEndpoints,
   ...chatSessionEndpoints,
   ...cronHumanEndpoints,
+  ...templateEndpoints,
+  ...replayEndpoints,
+  ...dashboardEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
   ...moneyApi,
   ...journalApi,
+  ...traceApi,
   ...controlApi,
   ...pauseApi,
   ...vaultHumanApi,
@@ -40,8 +60,16 @@ export const peopleApi = {
   ...heartbeatApi,
   ...watchApi,
   ...topicHumanApi,
+  ...messageHumanApi,
+  ...peopleAdminApi,
+  ...taskHumanApi,
+  ...projectHumanApi,
+  ...blackboardHumanApi,
   ...chatSessionApi,
   ...cronHumanApi,
+  ...templatesApi,
+  ...replayApi,
+  ...dashboardApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

@@ -7,6 +7,8 @@ import { isMeshUnreachable, meshUnreachable } from './unreachable.ts'
 
 export interface ChatOptions {
   readonly session?: string
+  /** What the run and all that it gives away may spend, US dollars. */
+  readonly maxUsd?: number
   /** With a key a broken stream is taken up again: the same key is the same run. */
   readonly idempotencyKey?: string
   /** The caller says by `runRead` when it has shown the outcome. */
@@ -37,6 +39,7 @@ export async function* streamChat(
         body: {
           message: ask.message,
           ...(options.session === undefined ? {} : { session: options.session }),
+          ...(options.maxUsd === undefined ? {} : { max_usd: options.maxUsd }),
         },
         accept: 'text/event-stream',
         signal: options.signal,

@@ -1,21 +1,30 @@
 import { join } from 'node:path'
+import { backupModule } from '../backup/index.ts'
 import { agentsModule } from '../agents/index.ts'
 import { artifactsModule } from '../collaboration/artifacts/index.ts'
 import { blackboardModule } from '../collaboration/blackboard/index.ts'
+import { messagesModule } from '../collaboration/messages/index.ts'
 import { notesModule } from '../collaboration/notes/index.ts'
+import { projectsModule } from '../collaboration/projects/index.ts'
 import { topicsModule } from '../collaboration/topics/index.ts'
 import { controlModule } from '../control/index.ts'
 import { pausesModule } from '../control/pauses/index.ts'
 import { credentialsModule } from '../credentials/index.ts'
+import { dashboardModule } from '../dashboard/index.ts'
 import { diagnosticsModule } from '../diagnostics/index.ts'
 import { egressModule } from '../egress/index.ts'
 import { introspectionModule } from '../introspection/index.ts'
 import { isolationModule } from '../isolation/index.ts'
 import { modelCatalog, modelsModule } from '../models/index.ts'
+import { peopleModule } from '../people/index.ts'
+import { replayModule, runRecords } from '../replay/index.ts'
 import { runsModule } from '../runs/index.ts'
 import { skillsModule } from '../skills/index.ts'
+import { spawningModule } from '../spawning/index.ts'
 import { spendingModule } from '../spending/index.ts'
 import { createTaskStore, tasksModule } from '../tasks/index.ts'
+import { telemetryModule } from '../telemetry/index.ts'
+import { templatesModule } from '../templates/index.ts'
 import { cronModule, openCronJobs } from '../triggers/cron/index.ts'
 import { heartbeatModule } from '../triggers/heartbeat/index.ts'
 import { watchModule } from '../triggers/watch/index.ts'
@@ -34,7 +43,9 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const foundation = await createKernel({ env, paths, log, agentPort: environment.agentPort })
   const { kernel, vault, meshSecret, editor, permissions, denials, rates, shares, refuseAbove } = foundation
   const runtime = chooseRuntime({ context, homeId: home.homeId, paths, log })
+  const records = runRecords(kernel, { vault })
   const known = modelCatalog(kernel, {
+    listen: records.recorder.wrap,
     environment,
     vault,
     envFile: paths.envFile,
@@ -42,6 +53,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')],
     refuseAbove,
   })
+  const people = await peopleModule(kernel, { path: paths.peopleFile, editor })
   const isolation = isolationModule(kernel, { runtime })
   const agents = agentsModule(kernel, {
     runtime,
@@ -51,18 +63,24 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     replies: { held: shares.held.replies, loop: shares.replies },
     loopLimits: loopLimits(environment, kernel.settings()),
     briefsFolder: paths.briefsFolder,
-    templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     secret: meshSecret.reveal(),
   })
   const store = createTaskStore(kernel)
-  const runs = runsModule(kernel, { agents: agents.api, tasks: store.ofRuns, diskRoom: foundation.diskRoom })
-  const tasks = tasksModule(kernel, { store, runs: runs.api })
-  const spending = spendingModule(kernel, { agents: agents.api, runs: runs.api, refuseAbove })
-  const blackboard = blackboardModule(kernel, { agents: agents.api })
-  const artifacts = artifactsModule(kernel, { folder: paths.artifactsFolder })
+  const { diskSpace } = foundation
+  const runs = runsModule(kernel, { agents: agents.api, tasks: store.ofRuns, diskSpace })
+  const led = { agents: agents.api, runs: runs.api }
+  const tasks = tasksModule(kernel, { ...led, store, isolation: isolation.api })
+  const working = { ...led, tasks: tasks.api }
+  const telemetry = telemetryModule(kernel, { runs: runs.api, otlp: environment.otlp })
+  const spending = spendingModule(kernel, { ...working, refuseAbove })
+  const paid = { ...working, permissions, spending: spending.api }
+  const spawning = spawningModule(kernel, { ...working, store, permissions })
+  const blackboard = blackboardModule(kernel, working)
+  const artifacts = artifactsModule(kernel, { ...working, folder: paths.artifactsFolder })
   const notes = notesModule(kernel)
+  const messages = messagesModule(kernel, { ...working, people: people.api })
   const topics = topicsModule(kernel, { agents: agents.api })
-  const skills = skillsModule(kernel)
+  const projects = projectsModule(kernel, { ...working, budgets: spending.api.budgets })
   const credentials = await credentialsModule(kernel, {
     vault,
     meshSecret,
@@ -81,50 +99,42 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
+  const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
+    standIn: replay.api.standIn,
     agents: agents.api,
     spending: spending.api,
     holdLease: runs.api.holdLease,
     fetchMedia: egress.api.fetchMedia,
     onShareOf: shares.calls.spend,
   })
-  const control = controlModule(kernel, {
-    agents: agents.api,
-    runs: runs.api,
-    spending: spending.api,
-    permissions,
-    denials,
-    refuseAbove,
-    requireModel: known.requireModel,
-  })
-  const pauses = pausesModule(kernel, { runs: runs.api, agents: agents.api })
-  const webhooks = webhookModule(kernel, { vault, runs: runs.api, agents: agents.api })
+  const control = controlModule(kernel, { ...paid, denials, refuseAbove, requireModel: known.requireModel })
+  const pauses = pausesModule(kernel, working)
+  const webhooks = webhookModule(kernel, { ...working, vault })
   const jobs = await openCronJobs(kernel, { path: paths.cronFile, editor })
   const heartbeats = heartbeatModule(kernel, {
+    ...working,
     jobs: jobs.heartbeatJobs,
     sandboxes: runtime,
-    agents: agents.api,
-    runs: runs.api,
     outcomes: runs.api.outcomes,
     tasks: store.table,
     topics: topics.api,
+    messages: messages.api,
+    views: control.api.views,
   })
-  const working = { agents: agents.api, runs: runs.api }
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
   const watch = watchModule(kernel, { path: paths.watchersFile, runs: runs.api })
-  const introspection = introspectionModule(kernel, {
-    permissions,
-    runs: runs.api,
-    models: models.api,
-    spending: spending.api,
-    egress: egress.api,
-  })
+  const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
+  const templates = templatesModule(kernel, { ...paid, jobs, webhooks: webhooks.api, folders })
+  const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
+  const backup = backupModule(kernel, { runtime })
   const serving = { now: false }
-  const fleet = { isolation, agents, runs, tasks, spending }
-  const shared = { blackboard, artifacts, notes, topics, skills, credentials }
-  const triggers = { webhooks, heartbeats, cron, watch }
-  const made = { ...fleet, ...shared, egress, models, control, pauses, ...triggers, introspection }
+  const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
+  const shared = { blackboard, artifacts, notes, messages, topics, projects }
+  const guarded = { skills: skillsModule(kernel), credentials, egress, models, control, pauses }
+  const triggers = { webhooks, heartbeats, cron, watch, templates }
+  const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
   const diagnostics = diagnosticsModule(kernel, {
     ...foundation,
     runtime,
@@ -133,15 +143,9 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     catalog: known.catalog,
     modules: made,
   })
-  return {
-    ...foundation,
-    context,
-    paths,
-    homeId: home.homeId,
-    runtime,
-    serving,
-    modules: { ...made, diagnostics },
-  }
+  const dashboard = dashboardModule(kernel, { repositoryRoot, runs: runs.api })
+  const modules = { ...made, diagnostics, dashboard }
+  return { ...foundation, context, paths, homeId: home.homeId, runtime, serving, modules }
 }
 
 export type Composed = Awaited<ReturnType<typeof compose>>

@@ -4,7 +4,7 @@ import { createVault } from '../credentials/index.ts'
 import { createEffectOnce } from '../effects/index.ts'
 import { createEventBus } from '../events/index.ts'
 import { createAgentShares } from '../intake/index.ts'
-import { createHooks } from '../kernel/index.ts'
+import { createHooks, makerOf, rootOf } from '../kernel/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import {
   authorize,
@@ -16,6 +16,7 @@ import {
   createRefuseAboveCeiling,
   writeFirstPermissions,
 } from '../access/index.ts'
+import type { PermissionStore } from '../access/index.ts'
 import type { Log } from '../platform/index.ts'
 import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/index.ts'
 import { openStorage } from '../storage/index.ts'
@@ -47,7 +48,7 @@ export async function createKernel({
 }) {
   const editor = createFileEditor()
   await writeFirstPermissions(paths)
-  const { database, diskRoom } = openStorage({
+  const { database, diskSpace } = openStorage({
     path: paths.database,
     folder: paths.dataFolder,
     clock,
@@ -68,7 +69,9 @@ export async function createKernel({
   })
   const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
   journalKeeper.verify()
-  const permissions = await createPermissionFile({
+  const hooks = createHooks(log)
+  const permissionFile = await createPermissionFile({
+    makerOf: (agentId) => makerOf(hooks, agentId),
     path: paths.permissionsFile,
     editor,
     clock,
@@ -78,7 +81,13 @@ export async function createKernel({
     },
     onRecords: createJournalGrants({ database, journal, log }),
   })
-  const hooks = createHooks(log)
+  // Who belongs to which project is in rows of a module; every decision asks for it beside the file. Whom an agent had
+  // made belongs where that one does, also after it was moved.
+  const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
+  const permissions: PermissionStore = {
+    ...permissionFile,
+    snapshot: () => ({ ...permissionFile.snapshot(), projectOf }),
+  }
   const denials = createDenialCounts(clock)
   const kernel: Kernel = {
     database,
@@ -88,7 +97,15 @@ export async function createKernel({
     log,
     journal,
     events,
-    guard: createGuard({ permissions, denials, journal, events, clock, log }),
+    guard: createGuard({
+      permissions,
+      denials,
+      journal,
+      events,
+      clock,
+      log,
+      onDenied: hooks.callDenied.tell,
+    }),
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,
     hooks,
@@ -104,7 +121,7 @@ export async function createKernel({
   return {
     kernel,
     editor,
-    diskRoom,
+    diskSpace,
     meshSecret,
     vault,
     settings,

@@ -86,7 +86,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       composed.serving.now = false
       closing.abort()
       for (const { stop } of inOrder.toReversed()) await stop?.()
-      await stopAgents()
+      await agents.stopAll('the mesh stops')
       await Promise.allSettled([people.close(), closeOutside(), forAgents.close(), proxy.close()])
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
@@ -155,14 +155,5 @@ export function createLifecycle(composed: Composed): Lifecycle {
         'the operator was not started ahead; its first work starts it',
       )
     })
-  }
-
-  async function stopAgents(): Promise<void> {
-    const stops = agents.list().map(({ id }) => agents.stop(id, 'the mesh stops'))
-    for (const stop of await Promise.allSettled(stops)) {
-      if (stop.status === 'rejected') {
-        log.warn({ err: stop.reason }, 'an agent was not stopped; the next start takes it up or ends it')
-      }
-    }
   }
 }

@@ -34,7 +34,12 @@ export function peopleServer(parts: Composed): FastifyInstance {
     userOf: createPeerUsers(),
     isOwner: (user) => user === uid || user === 0 || kernel.settings().local_users.includes(user),
   }
-  serve(server, parts, createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct }))
+  const people = parts.modules.people.api
+  serve(
+    server,
+    parts,
+    createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct, people }),
+  )
   openInternal(server, Object.values(parts.modules), createInternalGate(direct, home))
   return server
 }
@@ -60,7 +65,13 @@ export async function openOutside(
   serve(
     server,
     parts,
-    createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct: null }),
+    createHumanGate({
+      clock: systemClock,
+      accessToken: readAccessToken,
+      home,
+      direct: null,
+      people: parts.modules.people.api,
+    }),
   )
   await listen(server, { ...publicBind, otherwise: inEnvFile('FLOTILLA_PUBLIC_BIND') })
   ports.open.push(portOf(server))
@@ -68,9 +79,11 @@ export async function openOutside(
   return () => server.close()
 }
 
-function serve(server: FastifyInstance, { modules }: Composed, gate: HumanGate): void {
+function serve(server: FastifyInstance, { modules, kernel: { guard } }: Composed, gate: HumanGate): void {
   openPublic(server, Object.values(modules))
-  openPeople(server, Object.values(modules), { gate, keepAliveMs: modules.models.api.keepAliveMs })
+  const people = modules.people.api
+  const { keepAliveMs } = modules.models.api
+  openPeople(server, Object.values(modules), { gate, guard, people, keepAliveMs })
 }
 
 function ownHome({ homeId, paths }: Composed): OwnHome {

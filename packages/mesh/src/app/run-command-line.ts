@@ -23,6 +23,12 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/begin-journal.ts')).beginJournal,
   },
   reset: { needs: 'readable', load: async () => (await import('./commands/reset.ts')).reset },
+  backup: { needs: 'readable', load: async () => (await import('./commands/backup.ts')).backup },
+  restore: { needs: 'readable', load: async () => (await import('./commands/restore.ts')).restore },
+  'verify-backup': {
+    needs: 'whatever-holds',
+    load: async () => (await import('./commands/verify-backup.ts')).verify,
+  },
   session: { needs: 'whatever-holds', load: async () => (await import('./commands/session.ts')).session },
 }
 
@@ -33,6 +39,11 @@ interface Entry {
 
 /** Runs the command that the process was started with and gives the code to exit with; what ended it is told. */
 export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<number> {
+  // A fault that nobody caught leaves a state that nobody knows. The process ends, and the next life begins from disk.
+  process.once('uncaughtException', (error) => {
+    tell({ problem: problemOf(error) })
+    process.exit(1)
+  })
   try {
     return await commandNamed(variables)
   } catch (error) {
@@ -49,6 +60,8 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       port: { type: 'string' },
       'agent-port': { type: 'string' },
       runtime: { type: 'string' },
+      file: { type: 'string' },
+      secrets: { type: 'string' },
     },
   })
   const name = positionals[0] ?? 'serve'
@@ -80,6 +93,8 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     stopped: stopSignal(),
     uid: process.getuid?.() ?? -1,
     pid: process.pid,
+    ...(values.file === undefined ? {} : { file: values.file }),
+    ...(values.secrets === undefined ? {} : { secrets: values.secrets }),
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })
 }

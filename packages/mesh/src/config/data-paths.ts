@@ -9,6 +9,8 @@ export interface DataPaths {
   /** Which credential may go to which host; the values are in `.env`. */
   readonly credentialsFile: string
   readonly settingsFile: string
+  /** Who may come to the people's door, with which role. */
+  readonly peopleFile: string
   readonly cronFile: string
   readonly watchersFile: string
   readonly dataFolder: string
@@ -30,6 +32,8 @@ export interface DataPaths {
   readonly logsFolder: string
   readonly logFile: string
   readonly lockFile: string
+  /** There while a home is being restored: what it holds is not whole yet. */
+  readonly restoreMark: string
   readonly pidFile: string
   readonly cassettesFolder: string
   readonly templatesFolder: string
@@ -47,6 +51,7 @@ export function dataPaths(home: string): DataPaths {
     permissionsFile: join(config, 'permissions.json'),
     credentialsFile: join(config, 'credentials.json'),
     settingsFile: join(config, 'settings.json'),
+    peopleFile: join(config, 'people.json'),
     cronFile: join(config, 'cron.json'),
     watchersFile: join(config, 'watchers.yaml'),
     dataFolder: data,
@@ -61,6 +66,7 @@ export function dataPaths(home: string): DataPaths {
     runtimeFolder: runtime,
     logsFolder: logs,
     logFile: join(logs, 'mesh.log'),
+    restoreMark: join(data, 'restore-unfinished'),
     lockFile: join(runtime, 'mesh.lock'),
     pidFile: join(runtime, 'mesh.pid'),
     cassettesFolder: join(home, 'cassettes'),

@@ -4,6 +4,8 @@ import { clamp, limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { nearestName } from '@flotilla/protocol/nearest-name'
+import { readOtlp } from './otlp-environment.ts'
+import type { OtlpSettings } from './otlp-environment.ts'
 
 /** Settings of one process, from its environment; everything that can change while it runs is in settings.json. */
 export interface Environment {
@@ -25,6 +27,8 @@ export interface Environment {
   readonly maxIterations: number
   readonly chatMaxToolRounds: number
   readonly chatMaxTotalRounds: number
+  /** Where traces are sent to; null for nowhere. */
+  readonly otlp: OtlpSettings | null
   /** One sentence per FLOTILLA_ name that has no effect where it stands. */
   readonly warnings: readonly string[]
   /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
@@ -67,6 +71,8 @@ const environmentSchema = z.object({
   FLOTILLA_ENGINE_SOCKET: text,
   FLOTILLA_RUNTIME: z.enum(['docker', 'process']).optional(),
   FLOTILLA_DEFAULT_MODEL: text,
+  /** Read by the commands for backups alone. */
+  FLOTILLA_BACKUP_PASSPHRASE: text,
   FLOTILLA_MAX_ITERATIONS: count,
   FLOTILLA_CHAT_MAX_TOOL_ROUNDS: count,
   FLOTILLA_CHAT_MAX_TOTAL_ROUNDS: count,
@@ -81,6 +87,7 @@ const homeName = 'FLOTILLA_HOME'
 export const commandLineNames: Readonly<Record<string, string>> = {
   FLOTILLA_URL: 'has no effect: the command line alone reads it, from its own environment',
   FLOTILLA_SESSION: 'has no effect: the command line alone reads it, from its own environment',
+  FLOTILLA_TOKEN: 'has no effect: the command line alone reads it, from its own environment',
   FLOTILLA_REQUIRE_ENGINE: 'has no effect: the command line alone reads it, from its own environment',
   FLOTILLA_NO_INSTALL: 'holds for the mesh alone: the command line reads it from its own environment',
 }
@@ -111,6 +118,7 @@ export function readEnvironment(
     throw new Problem('unprocessable', { detail: `the environment is wrong: ${wrong.join('; ')}` })
   }
   const value = parsed.data
+  const { otlp, warnings } = readOtlp({ ...written, ...present })
   return {
     home: homeOf(record, userHome),
     port: value.FLOTILLA_PORT ?? 8420,
@@ -126,7 +134,9 @@ export function readEnvironment(
     maxIterations: Math.round(clamp(limits.taskIterations, value.FLOTILLA_MAX_ITERATIONS)),
     chatMaxToolRounds: Math.round(clamp(limits.chatRoundsPerTurn, value.FLOTILLA_CHAT_MAX_TOOL_ROUNDS)),
     chatMaxTotalRounds: Math.round(clamp(limits.chatRoundsPerSession, value.FLOTILLA_CHAT_MAX_TOTAL_ROUNDS)),
+    otlp,
     warnings: [
+      ...warnings,
       ...unknownNames(Object.keys(present), ''),
       ...unknownNames(
         Object.keys(written).filter((name) => !(name in commandLineNames)),

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import * as fs from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
+import { makeHome } from '@flotilla/protocol/home-folder'
 import { readTextFile, writeFileAtomically } from './atomic-file.ts'
 import { join } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
@@ -16,7 +18,7 @@ export interface HomeFolder {
  * alone, also where the folders were there before; the home itself may be a folder that the owner shares.
  */
 export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
-  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  makeHome(fs, paths.home)
   const closed = [
     paths.configFolder,
     paths.dataFolder,

@@ -1,5 +1,5 @@
 import { agentIdSchema } from '@flotilla/protocol/ids'
-import { wireLimits } from '@flotilla/protocol/limits'
+import { lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
@@ -135,6 +135,12 @@ const webSearchSchema = z
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
 /** Below 64 MB an agent's own state would have no room; 1 TB is more than any machine that this runs on. */
 const dataLimitMb = z.number().int().min(64).max(1_048_576)
+const countWithin = (range: { readonly min: number; readonly max: number; readonly default: number }) =>
+  z.number().int().min(range.min).max(range.max).default(range.default)
+
+const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
+/** Null: never. */
+const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
@@ -161,6 +167,7 @@ export const settingsSchema = z.strictObject({
         models: z.array(modelName).max(100).default([]),
         /** Instead of the fleet's own. */
         data_limit_mb: dataLimitMb.optional(),
+        hibernate_after_minutes: hibernateAfter.optional(),
       }),
     )
     .default({}),
@@ -174,8 +181,21 @@ export const settingsSchema = z.strictObject({
     .default(wireLimits.keepAliveMs / 1000),
   egress: egressSchema.prefault({}),
   web_search: webSearchSchema.optional(),
+  /** What models were told and answered in runs, kept without secrets so that runs can be looked at and played again. */
+  run_records: z
+    .strictObject({
+      /** 0 keeps nothing. */
+      days: z.number().int().min(0).max(365).default(7),
+      /** Of all records together; the oldest go first. */
+      max_mb: z.number().int().min(1).max(1_048_576).default(512),
+    })
+    .prefault({}),
   /** What an agent may keep below /data, in MB of 1024 × 1024 bytes. A change holds from the agent's next start. */
   data_limit_mb: dataLimitMb.default(5120),
+  /** A worker of which nothing was asked for so long sleeps until its next work. The operator never does. */
+  hibernate_after_minutes: hibernateAfter.default(hibernateAfterMinutes.default),
+  /** An agent that was started again so often within an hour, and is lost once more, is in quarantine. */
+  restarts_per_hour: countWithin(restartsPerHour),
   /** Calls per minute and agent. */
   rate_limits: z
     .strictObject({
@@ -187,12 +207,21 @@ export const settingsSchema = z.strictObject({
       blackboard_write: rate('blackboard_write'),
       notify: rate('notify'),
       tasks: rate('tasks'),
+      messages: rate('messages'),
       artifacts: rate('artifacts'),
       skills: rate('skills'),
       publish: rate('publish'),
       cron: rate('cron'),
+      spawn: rate('spawn'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
+    .prefault({}),
+  /** How many agents there may be at once that agents made for one task. */
+  spawning: z
+    .strictObject({
+      per_parent: countWithin(spawnLimits.perParentMax),
+      fleet: countWithin(spawnLimits.fleetMax),
+    })
     .prefault({}),
   webhooks: z
     .strictObject({
@@ -216,6 +245,13 @@ export const settingsSchema = z.strictObject({
       max_rows: z.number().int().min(1000).max(100_000_000).default(1_000_000),
     })
     .prefault({}),
+  /** What is kept of traces: parts that ended within so many days, and at most so many; 0 days keep none. */
+  traces: z
+    .strictObject({
+      keep_days: z.number().int().min(0).max(365).default(7),
+      max_rows: z.number().int().min(1000).max(10_000_000).default(200_000),
+    })
+    .prefault({}),
 })
 export type Settings = z.infer<typeof settingsSchema>
 export type ProviderSettings = Settings['providers'][string]
@@ -226,6 +262,13 @@ export const defaultSettings: Settings = settingsSchema.parse({})
 /** Pure. */
 export function dataLimitBytes(settings: Settings, agentId: string): number {
   return (settings.agents[agentId]?.data_limit_mb ?? settings.data_limit_mb) * 1024 * 1024
+}
+
+/** Null where the agent stays awake. Pure. */
+export function hibernateAfterMs(settings: Settings, agentId: string): number | null {
+  const own = settings.agents[agentId]?.hibernate_after_minutes
+  const minutes = own === undefined ? settings.hibernate_after_minutes : own
+  return minutes === null ? null : minutes * 60_000
 }
 
 /**

@@ -10,11 +10,12 @@ import { approvalKinds } from './approval-kinds.ts'
 import { createApprovalTable } from './approvals/approval-table.ts'
 import { createApprovals } from './approvals/approvals.ts'
 import type { Approvals } from './approvals/approvals.ts'
-import { createArchiveActions } from './archive-actions.ts'
 import { createEdits } from './edits/edits.ts'
 import type { Edits } from './edits/edits.ts'
 import type { Spending } from '../spending/index.ts'
+import { createLifeActions } from './life-actions.ts'
 import { createLookUpAgents } from './look-up-agents.ts'
+import { createOperatorViews } from './operator-views.ts'
 import { createOperatorActions } from './operator-actions.ts'
 import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
 import { controlPeopleRoutes } from './people.routes.ts'
@@ -58,7 +59,8 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
     setBudget: (caller, id, limits) => void spending.budgets.set(caller, { scope: 'agent', id }, limits),
   })
   const actions = createOperatorActions(kernel, { ...needs, views, approvals, holdCeiling })
-  const archive = createArchiveActions({ ...kernel, agents, views })
+  const life = createLifeActions({ ...kernel, agents, views })
+  const operatorViews = createOperatorViews(kernel, needs)
   hooks.runAwaits.subscribe(createApprovalTable(kernel.database).openOf)
   hooks.runSettled.subscribe(approvals.runSettled)
   hooks.agentDeleted.subscribe(approvals.forget)
@@ -66,10 +68,18 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   return {
     api: { approvals, edits, views },
     routes: {
-      people: (surface) => controlPeopleRoutes(surface, { agents, views, lookUp, edits, approvals }),
+      people: (surface) => controlPeopleRoutes(surface, { agents, views, life, lookUp, edits, approvals }),
       operator: (surface) =>
-        operatorRoutes(surface, { actions, files: agents.files, lookUp, edits, approvals }),
-      operatorOrInternal: (surface) => archiveRoutes(surface, archive),
+        operatorRoutes(surface, {
+          actions,
+          life,
+          operatorViews,
+          files: agents.files,
+          lookUp,
+          edits,
+          approvals,
+        }),
+      operatorOrInternal: (surface) => archiveRoutes(surface, life),
     },
     metrics: () => [
       {

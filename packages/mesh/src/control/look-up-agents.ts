@@ -16,7 +16,8 @@ export function createLookUpAgents(deps: {
   return {
     /** Problem `unknown-agent`. */
     config: (caller: Caller, agentId: string): AgentConfig => {
-      guard(caller, { do: 'view-fleet' })
+      // What an owner wrote for its MCP servers stands there: of all people it is an owner's to see.
+      guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
       const record = agents.find(agentId)
       if (!record) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
       const { id, kind, role, model, project, budget, createdAt } = record

@@ -2,7 +2,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { operatorApi } from '@flotilla/protocol/operator-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type * as z from 'zod'
+import * as z from 'zod'
 import type { Action, Caller, HoldCeiling, RefuseAboveCeiling } from '../access/index.ts'
 import { isAtTerminal, raisedPeriod, readFields, workerDefaultRecord } from '../access/index.ts'
 import type { AgentRecord, Fleet } from '../agents/index.ts'
@@ -19,7 +19,7 @@ type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>
 export function createOperatorActions(
   kernel: Pick<Kernel, 'guard' | 'decide'>,
   needs: {
-    readonly agents: Pick<Fleet, 'create' | 'restart' | 'stop' | 'find'>
+    readonly agents: Pick<Fleet, 'create' | 'find'>
     readonly views: AgentViews
     readonly approvals: Approvals
     readonly holdCeiling: HoldCeiling
@@ -53,15 +53,6 @@ export function createOperatorActions(
       const view = ({ id }: AgentRecord) => views.of(id)
       const wanted = { ...rest, budget: limits, permissions: readFields(permissions) }
       return view(await agents.create(caller, wanted, answering(step, view)))
-    },
-    restart: async (caller: Caller, agentId: string, step: Resumable<AgentView>): Promise<AgentView> => {
-      await agents.restart(caller, agentId, step)
-      return views.of(agentId)
-    },
-    stop: async (caller: Caller, agentId: string, step: Resumable<AgentView>): Promise<AgentView> => {
-      guard(caller, { do: 'manage-agent', agentId })
-      await agents.stop(agentId, 'the operator stopped it', step)
-      return views.of(agentId)
     },
     /** A person decides: an agent's data cannot be brought back. */
     askToDelete: (caller: Caller, agentId: string, reason: string) => {

@@ -9,13 +9,16 @@ import type { Caller } from '../access/index.ts'
 import type { WorkspaceFiles } from '../agents/index.ts'
 import type { AgentSurface, Surface } from '../http/index.ts'
 import type { Approvals } from './approvals/approvals.ts'
-import type { ArchiveActions } from './archive-actions.ts'
 import type { Edits } from './edits/edits.ts'
+import type { LifeActions } from './life-actions.ts'
 import type { LookUpAgents } from './look-up-agents.ts'
+import type { OperatorViews } from './operator-views.ts'
 import type { OperatorActions } from './operator-actions.ts'
 
 export interface OperatorRoutesDeps {
   readonly actions: OperatorActions
+  readonly life: LifeActions
+  readonly operatorViews: OperatorViews
   readonly files: Pick<WorkspaceFiles, 'read'>
   readonly lookUp: LookUpAgents
   readonly edits: Edits
@@ -25,7 +28,7 @@ export interface OperatorRoutesDeps {
 /** What has an effect is done once for its key, whatever happens to the line. */
 export function operatorRoutes(surface: AgentSurface, deps: OperatorRoutesDeps): void {
   const { bind } = surface
-  const { actions, lookUp, files } = deps
+  const { actions, life, lookUp, files } = deps
   bind(endpoints.tools, api.tools, ({ caller }) => ({ tools: actions.tools(caller) }))
   bind(endpoints.agentConfig, api.agentConfig, ({ caller, params }) => lookUp.config(caller, params.id))
   bind(endpoints.agentFile, api.agentFile, async ({ caller, params: { id, file } }) => ({
@@ -36,15 +39,26 @@ export function operatorRoutes(surface: AgentSurface, deps: OperatorRoutesDeps):
     effect({ create: body }).resumable<AgentView>((step) => actions.create(caller, body, step)),
   )
   bind(endpoints.agentRestart, api.agentRestart, ({ caller, params: { id }, effect }) =>
-    effect({ restart: id }).resumable<AgentView>((step) => actions.restart(caller, id, step)),
+    effect({ restart: id }).resumable<AgentView>((step) => life.restart(caller, id, step)),
   )
   bind(endpoints.agentStop, api.agentStop, ({ caller, params: { id }, effect }) =>
-    effect({ stop: id }).resumable<AgentView>((step) => actions.stop(caller, id, step)),
+    effect({ stop: id }).resumable<AgentView>((step) => life.stop(caller, id, step)),
+  )
+  bind(endpoints.agentHibernate, api.agentHibernate, ({ caller, params: { id }, effect }) =>
+    effect({ hibernate: id }).resumable<AgentView>(() => life.hibernate(caller, id)),
   )
   bind(endpoints.agentDelete, api.agentDelete, ({ caller, params: { id }, body, effect }) =>
     effect({ delete: id, body }).local(() => actions.askToDelete(caller, id, body.reason)),
   )
+  viewRoutes(surface, deps)
   changeRoutes(surface, deps)
+}
+
+function viewRoutes({ bind }: AgentSurface, { operatorViews }: OperatorRoutesDeps): void {
+  bind(endpoints.agentRuns, api.agentRuns, ({ caller, params, query }) => ({
+    runs: operatorViews.runsOf(caller, params.id, query.limit),
+  }))
+  bind(endpoints.budgets, api.budgets, ({ caller }) => ({ budgets: operatorViews.budgets(caller) }))
 }
 
 function changeRoutes({ bind }: AgentSurface, { edits, approvals }: OperatorRoutesDeps): void {
@@ -67,9 +81,9 @@ function changeRoutes({ bind }: AgentSurface, { edits, approvals }: OperatorRout
 }
 
 /** Agents that are put away; both writes may come twice. */
-export function archiveRoutes({ bind }: Surface<Caller>, actions: ArchiveActions): void {
+export function archiveRoutes({ bind }: Surface<Caller>, life: LifeActions): void {
   const [paths, schemas] = [operatorArchiveEndpoints, operatorArchiveApi]
-  bind(paths.archived, schemas.archived, ({ caller }) => ({ agents: actions.list(caller) }))
-  bind(paths.archive, schemas.archive, ({ caller, params }) => actions.archive(caller, params.id))
-  bind(paths.unarchive, schemas.unarchive, ({ caller, params }) => actions.unarchive(caller, params.id))
+  bind(paths.archived, schemas.archived, ({ caller }) => ({ agents: life.archived(caller) }))
+  bind(paths.archive, schemas.archive, ({ caller, params }) => life.archive(caller, params.id))
+  bind(paths.unarchive, schemas.unarchive, ({ caller, params }) => life.unarchive(caller, params.id))
 }

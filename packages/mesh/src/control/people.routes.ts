@@ -6,11 +6,13 @@ import type { PeopleSurface } from '../http/index.ts'
 import type { AgentViews } from './agent-views.ts'
 import type { Approvals } from './approvals/approvals.ts'
 import type { Edits } from './edits/edits.ts'
+import type { LifeActions } from './life-actions.ts'
 import type { LookUpAgents } from './look-up-agents.ts'
 
 interface ControlRoutesDeps {
-  readonly agents: Pick<Fleet, 'create' | 'restart' | 'applyTemplate' | 'delete' | 'archive'>
+  readonly agents: Pick<Fleet, 'create' | 'delete'>
   readonly views: AgentViews
+  readonly life: LifeActions
   readonly lookUp: LookUpAgents
   readonly edits: Edits
   readonly approvals: Approvals
@@ -21,7 +23,7 @@ export function controlPeopleRoutes(surface: PeopleSurface, deps: ControlRoutesD
   changeRoutes(surface, deps)
 }
 
-function agentRoutes({ bind }: PeopleSurface, { agents, views, lookUp }: ControlRoutesDeps): void {
+function agentRoutes({ bind }: PeopleSurface, { agents, views, life, lookUp }: ControlRoutesDeps): void {
   const [paths, schemas] = [meshHumanEndpoints, meshHumanApi]
   bind(paths.agentCreate, schemas.agentCreate, async ({ caller, body: { budget, ...rest }, reply }) => {
     const limits = budget && { dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd }
@@ -29,26 +31,20 @@ function agentRoutes({ bind }: PeopleSurface, { agents, views, lookUp }: Control
     void reply.code(201)
     return views.of(id)
   })
-  bind(paths.agentRestart, schemas.agentRestart, async ({ caller, params }) => {
-    await agents.restart(caller, params.id)
-    return views.of(params.id)
-  })
-  bind(paths.templateApply, schemas.templateApply, ({ caller, params }) =>
-    agents.applyTemplate(caller, params.name),
+  bind(paths.agentRestart, schemas.agentRestart, ({ caller, params }) => life.restart(caller, params.id))
+  bind(endpoints.agentStop, api.agentStop, ({ caller, params }) => life.stop(caller, params.id))
+  bind(endpoints.agentHibernate, api.agentHibernate, ({ caller, params }) =>
+    life.hibernate(caller, params.id),
   )
   bind(endpoints.agentConfig, api.agentConfig, ({ caller, params }) => lookUp.config(caller, params.id))
   bind(endpoints.agentDelete, api.agentDelete, async ({ caller, params }) => {
     await agents.delete(caller, params.id)
     return { deleted: params.id }
   })
-  bind(endpoints.agentArchive, api.agentArchive, async ({ caller, params }) => {
-    await agents.archive.archive(caller, params.id)
-    return views.of(params.id)
-  })
-  bind(endpoints.agentUnarchive, api.agentUnarchive, ({ caller, params }) => {
-    agents.archive.unarchive(caller, params.id)
-    return views.of(params.id)
-  })
+  bind(endpoints.agentArchive, api.agentArchive, ({ caller, params }) => life.archive(caller, params.id))
+  bind(endpoints.agentUnarchive, api.agentUnarchive, ({ caller, params }) =>
+    life.unarchive(caller, params.id),
+  )
   bind(endpoints.permissionsExplain, api.permissionsExplain, ({ caller, params, query }) =>
     lookUp.explain(caller, { ...query, agentId: params.id, resource: query.resource ?? null }),
   )

@@ -24,7 +24,7 @@ import { createManageCredentials } from './manage-credentials.ts'
 import type { CredentialRequest } from './request-table.ts'
 import { createVault } from './vault.ts'
 
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({
   kind: 'agent',
   agentId,

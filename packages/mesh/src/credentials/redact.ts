@@ -1,8 +1,8 @@
 import type { Secret } from './secret.ts'
 
-/** Shapes of keys that providers repeat in their own error texts, whole or with stars in the middle. */
+/** Shapes of keys that providers repeat in their own error texts, whole or with stars in the middle, and of people's tokens here. */
 const keyShapes =
-  /\b(?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6,}|\bBearer\s+[\w.~+/=-]{8,}|\bAIza[\w-]{20,}|\bgh[opsu]_\w{16,}/gu
+  /\b(?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6,}|\bBearer\s+[\w.~+/=-]{8,}|\bAIza[\w-]{20,}|\bgh[opsu]_\w{16,}|\bflp_[\w-]{16,}/gu
 
 /** Shorter values would tear holes into ordinary words. */
 const secretMinChars = 6

@@ -1,3 +1,4 @@
+import { personTokenPrefix } from '@flotilla/protocol/people'
 import { format, inspect } from 'node:util'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
@@ -45,6 +46,11 @@ describe('redaction', () => {
     const text = `bad key ${value}, Bearer abcdefghijk, sk-proj-ab***wxyz and key gsk-123456abc`
     const clean = redact(text, [secret])
     expect(clean).toBe('bad key [secret], [secret], [secret] and key [secret]')
+  })
+
+  test('takes out what looks like the token of a person here', () => {
+    const token = `${personTokenPrefix}${'aB3-_'.repeat(8)}abc`
+    expect(redact(`with ${token}, and flp_ alone`, [])).toBe('with [secret], and flp_ alone')
   })
 
   test('leaves ordinary words', () => {

@@ -30,7 +30,12 @@ async function aDoor() {
   openPeople(
     server,
     [{ routes: { people: (surface) => eventRoutes(surface, { guard: () => {}, events }) } }],
-    { gate: () => ({ kind: 'human', channel: 'api' }), keepAliveMs: 15_000 },
+    {
+      gate: () => ({ kind: 'human', role: 'owner', channel: 'api' }),
+      guard: () => {},
+      people: { onChange: () => {} },
+      keepAliveMs: 15_000,
+    },
   )
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   return { events, url }

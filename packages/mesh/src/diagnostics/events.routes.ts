@@ -28,7 +28,11 @@ export function eventRoutes(
  * nothing can fall; each number is sent once and in order. Pieces of streamed text are kept nowhere, so whoever still
  * catches up is not told them. What is no longer kept is said, before the first page and between pages.
  */
-async function followEvents(events: EventBus, since: number, stream: EventStream): Promise<void> {
+export async function followEvents(
+  events: EventBus,
+  since: number,
+  stream: Pick<EventStream, 'send' | 'drained' | 'signal'>,
+): Promise<void> {
   // A number that was never given is of another home; waiting for it would be silence.
   let sent = Math.min(since, events.lastSeq())
   const deliver = (event: FleetEvent) => {

@@ -1,3 +1,4 @@
+import { agentStates } from '@flotilla/protocol/agent-lifecycle'
 import type { DenialCounts } from '../access/index.ts'
 import type { AgentViews } from '../control/index.ts'
 import type { Metric } from '../kernel/index.ts'
@@ -24,7 +25,7 @@ export function fleetMetrics({
       name: 'flotilla_agents',
       kind: 'gauge',
       description: 'Agents by state',
-      samples: ['stopped', 'starting', 'ready', 'failed'].map((state) => ({
+      samples: agentStates.map((state) => ({
         labels: { state },
         value: agents.filter((agent) => agent.state === state).length,
       })),

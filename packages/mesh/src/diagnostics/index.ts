@@ -10,21 +10,22 @@ import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { Spending } from '../spending/index.ts'
-import type { DiskRoom } from '../storage/index.ts'
+import type { DiskSpace } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
 import { judgeReadiness } from './doctor/judge-readiness.ts'
 import type { Readiness } from './doctor/judge-readiness.ts'
 import { eventRoutes } from './events.routes.ts'
-import { createFigures } from './figures.ts'
+import { createFleetStats } from './fleet-stats.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
 import { createFleetStatus } from './fleet-status.ts'
-import { figureRoutes, internalRoutes, operatorAgentRoutes } from './operator.routes.ts'
+import { fleetStatsRoutes, internalRoutes, operatorAgentRoutes } from './operator.routes.ts'
 import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
 import { createReadOutJournal } from './read-out-journal.ts'
+export { followEvents } from './events.routes.ts'
 export { credentialFinding } from './doctor/credential-findings.ts'
 export { dataFindings } from './doctor/data-findings.ts'
 export { environmentFindings } from './doctor/environment-findings.ts'
-export { diskFinding, fileFindings } from './doctor/file-findings.ts'
+export { diskFinding, fileFindings, homeFinding } from './doctor/file-findings.ts'
 export { failure, ok, warning } from './doctor/finding.ts'
 export type { DoctorFinding } from './doctor/finding.ts'
 export { modelFindings } from './doctor/model-findings.ts'
@@ -56,7 +57,7 @@ interface Needs {
   readonly permissions: PermissionStore
   readonly denials: DenialCounts
   readonly settings: SettingsFile
-  readonly diskRoom: Pick<DiskRoom, 'shortage'>
+  readonly diskSpace: Pick<DiskSpace, 'shortage'>
   readonly journalKeeper: ReturnType<typeof createJournalKeeper>
 }
 
@@ -73,7 +74,7 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
     crossProject: modules.blackboard.api.crossProject,
     uptimeSeconds,
   }
-  const figures = createFigures(kernel, {
+  const stats = createFleetStats(kernel, {
     ...counted,
     agents: agents.api,
     runs: runs.api,
@@ -103,21 +104,28 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
         journalRoutes(surface, journal)
         eventRoutes(surface, kernel)
       },
-      operator: (surface) => operatorAgentRoutes(surface, figures),
-      operatorOrInternal: (surface) => figureRoutes(surface, { figures, journal }),
+      operator: (surface) => operatorAgentRoutes(surface, stats),
+      operatorOrInternal: (surface) => fleetStatsRoutes(surface, { stats, journal }),
       internal: (surface) => internalRoutes(surface, journal),
     },
   }
 }
 
 /** What agents are judged ready by, as it stands now. */
-function readinessOf({ modules, permissions, settings, diskRoom, journalKeeper, serving }: Needs): Readiness {
+function readinessOf({
+  modules,
+  permissions,
+  settings,
+  diskSpace,
+  journalKeeper,
+  serving,
+}: Needs): Readiness {
   return judgeReadiness({
     permissions: permissions.snapshot().broken,
     settings: settings.broken(),
     walls: modules.isolation.api.state().broken,
     journal: journalKeeper.broken(),
-    disk: diskRoom.shortage(),
+    disk: diskSpace.shortage(),
     jobs: modules.cron.api.broken(),
     money: modules.spending.api.found.words,
     serving: serving.now,

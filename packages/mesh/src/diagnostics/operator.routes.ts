@@ -6,21 +6,21 @@ import { operatorApi, operatorViewApi as api } from '@flotilla/protocol/operator
 import { operatorEndpoints, operatorViewEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
 import type { Caller } from '../access/index.ts'
 import type { AgentSurface, Surface } from '../http/index.ts'
-import type { Figures } from './figures.ts'
+import type { FleetStats } from './fleet-stats.ts'
 import type { ReadOutJournal } from './read-out-journal.ts'
 
-export function figureRoutes(
+export function fleetStatsRoutes(
   { bind }: Surface<Caller>,
-  { figures, journal }: { readonly figures: Figures; readonly journal: ReadOutJournal },
+  { stats, journal }: { readonly stats: FleetStats; readonly journal: ReadOutJournal },
 ): void {
-  bind(endpoints.metrics, api.metrics, ({ caller }) => figures.fleet(caller))
-  bind(endpoints.agentMetrics, api.agentMetrics, ({ caller, params }) => figures.agent(caller, params.id))
+  bind(endpoints.metrics, api.metrics, ({ caller }) => stats.fleet(caller))
+  bind(endpoints.agentMetrics, api.agentMetrics, ({ caller, params }) => stats.agent(caller, params.id))
   bind(endpoints.audit, api.audit, ({ caller, query }) => ({ rows: journal.audit(caller, query) }))
 }
 
-/** The operator's own list, with figures. */
-export function operatorAgentRoutes({ bind }: AgentSurface, figures: Figures): void {
-  bind(operatorEndpoints.agents, operatorApi.agents, ({ caller }) => ({ agents: figures.agents(caller) }))
+/** The operator's own list, with stats. */
+export function operatorAgentRoutes({ bind }: AgentSurface, stats: FleetStats): void {
+  bind(operatorEndpoints.agents, operatorApi.agents, ({ caller }) => ({ agents: stats.agents(caller) }))
 }
 
 export function internalRoutes({ bind }: Surface<Caller>, journal: ReadOutJournal): void {

@@ -6,7 +6,9 @@ export const prometheusContentType = 'text/plain; version=0.0.4; charset=utf-8'
 export function prometheusText(metrics: readonly Metric[]): string {
   return metrics
     .map(({ name, kind, description, samples }) => {
-      const lines = samples.map(({ labels, value }) => `${name}${labelText(labels ?? {})} ${value}`)
+      const lines = samples.map(
+        ({ suffix = '', labels, value }) => `${name}${suffix}${labelText(labels ?? {})} ${value}`,
+      )
       return [`# HELP ${name} ${description}`, `# TYPE ${name} ${kind}`, ...lines].join('\n')
     })
     .join('\n')

@@ -71,6 +71,7 @@ export function createEventBus({
   return {
     publish: (body) => (isPassing(body) ? publish(body) : database.transaction(() => publish(body))),
     since: (seq, limit) => table.after(seq, limit),
+    ofRun: (runId, limit) => table.ofRun(runId, limit),
     droppedUntil: () => table.droppedUntil(),
     lastSeq: () => last,
     subscribe: (listener) => {

@@ -12,6 +12,8 @@ export interface EventBus {
   publish(body: FleetEventBody): void
   /** Kept events with a greater sequence number, oldest first; at most `limit`. */
   since(seq: number, limit: number): readonly FleetEvent[]
+  /** Kept events that name this run, oldest first; at most `limit`. */
+  ofRun(runId: string, limit: number): readonly FleetEvent[]
   /** Events up to this number are no longer kept. Who asks `since` a smaller one has missed some and must be told. */
   droppedUntil(): number
   /** Number of the last event. */

@@ -10,6 +10,8 @@ const sequenceSchema = z.object({ reserved_until: z.number(), dropped_until: z.n
 export interface EventTable {
   insert(event: FleetEvent): void
   after(seq: number, limit: number): readonly FleetEvent[]
+  /** Kept events that name this run, oldest first. Looks at every kept event. */
+  ofRun(runId: string, limit: number): readonly FleetEvent[]
   /** The highest number that may have been given out. */
   reservedUntil(): number
   reserve(until: number): void
@@ -48,6 +50,13 @@ export function createEventTable(database: Database): EventTable {
       database
         .prepare('SELECT seq, at, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?')
         .all(seq, limit)
+        .map((row) => eventRowSchema.parse(row)),
+    ofRun: (runId, limit) =>
+      database
+        .prepare(
+          "SELECT seq, at, body FROM events WHERE json_extract(body, '$.run_id') = ? ORDER BY seq LIMIT ?",
+        )
+        .all(runId, limit)
         .map((row) => eventRowSchema.parse(row)),
     reservedUntil: () => sequence().reserved_until,
     droppedUntil: () => sequence().dropped_until,

@@ -47,6 +47,8 @@ export interface BindOptions extends EndpointSchemas {
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly needs?: BindOptions['needs']
+    /** As the protocol has it: `METHOD /path/{with}/{*braces}`. */
+    readonly route?: string
   }
 }
 
@@ -78,7 +80,10 @@ export function createBinder(scope: FastifyInstance, spend: Spend = plainly) {
       method: endpoint.method,
       url,
       ...(schemas.bodyMaxBytes ? { bodyLimit: schemas.bodyMaxBytes } : {}),
-      ...(needs ? { config: { needs: (raw) => needs(namedParams(raw)) } } : {}),
+      config: {
+        route: `${endpoint.method} ${endpoint.path}`,
+        ...(needs ? { needs: (raw) => needs(namedParams(raw)) } : {}),
+      },
       handler: async (raw, reply) => {
         const params = namedParams(raw.params as Record<string, string>)
         const result = await spend(raw, () =>

@@ -1,12 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { roleOfRoute } from '@flotilla/protocol/people-roles'
+import type { Guard, HumanCaller } from '../access/index.ts'
 import type { EffectOnce } from '../effects/index.ts'
 import { readJsonBody } from '../intake/index.ts'
 import { createBinder } from './bind-endpoint.ts'
+import { cutChangedPeople } from './cut-changed-people.ts'
 import { effectOnCall } from './effect-on-call.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
 import type { InternalGate } from './gates/internal-gate.ts'
 import { requireOperatorOrInternal } from './gates/operator-gate.ts'
+import type { KnownPeople } from './gates/known-people.ts'
 import type { HumanGate } from './gates/people-gate.ts'
 import type { AgentSurface, CallerOf, Routes, Surface } from './routes.ts'
 import { takeBodies } from './take-bodies.ts'
@@ -19,12 +23,30 @@ export function openPublic(server: FastifyInstance, modules: Offered): void {
   offer({ server, modules }, 'public', (scope, open) => open({ scope, bind: createBinder(scope) }))
 }
 
+export interface PeopleDoor {
+  readonly gate: HumanGate
+  /** Asked for the role of the route. The use case asks it anew, for the agent too. */
+  readonly guard: Guard
+  readonly people: Pick<KnownPeople, 'onChange'>
+  readonly keepAliveMs: number
+}
+
 export function openPeople(
   server: FastifyInstance,
   modules: Offered,
-  { gate, keepAliveMs }: { readonly gate: HumanGate; readonly keepAliveMs: number },
+  { gate, guard, people, keepAliveMs }: PeopleDoor,
 ): void {
-  offer({ server, modules }, 'people', (scope, open) => open({ ...surfaceFor(scope, gate), keepAliveMs }))
+  const opened = cutChangedPeople(gate, people)
+  const admit: CallerOf<HumanCaller> = (request) => {
+    const caller = gate(request)
+    guard(caller, { do: 'call-route', role: roleOfRoute(request.routeOptions.config.route ?? '') })
+    return caller
+  }
+  offer({ server, modules }, 'people', (scope, open) => {
+    // Before the body is read: whoever is refused is told nothing of what it should have sent.
+    scope.addHook('onRequest', async (request, reply) => opened(request, reply, admit(request)))
+    open({ ...bindingFor(scope, admit), keepAliveMs })
+  })
 }
 
 export function openInternal(server: FastifyInstance, modules: Offered, gate: InternalGate): void {

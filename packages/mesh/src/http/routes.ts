@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
+import type { PeopleRoute } from '@flotilla/protocol/people-roles'
 import type { Caller } from '../access/index.ts'
 import type { BindOptions, BoundRequest, Handled } from './bind-endpoint.ts'
 import type { EffectOnCall } from './effect-on-call.ts'
@@ -50,7 +51,19 @@ export interface PublicSurface {
   readonly scope: FastifyInstance
 }
 
-export interface PeopleSurface extends Surface<Caller> {
+/** Says at compile time that `people-roles.ts` has no row for the route. */
+type Stated<E extends Endpoint> = `${E['method']} ${E['path']}` extends PeopleRoute
+  ? unknown
+  : { readonly peopleRolesHasNoRowFor: `${E['method']} ${E['path']}` }
+
+/** Each route states the least role that it wants, in the protocol's `people-roles.ts`. */
+export interface PeopleSurface {
+  readonly bind: <E extends Endpoint, const Schemas extends BindOptions>(
+    endpoint: E & Stated<E>,
+    schemas: Schemas,
+    handler: (request: AdmittedRequest<E, Schemas, Caller>) => Handled<Schemas>,
+  ) => void
+  readonly scope: FastifyInstance
   /** Silence after which an open answer gets a sign of life. */
   readonly keepAliveMs: number
 }

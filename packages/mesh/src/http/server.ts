@@ -14,6 +14,7 @@ import type { AnswerHeaders } from './answer-headers.ts'
 import { boundConnections, connectionBounds } from './bound-connections.ts'
 import type { ConnectionBounds } from './bound-connections.ts'
 import { drainRefused } from './drain-refused.ts'
+import { serveSockets, wantsSocket } from './event-socket.ts'
 import { oneRequestAtATime } from './one-request-at-a-time.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 
@@ -31,6 +32,7 @@ export function createServer(
   connections: ConnectionBounds = connectionBounds,
   headers: AnswerHeaders = {},
 ): FastifyInstance {
+  const Answer = answersWith(headers)
   const server = fastify({
     logger: false,
     bodyLimit: wireLimits.bodyMaxBytes,
@@ -38,7 +40,11 @@ export function createServer(
     keepAliveTimeout: 75_000,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
-    http: { maxHeaderSize: headersMaxBytes, ServerResponse: answersWith(headers) },
+    http: {
+      maxHeaderSize: headersMaxBytes,
+      ServerResponse: Answer,
+      shouldUpgradeCallback: wantsSocket,
+    },
     // What fails before a route is found does not reach the error handler.
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
     clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket, headers),
@@ -72,6 +78,7 @@ export function createServer(
   installProblemReplies(server, log)
   boundConnections(server.server, connections)
   oneRequestAtATime(server.server)
+  serveSockets(server, (request) => new Answer(request))
   return server
 }
 

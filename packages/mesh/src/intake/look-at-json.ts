@@ -104,8 +104,8 @@ const backslash = 0x5c
 /** Longer texts are searched with the machine's own instruction, whose call costs as much as so many bytes. */
 const nearBytes = 64
 
-/** Behind the closing quote of the text that begins at `from`, or one past the end where it has none. */
-function afterText(bytes: Uint8Array, from: number): number {
+/** Behind the closing quote of the text that begins at `from`, or one past the end where it has none. Pure. */
+export function afterText(bytes: Uint8Array, from: number): number {
   const { length } = bytes
   // What stands before `at` is never the first half of an escape.
   for (let at = from; at < length;) {

@@ -1,6 +1,8 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
+import type { TaskOutcome, TaskState } from '@flotilla/protocol/task-actions'
+import type { Action, Caller, HumanCaller, Membership } from '../access/index.ts'
 import type { Log } from '../platform/index.ts'
 import { createAwaitedHook, createHook, createNotice, createQuestion } from './hook.ts'
 import type { AwaitedHook, Hook, Question } from './hook.ts'
@@ -13,6 +15,30 @@ export interface SettledRun {
   readonly origin: Origin
   readonly state: RunState
   readonly outcome: RunOutcome | null
+}
+
+/** A task that has moved, or was judged; the rows are written in the same transaction. */
+export interface ChangedTask {
+  readonly id: string
+  readonly assignee: string
+  readonly creator: string
+  readonly project: string | null
+  readonly state: TaskState
+  readonly before: TaskState
+}
+
+/** What a person may now, by the file that names people. */
+export type PersonNow = Pick<HumanCaller, 'role' | 'agents'>
+
+/** What became of work that an agent handed in. */
+export interface WorkFeedback {
+  /** Rises with every row; by it an agent knows what it has taken down already. */
+  readonly position: number
+  readonly taskId: string
+  readonly title: string
+  readonly outcome: TaskOutcome
+  readonly comment: string
+  readonly by: string
 }
 
 /** A sandbox that worked is no more: whatever ran in it was cut off and can be sent again. */
@@ -44,8 +70,35 @@ export interface Hooks {
   readonly agentFilesDropped: AwaitedHook<string>
   /** By `agents`, in the transaction that removes the agent's row. */
   readonly agentDeleted: Hook<string>
+  /** By everybody who decides what an agent may: who made it, where an agent did. */
+  readonly makersOf: Question<string, string>
+  /** By `runs`, of whoever submits or steers one: why this agent is given none but its own, in words. */
+  readonly reasonsToGiveNoWork: Question<string, string>
+  /** By `agents`: something that people have to know, in the transaction that makes it so. */
+  readonly ownerTold: Hook<{ readonly agentId: string; readonly message: string }>
+  /** By `agents`, before it puts one to sleep: what is going on in it; no answer lets it sleep. */
+  readonly reasonsToStayAwake: Question<string, string>
   /** By `runs`, in the transaction that settles. */
   readonly runSettled: Hook<SettledRun>
+  /** By `tasks`, in the transaction that moves it. */
+  readonly taskChanged: Hook<ChangedTask>
+  /** By `agents`, for an agent's briefing: what was said of its work, oldest first. */
+  readonly feedbackFor: Question<string, WorkFeedback>
+  /** By `tasks`: how many calls of models a task has made. */
+  readonly callsOfTask: Question<string, number>
+  /**
+   * By `tasks`, of what begins later in the name of a person: what they may at that moment; no answer for one who is
+   * nobody any more. Throws the Problem `unprocessable` while that cannot be known.
+   */
+  readonly personOf: Question<string, PersonNow>
+  /** By the guard, of every refusal: for counts, nothing may be decided by it. */
+  readonly callDenied: Hook<{ readonly caller: Caller; readonly action: Action }>
+  /** By the guard: the project of an agent, by its row. */
+  readonly projectOf: Question<string, Membership>
+  /** By `agents` and `spending`, in the transaction that writes it: an agent belongs to another project, or to none. */
+  readonly membershipChanged: Hook<{ readonly agentId: string; readonly project: string | null }>
+  /** By `agents`, for an agent's briefing: PROJECT.md. */
+  readonly projectTexts: Question<string, string>
   /** By whoever is about to tell what something cost: what still waits to be written is written first. */
   readonly costsAsked: Hook<void>
   /** Before the journal is read out: what was spent up to now is in it too. */
@@ -58,8 +111,24 @@ export interface Hooks {
   }>
   /** By `runs`: ids of what a run waits for beside the tasks that it gave. */
   readonly runAwaits: Question<string, string>
+  /** By `agents`: what an agent says that it can. */
+  readonly agentCapabilities: Question<string, string>
   /** By `runs` and all triggers: why nothing that nobody asked for begins of the agent now; no answer lets it begin. */
   readonly reasonsToPause: Question<string, string>
+}
+
+/** Ids of agents that agents made begin so, and no others: who asks of another pays nothing for the question. */
+export const spawnedPrefix = 'spawn_'
+
+/** Who made the agent, where an agent did, else null. */
+export function makerOf({ makersOf }: Pick<Hooks, 'makersOf'>, agentId: string): string | null {
+  return agentId.startsWith(spawnedPrefix) ? (makersOf.ask(agentId)[0] ?? null) : null
+}
+
+/** Whose agent it is in the end: what the owner set for that one holds for all that come of it. */
+export function rootOf(hooks: Pick<Hooks, 'makersOf'>, agentId: string): string {
+  const maker = makerOf(hooks, agentId)
+  return maker === null || maker === agentId ? agentId : rootOf(hooks, maker)
 }
 
 /** What holds back what nobody asked for at that moment, in words; null while nothing does. */
@@ -81,11 +150,24 @@ export function createHooks(log: Log): Hooks {
     agentLeaving: createAwaitedHook(),
     agentFilesDropped: createAwaitedHook(),
     agentDeleted: createHook(),
+    makersOf: createQuestion(),
+    reasonsToGiveNoWork: createQuestion(),
+    ownerTold: createHook(),
+    reasonsToStayAwake: createQuestion(),
     runSettled: createHook(),
+    taskChanged: createHook(),
+    feedbackFor: createQuestion(),
+    callsOfTask: createQuestion(),
+    personOf: createQuestion(),
+    projectTexts: createQuestion(),
+    callDenied: createHook(),
+    projectOf: createQuestion(),
+    membershipChanged: createHook(),
     costsAsked: createHook(),
     journalAsked: createHook(),
     entriesPromoted: createHook(),
     runAwaits: createQuestion(),
+    agentCapabilities: createQuestion(),
     reasonsToPause: createQuestion(),
   }
 }

@@ -1,7 +1,9 @@
 /** What every module is given, and what one is told of another. */
 
-export { createHooks, reasonToPause } from './hooks.ts'
-export type { Hooks, SandboxGone, SettledRun } from './hooks.ts'
+export { createHook } from './hook.ts'
+export type { Hook } from './hook.ts'
+export { createHooks, makerOf, reasonToPause, rootOf, spawnedPrefix } from './hooks.ts'
+export type { ChangedTask, Hooks, PersonNow, SandboxGone, SettledRun, WorkFeedback } from './hooks.ts'
 export type { Kernel } from './kernel.ts'
 export type { MeshModule } from './mesh-module.ts'
 export type { Metric } from './metric.ts'

@@ -1,7 +1,12 @@
 /** One metric family with its samples, as Prometheus takes them. */
 export interface Metric {
   readonly name: string
-  readonly kind: 'counter' | 'gauge'
+  readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly description: string
-  readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[]
+  readonly samples: readonly {
+    /** Behind the name of the family, for the parts of a histogram. */
+    readonly suffix?: '_bucket' | '_sum' | '_count'
+    readonly labels?: Readonly<Record<string, string>>
+    readonly value: number
+  }[]
 }

@@ -2,5 +2,5 @@
 
 export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'
-export { loopCpuMs, randomChance, randomId, randomToken, systemClock } from './system-clock.ts'
+export { freshBytes, loopCpuMs, randomChance, randomId, randomToken, systemClock } from './system-clock.ts'
 export { productVersion } from './version.ts'

@@ -30,6 +30,11 @@ export function randomChance(): number {
   return randomBytes(4).readUInt32LE() / 2 ** 32
 }
 
+/** For salts and nonces. */
+export function freshBytes(count: number): Buffer {
+  return randomBytes(count)
+}
+
 /** 256 random bits as 43 URL-safe characters. */
 export function randomToken(): string {
   return randomBytes(32).toString('base64url')

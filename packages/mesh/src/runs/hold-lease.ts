@@ -3,11 +3,13 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import type { Log } from '../platform/index.ts'
 import type { RunTicket } from '../access/index.ts'
 
-/** Keeps a run's lease alive while a call of it is open (ledger invariant R2); returns the way to stop. */
-export type HoldLease = (run: RunTicket | null) => () => void
+/** Keeps a run's lease alive while a call of it is open, or its agent is started (R2); returns the way to stop. */
+export type HoldLease = (run: HeldRun | null) => () => void
+
+type HeldRun = Pick<RunTicket, 'runId' | 'fence'>
 
 interface Held {
-  readonly run: RunTicket
+  readonly run: HeldRun
   calls: number
 }
 
@@ -18,7 +20,7 @@ interface Held {
 export function createHoldLease(deps: {
   readonly clock: Clock
   readonly log: Log
-  readonly renew: (run: RunTicket) => void
+  readonly renew: (run: HeldRun) => void
   readonly stopped?: AbortSignal
 }): HoldLease {
   const held = new Map<string, Held>()
@@ -38,12 +40,12 @@ export function createHoldLease(deps: {
     }
   }
 
-  function renewOne(key: string, run: RunTicket): void {
+  function renewOne(key: string, run: HeldRun): void {
     try {
       deps.renew(run)
     } catch (error) {
       held.delete(key)
-      deps.log.warn({ runId: run.runId, err: error }, 'lease of an open call not renewed')
+      deps.log.warn({ runId: run.runId, err: error }, 'lease of an open call or a starting agent not renewed')
     }
   }
 

@@ -1,10 +1,9 @@
 import type { AgentConnection, AgentConnections } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
-import type { DiskRoom } from '../storage/index.ts'
+import type { DiskSpace } from '../storage/index.ts'
 import { createChatSessions } from './delivery/chat-sessions.ts'
-import { createRunOutcomes } from './delivery/tell-outcome.ts'
-import type { RunOutcomes } from './delivery/tell-outcome.ts'
 import { runAgentRoutes } from './agent.routes.ts'
+import { chatSessionRoutes } from './chat-sessions.routes.ts'
 import { createHoldLease } from './hold-lease.ts'
 import type { HoldLease } from './hold-lease.ts'
 import { createLedger } from './ledger.ts'
@@ -12,7 +11,7 @@ import type { Ledger } from './ledger.ts'
 import type { RunTasks } from './lifecycle/run-tasks.ts'
 import { createLookUpRuns } from './look-up-runs.ts'
 import { runMetrics } from './run-metrics.ts'
-import { chatSessionRoutes, runPeopleRoutes } from './people.routes.ts'
+import { runPeopleRoutes } from './people.routes.ts'
 
 export type { HoldLease } from './hold-lease.ts'
 export type { Ledger } from './ledger.ts'
@@ -24,7 +23,6 @@ export { originOf } from './submit-run.ts'
 export type { LanePlace, SubmitRun } from './submit-run.ts'
 
 export interface Runs extends Ledger {
-  readonly outcomes: RunOutcomes
   readonly holdLease: HoldLease
 }
 
@@ -33,11 +31,11 @@ export function runsModule(
   kernel: Kernel,
   needs: {
     readonly agents: AgentConnections & {
-      readonly requireWorking: (agentId: string) => void
+      readonly requireWorking: (agentId: string, asker?: 'waits') => void
       readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
     }
     readonly tasks: RunTasks
-    readonly diskRoom: Pick<DiskRoom, 'require'>
+    readonly diskSpace: Pick<DiskSpace, 'require'>
   },
 ): MeshModule<Runs> {
   const { agents } = needs
@@ -48,9 +46,13 @@ export function runsModule(
     connections: agents,
     requireAgent: agents.requireWorking,
   })
-  const outcomes = createRunOutcomes({ ...kernel, ledger })
   const lookUp = createLookUpRuns({ ...kernel, ledger })
   const sessions = createChatSessions({ ...kernel, ledger, agents })
+  kernel.hooks.reasonsToStayAwake.subscribe((agentId) => {
+    const { busy, queued } = ledger.laneOf(agentId)
+    const isHeld = kernel.hooks.reasonsToPause.ask(agentId).length > 0
+    return busy || (queued > 0 && !isHeld) ? ['it has work'] : []
+  })
   kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
     // One that is being re-created is awaited by whoever re-creates it.
     if (reason !== 'restarted') ledger.agentGone(agentId)
@@ -58,12 +60,11 @@ export function runsModule(
   return {
     api: {
       ...ledger,
-      outcomes,
       holdLease: createHoldLease({ ...kernel, stopped: stopped.signal, renew: ledger.lease.renew }),
     },
     routes: {
       people: (surface) => {
-        runPeopleRoutes(surface, { ledger, lookUp, outcomes })
+        runPeopleRoutes(surface, { ledger, lookUp })
         chatSessionRoutes(surface, sessions)
       },
       agent: (surface) => runAgentRoutes(surface, ledger),

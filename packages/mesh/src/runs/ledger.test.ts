@@ -53,7 +53,7 @@ describe('submitting', () => {
     const world = aLedgerHarness()
     const mine = world.chat('operator', 'hello', 'key-1')
     const other = world.ledger.submitRun(
-      { kind: 'human', channel: 'dashboard' },
+      { kind: 'human', role: 'owner', channel: 'dashboard' },
       { agentId: 'operator', input: mine.input, idempotencyKey: 'key-1' },
     )
     expect(other.id).not.toBe(mine.id)

@@ -6,50 +6,43 @@ import type { AgentConnections } from '../agents/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { Guard } from '../access/index.ts'
-import { reasonToPause } from '../kernel/index.ts'
+import { createHook, reasonToPause } from '../kernel/index.ts'
 import type { Hooks } from '../kernel/index.ts'
-import type { Database, DiskRoom } from '../storage/index.ts'
+import type { Database, DiskSpace } from '../storage/index.ts'
 import { createCancelRun } from './lifecycle/cancel-run.ts'
 import type { CancelRun } from './lifecycle/cancel-run.ts'
-import { createDeliverSteers } from './steering/deliver-steers.ts'
-import { createDispatchRun } from './queue/dispatch-run.ts'
 import { createEndTurn } from './lifecycle/end-turn.ts'
 import { createExpireRuns } from './lifecycle/expire-runs.ts'
 import { createFollowRun } from './lifecycle/follow-run.ts'
-import { createFollowedRuns } from './lifecycle/followed-runs.ts'
-import { createInterruptRun } from './lifecycle/interrupt-run.ts'
-import { createLaneBell } from './queue/lane-bell.ts'
+import { createInterruptRun, createMoveRun, createSettleRun } from './lifecycle/change-run.ts'
+import type { SettleRun } from './lifecycle/change-run.ts'
 import { createLanes } from './queue/lanes.ts'
+import { createHoldLease } from './hold-lease.ts'
 import { createLease } from './lifecycle/lease.ts'
 import type { Lease } from './lifecycle/lease.ts'
 import { createLiveRuns } from './lifecycle/live-runs.ts'
 import type { LiveRuns } from './lifecycle/live-runs.ts'
-import { createMoveRun } from './lifecycle/move-run.ts'
 import { createOutbox } from './delivery/outbox.ts'
 import type { Outbox } from './delivery/outbox.ts'
-import { createPerformRun } from './lifecycle/perform-run.ts'
+import { createFollowedRuns, createPerformRun } from './lifecycle/perform-run.ts'
 import { createRecoverRun } from './lifecycle/recover-runs.ts'
-import { createBecomeRun, createReleaseSteers } from './steering/release-steers.ts'
 import { createRunInbox } from './delivery/run-inbox.ts'
 import type { RunRecord } from './lifecycle/run-record.ts'
 import { createRunPulses } from './lifecycle/run-pulses.ts'
 import { createRunTable } from './lifecycle/run-table.ts'
-import type { RunTasks, TellRun } from './lifecycle/run-tasks.ts'
+import type { RunTasks, TakeNote, TellRun } from './lifecycle/run-tasks.ts'
 import { runView } from './lifecycle/run-view.ts'
-import { createSettleRun } from './lifecycle/settle-run.ts'
-import { createSteerRun } from './steering/steer-run.ts'
 import type { SteerRun } from './steering/steer-run.ts'
 import { createSteerTable } from './steering/steer-table.ts'
 import { steerView } from './steering/steer-view.ts'
 import { createEnterRun, createSubmitRun, isLaneFull } from './submit-run.ts'
 import type { LanePlace, SubmitRun } from './submit-run.ts'
-import { createSubscribeRun } from './delivery/subscribe-run.ts'
-import type { SubscribeRun } from './delivery/subscribe-run.ts'
+import { createRunOutcomes } from './delivery/tell-outcome.ts'
+import type { RunOutcomes } from './delivery/tell-outcome.ts'
 import { runSweeps } from './lifecycle/sweeps.ts'
-import { createTakeSteers } from './steering/take-steers.ts'
 import type { TakeSteers } from './steering/take-steers.ts'
-import { createTellRun } from './delivery/tell-run.ts'
-import { createTellSteerer } from './steering/tell-steerer.ts'
+import { createTakeNote, createTellRun } from './delivery/tell-run.ts'
+import { createSteering } from './steering/steering.ts'
 
 export interface LedgerDeps {
   readonly database: Database
@@ -61,8 +54,8 @@ export interface LedgerDeps {
   readonly events: EventBus
   readonly connections: AgentConnections
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
-  readonly requireAgent: (agentId: string) => void
-  readonly diskRoom: Pick<DiskRoom, 'require'>
+  readonly requireAgent: (agentId: string, asker?: 'waits') => void
+  readonly diskSpace: Pick<DiskSpace, 'require'>
   readonly tasks: RunTasks
   readonly hooks: Hooks
 }
@@ -74,10 +67,11 @@ export interface Ledger {
   readonly takeSteers: TakeSteers
   readonly cancelRun: CancelRun
   readonly tellRun: TellRun
+  readonly takeNote: TakeNote
   readonly live: LiveRuns
   readonly lease: Lease
   readonly outbox: Outbox
-  readonly subscribe: SubscribeRun
+  readonly outcomes: RunOutcomes
   find(runId: string): RunRecord | null
   /** The run that has spoken in a conversation and is to speak there again, or does now; null when it is free. */
   runIn(agentId: string, session: string): RunRecord | null
@@ -85,6 +79,8 @@ export interface Ledger {
   treeOf(runId: string): readonly string[]
   /** The run and those that asked for it, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
+  /** Tokens and US dollars of the run and all that work for it. */
+  usedBy(runId: string): { readonly tokens: number; readonly costUsd: number }
   /** Newest first. */
   list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
   view(run: RunRecord): RunView
@@ -122,72 +118,85 @@ export function createLedger(given: LedgerDeps): Ledger {
   const steers = createSteerTable(database)
   const inbox = createRunInbox(database)
   const outbox = createOutbox(deps)
-  const bell = createLaneBell()
+  const bell = createHook<string>()
   const followed = createFollowedRuns()
   const pulses = createRunPulses(clock)
   const move = createMoveRun({ ...deps, table })
   const tellRun = createTellRun({ database, table, inbox, outbox, move, bell, clock })
   const enter = createEnterRun({ ...deps, table, bell })
-  const become = createBecomeRun({ ...deps, table, enter })
-  const releaseSteers = createReleaseSteers({ steers, become })
+  const live = createLiveRuns(table)
+  const steering = createSteering({
+    ...deps,
+    table,
+    steers,
+    enter,
+    tellRun,
+    live,
+    // What a run that ends releases may have to end as well.
+    settle: (run, outcome) => settle(run, outcome),
+  })
   const handlers = [
     (run: RunRecord) => tasks.runSettled(run, tellRun),
-    releaseSteers,
-    createTellSteerer({ steers, tellRun }),
+    steering.release,
+    steering.tellSteerer,
     hooks.runSettled.tell,
   ]
-  const settle = createSettleRun({ database, move, outbox, bell, handlers })
+  const settle: SettleRun = createSettleRun({ database, move, outbox, bell, handlers })
   const interrupt = createInterruptRun({ database, move, settle, bell, clock })
+  const releaseSteers = steering.release
   const endTurn = createEndTurn({ ...deps, table, inbox, move, settle, interrupt, releaseSteers })
-  const dispatch = createDispatchRun({ database, table, inbox, outbox, tasks, move })
   const follow = createFollowRun({ ...deps, table, inbox, steers, endTurn, settle })
+  const closing = new AbortController()
+  const lease = createLease({ table, followed, pulses, bell, clock })
+  const holdLease = createHoldLease({ clock, log, renew: lease.beat, stopped: closing.signal })
   const performRun = createPerformRun({
     ...deps,
     table,
-    dispatch,
+    inbox,
+    outbox,
     follow,
     followed,
     pulses,
+    holdLease,
     interrupt,
     settle,
     move,
   })
   const recover = createRecoverRun({ ...deps, table, performRun, pulses, interrupt })
   const lanes = createLanes({ ...deps, table, performRun, recover, bell })
-  const live = createLiveRuns(table)
-  const delivery = createDeliverSteers({ ...deps, table, steers })
-  const lease = createLease({ table, followed, pulses, bell, clock })
   const expireRuns = createExpireRuns({ ...deps, table, settle, followed, outbox })
-  const wakeDue = () => table.agentsWithWork(clock.now()).forEach((agentId) => bell.ring(agentId))
+  const wakeDue = () => table.agentsWithWork(clock.now()).forEach((agentId) => bell.tell(agentId))
   const sweeps = [
     { name: 'leases', run: () => lease.sweep() },
     { name: 'expiry', run: expireRuns },
     { name: 'due runs', run: wakeDue },
   ]
-  const closing = new AbortController()
+  const view = (run: RunRecord): RunView =>
+    runView(
+      run,
+      run.state === 'waiting' ? tasks.openChildren(run.id) : [],
+      steers.ofRun(run.id).map(steerView),
+    )
   let sweeping = Promise.resolve()
 
   return {
     submitRun: createSubmitRun({ ...deps, table, steers, enter }),
-    steerRun: createSteerRun({ ...deps, table, steers, become, live, deliver: delivery.deliver }),
-    takeSteers: createTakeSteers({ ...deps, table, steers, live }),
+    steerRun: steering.steerRun,
+    takeSteers: steering.takeSteers,
     cancelRun: createCancelRun({ ...deps, table, settle, followed }),
-    subscribe: createSubscribeRun({ table, events: deps.events, outbox }),
+    outcomes: createRunOutcomes({ ...deps, table, outbox, view }),
     live,
     tellRun,
+    takeNote: createTakeNote({ inbox, outbox }),
     lease,
     outbox,
     find: table.find,
     runIn: table.runIn,
     treeOf: table.treeOf,
     chainOf: table.chainOf,
+    usedBy: table.usedBy,
     list: table.list,
-    view: (run) =>
-      runView(
-        run,
-        run.state === 'waiting' ? tasks.openChildren(run.id) : [],
-        steers.ofRun(run.id).map(steerView),
-      ),
+    view,
     countByState: table.countByState,
     endedSince: table.endedSince,
     laneOf: table.laneOf,
@@ -196,13 +205,13 @@ export function createLedger(given: LedgerDeps): Ledger {
       const run = table.runningOf(agentId)
       if (!run) return
       followed.letGo(run.id)
-      bell.ring(agentId)
+      bell.tell(agentId)
     },
     proactiveOf: table.proactiveOf,
     heartbeatsUnderWay: table.heartbeatsUnderWay,
     releaseProactive: (agentId) => {
       table.requeueProactive(agentId, clock.now())
-      database.afterCommit(() => bell.ring(agentId))
+      database.afterCommit(() => bell.tell(agentId))
     },
     addRunCost: table.addCost,
     start: () => {
@@ -212,7 +221,7 @@ export function createLedger(given: LedgerDeps): Ledger {
     },
     close: async () => {
       closing.abort()
-      await Promise.all([sweeping, lanes.close(), delivery.close()])
+      await Promise.all([sweeping, lanes.close(), steering.close()])
     },
   }
 }

@@ -1,33 +1,30 @@
 import type { FastifyReply } from 'fastify'
-import { chatSessionApi, chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
 import { alreadySent, idempotencyKeyIn, keptAliveReply, openEventStream } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { Caller } from '../access/index.ts'
-import type { ChatSessions } from './delivery/chat-sessions.ts'
 import { awaitOutcome, readWhenSent } from './delivery/tell-outcome.ts'
-import type { RunOutcomes } from './delivery/tell-outcome.ts'
-import { defaultSession } from './default-session.ts'
+import { defaultSession } from './conversation.ts'
 import type { Ledger } from './ledger.ts'
 import type { LookUpRuns } from './look-up-runs.ts'
 import { originOf } from './submit-run.ts'
 import { steerView } from './steering/steer-view.ts'
 
 export interface RunRoutesDeps {
-  readonly ledger: Pick<Ledger, 'submitRun' | 'steerRun' | 'cancelRun' | 'view'>
+  readonly ledger: Pick<Ledger, 'submitRun' | 'steerRun' | 'cancelRun' | 'view' | 'outcomes'>
   readonly lookUp: LookUpRuns
-  readonly outcomes: RunOutcomes
 }
 
 export function runPeopleRoutes(
   { bind, keepAliveMs }: PeopleSurface,
-  { ledger, lookUp, outcomes }: RunRoutesDeps,
+  { ledger, lookUp }: RunRoutesDeps,
 ): void {
+  const { outcomes } = ledger
   bind(endpoints.chat, api.chat, async ({ caller, raw, params, body, reply }) => {
     // In the conversation of that name, or in the caller's own.
-    const { message, session = defaultSession(originOf(caller)) } = body
+    const { message, session = defaultSession(originOf(caller)), max_usd: budgetUsd = null } = body
     const input = { kind: 'chat', message, session } as const
-    const run = ledger.submitRun(caller, { agentId: params.id, input, ...idempotencyKeyIn(raw) })
+    const run = ledger.submitRun(caller, { agentId: params.id, input, budgetUsd, ...idempotencyKeyIn(raw) })
     if (!(raw.headers.accept ?? '').includes('text/event-stream'))
       return waited({ runId: run.id, caller }, reply)
     const stream = openEventStream(reply, keepAliveMs)
@@ -59,15 +56,4 @@ export function runPeopleRoutes(
   function waited(asked: { readonly runId: string; readonly caller: Caller }, reply: FastifyReply) {
     return keptAliveReply(reply, keepAliveMs, awaitOutcome(outcomes, asked, reply))
   }
-}
-
-export function chatSessionRoutes({ bind }: PeopleSurface, sessions: ChatSessions): void {
-  const [paths, schemas] = [chatSessionEndpoints, chatSessionApi]
-  bind(paths.chatSessions, schemas.chatSessions, ({ caller, params }) => sessions.list(caller, params.id))
-  bind(paths.chatHistory, schemas.chatHistory, ({ caller, params, query }) =>
-    sessions.history(caller, params.id, query),
-  )
-  bind(paths.chatReset, schemas.chatReset, ({ caller, params, body }) =>
-    sessions.reset(caller, params.id, body.session),
-  )
 }

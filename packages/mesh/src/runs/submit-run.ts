@@ -10,10 +10,11 @@ import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
-import type { Database, DiskRoom } from '../storage/index.ts'
-import type { LaneBell } from './queue/lane-bell.ts'
-import { announceRun } from './lifecycle/move-run.ts'
-import { refuseReserved } from './reserved-session.ts'
+import type { Hooks } from '../kernel/index.ts'
+import type { Database, DiskSpace } from '../storage/index.ts'
+import type { Hook } from '../kernel/index.ts'
+import { refuseReserved } from './conversation.ts'
+import { announceRun } from './lifecycle/change-run.ts'
 import type { RunRecord } from './lifecycle/run-record.ts'
 import type { IdempotencyMark, RunTable } from './lifecycle/run-table.ts'
 import type { SteerTable } from './steering/steer-table.ts'
@@ -33,6 +34,8 @@ export interface SubmitRunInput {
   readonly traceId?: string
   /** The run that asks; set by use cases of the mesh from a live ticket, never from a body. */
   readonly parent?: RunRecord | null
+  /** The agent was made for this run by whoever asks; set by use cases of the mesh, never from a body. */
+  readonly spawned?: boolean
   /** What set the mesh itself to work; counts for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
   /** Which one of them, or who made it; the user of the run's origin. */
@@ -56,8 +59,9 @@ export interface SubmitRunDeps {
   readonly steers: SteerTable
   readonly guard: Guard
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
-  readonly requireAgent: (agentId: string) => void
-  readonly diskRoom: Pick<DiskRoom, 'require'>
+  readonly requireAgent: (agentId: string, asker?: 'waits') => void
+  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
+  readonly diskSpace: Pick<DiskSpace, 'require'>
   readonly clock: Clock
   readonly enter: EnterRun
 }
@@ -66,8 +70,12 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   const { database, table, steers, guard, enter } = deps
   return (caller, submitted) => {
     const { agentId } = submitted
-    guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
-    deps.requireAgent(agentId)
+    if (submitted.spawned === true) guard(caller, { do: 'spawn-agent' })
+    else guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
+    // A task is looked after later, and waits in the lane until its agent is well.
+    const isAwaited = caller.kind === 'human' && submitted.input.kind !== 'task'
+    deps.requireAgent(agentId, isAwaited ? 'waits' : undefined)
+    if (submitted.spawned !== true) requireTakesWork(deps.hooks, agentId)
     // The mesh itself goes on in what it began.
     if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {
@@ -81,7 +89,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
       const proactive = submitted.askedByPerson !== true && comesOfTrigger(origin, parent)
       const place = { agentId, proactive }
       const goesFirst = submitted.askedByPerson === true && isLaneFull(deps, place)
-      if (goesFirst) deps.diskRoom.require()
+      if (goesFirst) deps.diskSpace.require()
       else requireRoom(deps, place)
       return enter({
         agentId,
@@ -100,6 +108,12 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   }
 }
 
+/** Problem `conflict` of an agent that is given no run but its own, whatever the run would come of. */
+export function requireTakesWork(hooks: Pick<Hooks, 'reasonsToGiveNoWork'>, agentId: string): void {
+  const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
+  if (refusal !== undefined) throw new Problem('conflict', { detail: refusal })
+}
+
 /** Whether a trigger began it, itself or by what it comes of. Pure. */
 export function comesOfTrigger(origin: Origin, parent: RunRecord | null): boolean {
   return isProactive(origin) || (parent?.proactive ?? false)
@@ -111,11 +125,11 @@ export function comesOfTrigger(origin: Origin, parent: RunRecord | null): boolea
  * Problems `disk-full`, `lane-full`.
  */
 export function requireRoom(
-  deps: LaneRows & { readonly diskRoom: Pick<DiskRoom, 'require'> },
+  deps: LaneRows & { readonly diskSpace: Pick<DiskSpace, 'require'> },
   place: LanePlace,
 ): void {
   const { agentId } = place
-  deps.diskRoom.require()
+  deps.diskSpace.require()
   if (!isLaneFull(deps, place)) return
   throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
 }
@@ -162,7 +176,7 @@ export function createEnterRun(deps: {
   readonly table: RunTable
   readonly events: EventBus
   readonly journal: Journal
-  readonly bell: LaneBell
+  readonly bell: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
   readonly newId: NewId
 }): EnterRun {
@@ -183,7 +197,7 @@ export function createEnterRun(deps: {
       },
     })
     announceRun(events, run)
-    database.afterCommit(() => bell.ring(run.agentId))
+    database.afterCommit(() => bell.tell(run.agentId))
     return run
   }
 }

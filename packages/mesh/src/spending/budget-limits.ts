@@ -168,7 +168,7 @@ export function callsExhausted(
   calls: { readonly max: number; readonly made: number },
 ): Problem {
   return new Problem('budget-exhausted', {
-    detail: `task ${taskId} has made ${calls.made} model calls and may make ${calls.max}; the owner sets tasks.max_calls in config/settings.json`,
+    detail: `task ${taskId} has made ${calls.made} model calls and may make ${calls.max}; whoever gave it may set max_turns, and the owner sets tasks.max_calls in config/settings.json`,
     extra: {
       budget: 'task-calls',
       scope: 'task',

@@ -9,7 +9,7 @@ import type { CallAccountInput } from '../models/gateway/call-account.ts'
 import { bookedMax } from './ledger-bounds.ts'
 import type { Reservation } from './reservation.ts'
 import type { SpendClosing } from './spend-table.ts'
-import { answerTokensMax, readParameters } from '../models/formats/parameters.ts'
+import { answerTokensMax, readParameters } from '../models/formats/chat-format.ts'
 import { readMessagesParameters } from '../models/formats/messages-parameters.ts'
 import { agentScope, fleetScope, utcDay } from './sum-scopes.ts'
 import { usageFrom } from '../models/formats/usage.ts'
@@ -88,6 +88,7 @@ describe('what a provider tells of its usage', () => {
           agentId: 'a',
           runId: null,
           model: 'm',
+          operation: 'chat',
           price: { inputNanoPerToken: 1, outputNanoPerToken: 1, callNano: 0, costNano: () => costNano },
           reservation: { reservedNano: 7, maxTokens: 5 } as never,
           promptTokens: 1,

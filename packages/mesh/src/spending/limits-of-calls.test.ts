@@ -22,7 +22,7 @@ import type { Caller } from '../access/caller.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 
 const day = '2026-11-21'
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const noLimits: PeriodLimits = { daily_usd: null, monthly_usd: null }
 
 interface World {

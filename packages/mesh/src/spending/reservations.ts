@@ -60,6 +60,10 @@ export interface ReservationsDeps {
   /** Of this start of the mesh alone. */
   readonly life: string
   readonly budgetOf: BudgetOf
+  /** What whoever gave a task lets it take of the model; null for no such cap. */
+  readonly turnsOf?: (taskId: string) => number | null
+  /** Calls of the tasks that a task goes on from. */
+  readonly callsBefore?: (taskId: string) => number
   /** A run and all that work for it, near or far: they use its caps together. */
   readonly treeOf: (runId: string) => readonly string[]
   /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */

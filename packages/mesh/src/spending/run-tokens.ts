@@ -84,11 +84,15 @@ export function createRunTokens(deps: {
 
 /** Its own cap, and those of the runs that it works for. Pure. */
 function capsOf(run: BudgetAccount['run']): readonly { readonly runId: string; readonly max: number }[] {
-  if (!run) return []
-  return [run, ...(run.capsAbove ?? [])].flatMap(({ runId, budgetTokens: max = null }) =>
+  if (!run) return none
+  const { runId, budgetTokens, capsAbove } = run
+  const isCapped = budgetTokens !== null && budgetTokens !== undefined
+  if (capsAbove === undefined) return isCapped ? [{ runId, max: budgetTokens }] : none
+  return [run, ...capsAbove].flatMap(({ runId, budgetTokens: max = null }) =>
     max === null ? [] : [{ runId, max }],
   )
 }
+const none = [] as const
 
 function tokensExhausted(runId: string, { max, used }: { max: number; used: number }): Problem {
   return new Problem('budget-exhausted', {

@@ -13,7 +13,7 @@ import { createBudgetTable } from './budget-table.ts'
 import { createSetAgentProject, createSetBudget } from './set-budget.ts'
 import type { BudgetDeps } from './set-budget.ts'
 
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 
 function aRoom(overrides: Partial<BudgetDeps> = {}) {
@@ -44,6 +44,8 @@ function aRoom(overrides: Partial<BudgetDeps> = {}) {
     }),
     journal,
     events,
+    makerOf: () => null,
+    membershipChanged: () => {},
     rebalance: () => rebalanced++,
     ...overrides,
   }
@@ -154,7 +156,7 @@ describe('setting a budget', () => {
   })
 
   test('by an agent is for other agents alone: never its own, a project’s or the fleet’s', () => {
-    const { set, setProject, rows } = aRoom()
+    const { set, rows } = aRoom()
     set(operator, scout, { daily_usd: 1 })
     expect(rows.get('scout')?.budget.dailyUsd).toBe(1)
     for (const scope of [{ scope: 'agent', id: 'operator' } as const, fleet, acme]) {
@@ -162,7 +164,21 @@ describe('setting a budget', () => {
         expect.objectContaining({ code: 'denied' }),
       )
     }
-    expect(() => setProject(operator, 'scout', 'acme')).toThrow(expect.objectContaining({ code: 'denied' }))
+  })
+
+  test('an agent that manages projects lets others in, and neither itself nor the operator', () => {
+    const { setProject, rows } = aRoom()
+    setProject(operator, 'scout', 'acme')
+    expect(rows.get('scout')?.project).toBe('acme')
+    const scoutItself: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
+    expect(() => setProject(scoutItself, 'scout', 'other')).toThrow(
+      expect.objectContaining({ code: 'denied' }),
+    )
+    for (const caller of [operator, owner]) {
+      expect(() => setProject(caller, 'operator', 'acme')).toThrow(
+        expect.objectContaining({ code: 'reserved-agent-id' }),
+      )
+    }
   })
 
   test('asks the guard first, and changes nothing that it cannot journal', () => {
@@ -198,8 +214,8 @@ describe('setting a budget', () => {
 /** Everybody who is not a person at the terminal or the dashboard. */
 const others: readonly Caller[] = [
   operator,
-  { kind: 'human', channel: 'telegram', user: 'owner' },
-  { kind: 'human', channel: 'CLI' },
+  { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' },
+  { kind: 'human', role: 'owner', channel: 'CLI' },
   { kind: 'internal' },
   { kind: 'system' },
 ]
@@ -312,6 +328,20 @@ describe('the project of an agent', () => {
       setProject(caller, 'scout', 'acme')
       expect(rows.get('scout')?.project).toBe('acme')
     }
+  })
+
+  test('asks for both projects: who leads one does not empty another', () => {
+    const asked: (string | undefined)[] = []
+    const { setProject, rows } = aRoom({
+      guard: (_caller, action) => {
+        if (action.do === 'manage-projects') asked.push(action.project)
+        if (action.do === 'manage-projects' && action.project === 'beta') throw new Problem('denied')
+      },
+    })
+    rows.set('scout', { budget: { dailyUsd: 10, monthlyUsd: 200 }, project: 'beta' })
+    expect(() => setProject(operator, 'scout', 'acme')).toThrow(expect.objectContaining({ code: 'denied' }))
+    expect(asked).toEqual([undefined, 'acme', 'beta'])
+    expect(rows.get('scout')?.project).toBe('beta')
   })
 
   test('is changed and journalled', () => {

@@ -1,7 +1,8 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
-import type { Caller, Guard, RefuseAboveCeiling } from '../access/index.ts'
+import type { Action, Caller, Guard, RefuseAboveCeiling } from '../access/index.ts'
 import { actorOf, isAtTerminal, raisedPeriod } from '../access/index.ts'
 import type { Database } from '../storage/index.ts'
 import { edited, requireScope, scopeText } from './budget-scope.ts'
@@ -26,6 +27,10 @@ export interface BudgetDeps {
   readonly refuseAbove: RefuseAboveCeiling
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
+  /** Who had the agent made, where an agent did. */
+  readonly makerOf: (agentId: string) => string | null
+  /** In the transaction that writes it. */
+  readonly membershipChanged: (change: { readonly agentId: string; readonly project: string | null }) => void
   /** After the commit: money set aside under the old limits is given back. */
   readonly rebalance: () => void
 }
@@ -38,7 +43,7 @@ export interface BudgetChange {
 
 /**
  * Sets one or both periods of a budget; the other stays. Holds from the next call on, also of runs that are busy. Only
- * a person at the terminal raises one; everybody else lowers. An agent that may manage the fleet does so to other
+ * an owner at the terminal raises one; everybody else lowers. An agent that may manage the fleet does so to other
  * agents alone: never to its own, a project's or the fleet's. Problems `denied`, `human-only`, `unknown-agent`,
  * `bad-request` with field and range.
  */
@@ -46,7 +51,7 @@ export type SetBudget = (caller: Caller, scope: BudgetScope, edit: BudgetEdit) =
 
 export function createSetBudget(deps: BudgetDeps): SetBudget {
   return (caller, scope, edit) => {
-    deps.guard(caller, { do: scope.scope === 'project' ? 'manage-projects' : 'manage-fleet' })
+    deps.guard(caller, actionOn(caller, scope))
     refuseAboveAgents(caller, scope)
     requireScope(scope)
     holdBudget(deps, caller, { scope, edit })
@@ -74,6 +79,12 @@ export function createSetBudget(deps: BudgetDeps): SetBudget {
   }
 }
 
+/** A member lowers the budgets of agents that it is granted; those of projects and the fleet are an owner's. */
+function actionOn(caller: Caller, { scope, id }: BudgetScope): Action {
+  if (scope === 'agent' && caller.kind === 'human') return { do: 'edit-agent-config', agentId: id }
+  return { do: scope === 'project' ? 'manage-projects' : 'manage-fleet' }
+}
+
 /** Nothing can come between this look and the transaction: both are of one turn of the event loop. */
 function holdBudget(
   deps: BudgetDeps,
@@ -89,20 +100,24 @@ function holdBudget(
 /**
  * Moves an agent to another project's budget, or to none. Who is not a person at the terminal takes no agent out of a
  * project that has a limit, whatever the other one has: more may be spent then. Problems `denied`, `human-only`,
- * `unknown-agent`.
+ * `unknown-agent`, `conflict` for one that an agent had made.
  */
 export type SetAgentProject = (caller: Caller, agentId: string, project: string | null) => void
 
 export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
   return (caller, agentId, project) => {
     deps.guard(caller, { do: 'manage-projects' })
-    if (caller.kind === 'agent') {
-      throw new Problem('denied', { detail: 'a person decides which project an agent is charged to' })
+    refuseOwnMembership(caller, agentId)
+    for (const touched of new Set([project, requireAgent(deps.agents, agentId).project])) {
+      // Who leads one project does not empty another.
+      if (touched !== null) deps.guard(caller, { do: 'manage-projects', project: touched })
     }
+    refuseSpawned(deps, agentId)
     holdProject(deps, caller, { agentId, project })
     deps.database.transaction(() => {
       const before = requireAgent(deps.agents, agentId).project
       deps.agents.setProject(agentId, project)
+      deps.membershipChanged({ agentId, project })
       deps.journal.append({
         actor: actorOf(caller),
         action: 'agent.project-changed',
@@ -112,6 +127,25 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
     })
     deps.rebalance()
   }
+}
+
+/** Who decides for others does not let itself in anywhere, or out; and the operator works for all projects. */
+function refuseOwnMembership(caller: Caller, agentId: string): void {
+  if (agentId === operatorAgentId) {
+    throw new Problem('reserved-agent-id', { detail: 'the operator belongs to no project; it works for all' })
+  }
+  if (caller.kind === 'agent' && caller.agentId === agentId) {
+    throw new Problem('denied', { detail: 'no agent decides which project it belongs to' })
+  }
+}
+
+/** It belongs where whoever had it made does, and follows that one. Problem `conflict`. */
+function refuseSpawned({ makerOf }: Pick<BudgetDeps, 'makerOf'>, agentId: string): void {
+  const maker = makerOf(agentId)
+  if (maker === null) return
+  throw new Problem('conflict', {
+    detail: `${agentId} belongs to the project of ${maker}, which had it made`,
+  })
 }
 
 function holdProject(

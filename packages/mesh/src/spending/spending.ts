@@ -4,6 +4,8 @@ import type { Kernel } from '../kernel/index.ts'
 import { createAgentCosts } from './agent-costs.ts'
 import type { AgentCosts, BudgetedAgent } from './agent-costs.ts'
 import { createBudgetOf } from './budget-of.ts'
+import { scopeText } from './budget-scope.ts'
+import type { BudgetLimits } from './budget-scope.ts'
 import { createBudgetTable } from './budget-table.ts'
 import { createBudgetWarnings } from './budget-warnings.ts'
 import { createReportCosts } from './cost-report.ts'
@@ -17,7 +19,10 @@ import { createReservations } from './reservations.ts'
 import type { Reservations } from './reservations.ts'
 import { createSetAgentProject, createSetBudget } from './set-budget.ts'
 import type { BudgetedAgents, SetAgentProject, SetBudget } from './set-budget.ts'
+import { Problem } from '@flotilla/protocol/problem'
+import { makerOf, rootOf } from '../kernel/index.ts'
 import { createSpendTable } from './spend-table.ts'
+import { taskScope } from './sum-scopes.ts'
 
 /** Money: set aside before a call of a model, settled or refunded after it, reported to people, and bounded by budgets. */
 export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'refund' | 'found' | 'flush'> {
@@ -30,6 +35,8 @@ export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'ref
     readonly view: BudgetViewOf
     readonly list: ListBudgets
     readonly giveFirstToFleet: GiveFirstFleetBudget
+    /** As they stand; for modules that decide about them with more. */
+    readonly projectLimits: (project: string) => BudgetLimits
   }
   /** Tells the journal of all that was spent up to now. */
   journalSpend(): void
@@ -46,18 +53,23 @@ export interface SpendingNeeds {
     /** In the transaction that settles. */
     addRunCost(runId: string, costUsd: number, tokens: number): void
   }
+  /** Caps that whoever gave a task has set; the fleet's own holds too. */
+  readonly tasks: {
+    capsOf(taskId: string): { readonly maxTurns: number | null; readonly callsBefore: number }
+  }
   readonly refuseAbove: RefuseAboveCeiling
 }
 
 /** `stopped` ends what waits between calls; `flush` comes after it. */
 export function createSpending(
   kernel: Kernel,
-  { agents, runs, refuseAbove, stopped }: SpendingNeeds & { readonly stopped: AbortSignal },
+  { agents, runs, tasks, refuseAbove, stopped }: SpendingNeeds & { readonly stopped: AbortSignal },
 ): Spending {
   const { database, settings } = kernel
   const spend = createSpendTable(database)
   const table = createBudgetTable(database)
   const { treeOf } = runs
+  kernel.hooks.callsOfTask.subscribe((taskId) => [spend.total(taskScope(taskId), '').calls])
   const budgetOf = createBudgetOf({ table, agents, settings })
   const reservations = createReservations({
     ...kernel,
@@ -66,11 +78,21 @@ export function createSpending(
     stopped,
     budgetOf,
     treeOf,
+    turnsOf: (taskId) => tasks.capsOf(taskId).maxTurns,
+    callsBefore: (taskId) => tasks.capsOf(taskId).callsBefore,
     warnings: createBudgetWarnings(kernel),
     addRunCost: (runId, { costUsd, tokens }) => runs.addRunCost(runId, costUsd, tokens),
   })
   const costs = createAgentCosts({ ...kernel, spend, budgetOf, treeOf, agents })
-  const editing = { ...kernel, table, agents, refuseAbove, rebalance: reservations.rebalance }
+  const editing = {
+    ...kernel,
+    table,
+    agents,
+    refuseAbove,
+    makerOf: (agentId: string) => makerOf(kernel.hooks, agentId),
+    membershipChanged: kernel.hooks.membershipChanged.tell,
+    rebalance: reservations.rebalance,
+  }
   const setBudget = createSetBudget(editing)
   const reportCosts = createReportCosts(kernel)
   const views = { ...kernel, table, agents, spend }
@@ -78,6 +100,14 @@ export function createSpending(
   const journalSpend = createJournalSpend(kernel)
   return {
     ...reservations,
+    // What a spawned agent uses is money of whoever it is for, of no budget beside it; its run says how much at most.
+    reserve: async (wish) => {
+      const agentId = rootOf(kernel.hooks, wish.agentId)
+      if (agentId !== wish.agentId && wish.run === null) {
+        throw new Problem('denied', { detail: 'a spawned agent asks models in its run alone' })
+      }
+      return reservations.reserve({ ...wish, agentId })
+    },
     report: (caller, asked) => {
       reservations.settleWaiting()
       return reportCosts(caller, asked)
@@ -91,6 +121,7 @@ export function createSpending(
         reservations.settleWaiting()
         return listBudgets(caller)
       },
+      projectLimits: (id) => table.read(scopeText({ scope: 'project', id })),
       giveFirstToFleet: createGiveFirstFleetBudget({
         table,
         setBudget,

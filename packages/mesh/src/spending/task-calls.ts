@@ -23,6 +23,10 @@ export function createTaskCalls(deps: {
   readonly database: Database
   readonly spend: SpendTable
   readonly budgetOf: BudgetOf
+  /** What whoever gave the task lets it take; null for no such cap. */
+  readonly turnsOf?: (taskId: string) => number | null
+  /** Calls of the tasks that it goes on from: its caps are theirs. */
+  readonly callsBefore?: (taskId: string) => number
 }): TaskCalls {
   /** As many as tasks with open calls. */
   const unwritten = new Map<string, number>()
@@ -38,9 +42,13 @@ export function createTaskCalls(deps: {
     refuseOverCap({ agentId, run }) {
       const taskId = run?.taskId ?? null
       if (taskId === null) return
-      const max = deps.budgetOf(agentId).task?.max_calls
-      if (max === undefined) return
-      const made = deps.spend.total(taskScope(taskId), '').calls + (unwritten.get(taskId) ?? 0)
+      const caps = [deps.budgetOf(agentId).task?.max_calls, deps.turnsOf?.(taskId)].filter(
+        (cap) => cap !== undefined && cap !== null,
+      )
+      if (caps.length === 0) return
+      const max = Math.min(...caps)
+      const before = deps.callsBefore?.(taskId) ?? 0
+      const made = before + deps.spend.total(taskScope(taskId), '').calls + (unwritten.get(taskId) ?? 0)
       if (made >= max) throw callsExhausted(taskId, { max, made })
     },
     began: (taskId) => change(taskId, 1),

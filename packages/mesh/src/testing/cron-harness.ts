@@ -26,7 +26,7 @@ import type { CronDeps } from '../triggers/cron/cron-deps.ts'
 import { createCronJobs } from '../triggers/cron/cron-jobs.ts'
 import type { CronJobs } from '../triggers/cron/cron-jobs.ts'
 
-export const owner: Caller = { kind: 'human', channel: 'cli' }
+export const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 export const noSignal = new AbortController().signal
 
 /** A Monday, on a whole minute. */

@@ -1,5 +1,7 @@
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
+import { dataThere } from '../sandbox/process/process-data.ts'
+import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
 import { seedEntries } from '../sandbox/docker/seed-files.ts'
 import { reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
 import type {
@@ -32,7 +34,7 @@ export interface FakeSandbox {
 
 export interface FakeRuntimeOptions {
   readonly engine: FakeEngine
-  /** What `verifyWalls` finds; every wall holds when left out. */
+  /** What `checkIsolation` finds; every wall holds when left out. */
   readonly walls?: () => readonly WallReport[]
   /** Called before a sandbox starts; throwing makes the start fail. */
   readonly beforeStart?: (spec: SandboxSpec) => Promise<void> | void
@@ -72,7 +74,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     doorHost: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),
-    verifyWalls: async () =>
+    checkIsolation: async () =>
       options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],
 
     async start(spec) {
@@ -132,6 +134,26 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
           return kept ? [[agentId, useOf(kept)] as const] : []
         }),
       ),
+
+    readData: async (agentId) => {
+      const kept = engine.data.get(agentId)
+      if (!kept) return null
+      const owner = { uid: 1000, mode: 0o600 }
+      const files = [...kept].map(([path, text]) => tarFile(path, Buffer.from(text), owner))
+      return { tar: tarArchive(files), held: () => true }
+    },
+    async writeData(agentId, tar) {
+      if (engine.data.has(agentId)) throw dataThere(agentId)
+      const bytes = Buffer.concat(await Array.fromAsync(tar))
+      const kept = new Map<string, string>()
+      for (let at = 0; at + 512 <= bytes.length && bytes[at] !== 0;) {
+        const name = bytes.toString('utf8', at, bytes.indexOf(0, at))
+        const size = Number.parseInt(bytes.toString('latin1', at + 124, at + 135), 8)
+        kept.set(name, bytes.toString('utf8', at + 512, at + 512 + size))
+        at += 512 + Math.ceil(size / 512) * 512
+      }
+      engine.data.set(agentId, kept)
+    },
 
     onEngineBack(listener) {
       engine.backWatchers.add(listener)

@@ -31,7 +31,7 @@ import { createMeshIdentity } from '../agents/connection/mesh-identity.ts'
 
 /** A fleet for tests: real tables, files and HTTP on loopback; engine, time and policy are played. */
 
-export const owner: Caller = { kind: 'human', channel: 'cli' }
+export const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 
 /** Pauses of polls pass by themselves; longer ones wait for `advance`, milliseconds. */
 const pollsMs = 500
@@ -66,7 +66,9 @@ export interface ManualRuntime extends SandboxRuntime {
   /** The process ends by itself. */
   kill(agentId: string, code: number): Promise<void>
   /** The engine tells an end, whatever runs now. */
-  tellEnd(agentId: string, code: number): void
+  tellEnd(agentId: string, code: number, outOfMemory?: boolean): void
+  /** The engine was away and is back. */
+  comeBack(): void
   /** Puts a sandbox there that the fleet did not start. */
   plant(spec: SandboxSpec): Promise<void>
   isRunning(agentId: string): boolean
@@ -75,6 +77,7 @@ export interface ManualRuntime extends SandboxRuntime {
 export function createManualRuntime(): ManualRuntime {
   const sandboxes = new Map<string, ManualSandbox>()
   const listeners = new Set<(end: SandboxEnd) => void>()
+  const backListeners = new Set<() => void>()
   const mute = new Set<string>()
 
   async function run(spec: SandboxSpec): Promise<void> {
@@ -83,7 +86,10 @@ export function createManualRuntime(): ManualRuntime {
     const server = createServer((request, response) => {
       const well = !mute.has(spec.agentId)
       const isStatus = request.url === '/status'
-      const known = !isStatus || request.headers.authorization === `Bearer ${doorToken}`
+      // The mesh's own signature is none of the tokens that this harness gives out.
+      const shown = request.headers.authorization ?? ''
+      const isSigned = !shown.startsWith('Bearer token-')
+      const known = !isStatus || isSigned || shown === `Bearer ${doorToken}`
       response.writeHead(well ? (known ? 200 : 401) : 503, { 'content-type': 'application/json' })
       response.end(JSON.stringify(!well ? {} : isStatus ? idleStatus(spec.agentId) : { status: 'ok' }))
     })
@@ -106,6 +112,8 @@ export function createManualRuntime(): ManualRuntime {
   const runtime: ManualRuntime = {
     kind: 'played',
     isolates: false,
+    readData: async () => null,
+    writeData: async () => {},
     started: [],
     doorTokens: [],
     removed: [],
@@ -119,7 +127,7 @@ export function createManualRuntime(): ManualRuntime {
     doorHost: () => '127.0.0.1',
     networks: async () => [],
     prepare: async () => {},
-    verifyWalls: async () => [],
+    checkIsolation: async () => [],
     start: async (spec) => {
       runtime.started.push(spec)
       runtime.doorTokens.push(readDoorToken(spec))
@@ -152,7 +160,10 @@ export function createManualRuntime(): ManualRuntime {
       runtime.measured.push([...agentIds])
       return new Map([...runtime.uses].filter(([agentId]) => agentIds.includes(agentId)))
     },
-    onEngineBack: () => () => {},
+    onEngineBack: (listener) => {
+      backListeners.add(listener)
+      return () => backListeners.delete(listener)
+    },
     onEnd: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -170,8 +181,11 @@ export function createManualRuntime(): ManualRuntime {
       if (sandbox) sandbox.exit = { code, outOfMemory: false }
       runtime.tellEnd(agentId, code)
     },
-    tellEnd: (agentId, code) => {
-      for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
+    tellEnd: (agentId, code, outOfMemory = false) => {
+      for (const listener of listeners) listener({ agentId, code, outOfMemory })
+    },
+    comeBack: () => {
+      for (const listener of backListeners) listener()
     },
     plant: run,
     isRunning: (agentId) => (sandboxes.get(agentId)?.server ?? null) !== null,
@@ -212,7 +226,10 @@ export interface FleetHarness {
   readonly runtime: ManualRuntime
   readonly clock: ManualClock
   readonly database: Database
+  /** All but the moves of agents. */
   readonly events: FleetEventBody[]
+  /** Where agents came to in their lives: `w running`. */
+  readonly moves: string[]
   readonly journal: JournalEntry[]
   readonly grants: Map<string, Partial<PermissionRecord>>
   readonly deps: FleetDeps
@@ -234,7 +251,11 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
   const runtime = createManualRuntime()
   const events: FleetEventBody[] = []
   const bus = createEventBus({ database, clock, log: silentLog })
-  bus.subscribe((event) => void events.push(event.body))
+  const moves: string[] = []
+  bus.subscribe(({ body }) => {
+    if (body.type === 'agent.changed') moves.push(`${body.agent_id} ${body.to}`)
+    else events.push(body)
+  })
   const journal: JournalEntry[] = []
   const grants = new Map<string, Partial<PermissionRecord>>()
   let count = 0
@@ -257,7 +278,6 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     events: bus,
     runtime,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
-    templateFolders: [],
     ports: { agentDoor: 8420, proxy: 8421, open: [] },
     replies: {
       held: createHeldBytes(agentShare.heldBytes),
@@ -270,6 +290,9 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
     dataLimitBytes: () => 100 * 1024 * 1024,
     projectText: () => '',
+    restartsPerHour: () => 3,
+    hibernateAfterMs: () => null,
+    feedbackFor: () => [],
     isolation: { hold: () => true },
     hooks: createHooks(silentLog),
     ...changes,
@@ -281,6 +304,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     clock,
     database,
     events,
+    moves,
     journal,
     grants,
     deps,

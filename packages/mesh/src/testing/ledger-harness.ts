@@ -5,25 +5,27 @@ import { createJournal } from '../journal/journal-table.ts'
 import { silentLog } from '../platform/log.ts'
 import { createHooks } from '../kernel/hooks.ts'
 import type { SettledRun } from '../kernel/hooks.ts'
-import type { Caller } from '../access/caller.ts'
+import type { Action, Decision, Guard } from '../access/action.ts'
+import type { Caller, HumanCaller } from '../access/caller.ts'
 import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
 import { migrate } from '../storage/migrate.ts'
-import { createCompleteTask } from '../tasks/complete-task.ts'
-import { createHandOff } from '../tasks/hand-off.ts'
 import { createTaskStore } from '../tasks/task-store.ts'
+import { createTasks } from '../tasks/tasks.ts'
+import type { TaskAgents } from '../tasks/tasks.ts'
 import { createFakeAgents } from './fake-agents.ts'
 import type { FakeAgents } from './fake-agents.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createLedger } from '../runs/ledger.ts'
+import type { LedgerDeps } from '../runs/ledger.ts'
 import type { RunRecord } from '../runs/lifecycle/run-record.ts'
 import type { RunTasks } from '../runs/lifecycle/run-tasks.ts'
 import type { SteerRunInput } from '../runs/steering/steer-run.ts'
 import type { SteerRecord } from '../runs/steering/steer-table.ts'
 
-export const person: Caller = { kind: 'human', channel: 'cli' }
+export const person: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli' }
 
 export interface LedgerHarnessOptions {
   readonly database?: Database
@@ -34,7 +36,12 @@ export interface LedgerHarnessOptions {
   /** What other modules add to what a run waits for. */
   readonly wrapTasks?: (book: RunTasks) => RunTasks
   readonly pausedReason?: (agentId: string) => string | null
-  readonly requireDiskRoom?: () => void
+  readonly requireDiskSpace?: () => void
+  readonly guard?: Guard
+  readonly decide?: (caller: Caller, action: Action) => Decision
+  readonly taskAgents?: Partial<TaskAgents>
+  /** What the ledger asks of whoever is given a run. */
+  readonly requireAgent?: LedgerDeps['requireAgent']
 }
 
 /** A ledger with its tasks over fake agents, for tests; give it the parts of another to play a restart. */
@@ -45,35 +52,54 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
   const newId = options.newId ?? countingIds()
   const events = createEventBus({ database, clock, log: silentLog })
   const journal = createJournal({ database, clock })
-  const { table: taskTable, moveTask, ofRuns } = createTaskStore({ database, events, journal, clock })
   const hooks = createHooks(silentLog)
+  const store = createTaskStore({ database, events, journal, hooks, clock })
   for (const listener of options.onRunSettled ?? []) hooks.runSettled.subscribe(listener)
   const { pausedReason } = options
   if (pausedReason)
     hooks.reasonsToPause.subscribe((agentId) => [pausedReason(agentId)].filter((one) => one !== null))
-  const shared = { database, clock, newId, events, journal, guard: () => {} }
+  const shared = { database, clock, newId, events, journal, guard: options.guard ?? (() => {}) }
   const ledger = createLedger({
     ...shared,
     log: silentLog,
     connections: agents,
-    diskRoom: { require: options.requireDiskRoom ?? (() => {}) },
-    requireAgent: (agentId) => {
-      if (agentId === 'nobody') throw new Problem('unknown-agent')
-    },
-    tasks: (options.wrapTasks ?? ((book) => book))(ofRuns),
+    diskSpace: { require: options.requireDiskSpace ?? (() => {}) },
+    requireAgent: options.requireAgent ?? requireAgent,
+    tasks: (options.wrapTasks ?? ((book) => book))(store.ofRuns),
     hooks,
   })
-  const handOff = createHandOff({ ...shared, ledger, table: taskTable })
-  const completeTask = createCompleteTask({ ...shared, ledger, table: taskTable, moveTask })
+  const feedbackGiven: string[] = []
+  const tasks = createTasks({
+    ...shared,
+    ...store,
+    hooks,
+    ledger,
+    log: silentLog,
+    decide: options.decide ?? (() => ({ allowed: true })),
+    requireAgent,
+    projectOf: () => null,
+    unreachable: () => null,
+    feedbackGiven: (agentId) => void feedbackGiven.push(agentId),
+    ...options.taskAgents,
+  })
 
   return {
     ...shared,
     hooks,
     agents,
     ledger,
-    taskTable,
-    handOff,
-    completeTask,
+    taskTable: store.table,
+    /** What an agent at work on a task is told of it. */
+    workOf: (taskId: string) => store.ofRuns.work(taskId),
+    tasks,
+    /** Agents whose work was judged. */
+    feedbackGiven,
+    /** With its run; empty where it waits. */
+    handOff: (...call: Parameters<typeof tasks.handOff>) => {
+      const reply = tasks.handOff(...call)
+      return { ...reply, run_id: reply.run_id ?? '' }
+    },
+    completeTask: tasks.completeTask,
     chat: (agentId: string, message = 'hello', idempotencyKey?: string): RunRecord =>
       ledger.submitRun(person, {
         agentId,
@@ -109,6 +135,10 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     },
   }
 }
+function requireAgent(agentId: string): void {
+  if (agentId === 'nobody') throw new Problem('unknown-agent')
+}
+
 export type LedgerHarness = ReturnType<typeof aLedgerHarness>
 
 export function migrated(): Database {

@@ -11,7 +11,7 @@ import type { MemoryBounds } from '../triggers/webhook/body-memory.ts'
 import { createWebhooks } from '../triggers/webhook/webhooks.ts'
 import type { Webhooks } from '../triggers/webhook/webhooks.ts'
 
-export const owner: Caller = { kind: 'human', channel: 'api' }
+export const owner: Caller = { kind: 'human', role: 'owner', channel: 'api' }
 
 /** Webhooks over a real ledger with fake agents and a vault in memory, for tests. */
 export function aWebhookHarness(

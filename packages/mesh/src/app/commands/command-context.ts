@@ -13,4 +13,8 @@ export interface CommandContext {
   readonly pid: number
   /** Where templates, cassettes, the agent's sources and the image's files are. */
   readonly repositoryRoot: string
+  /** The backup that is made or read. */
+  readonly file?: string
+  /** `plain`: with secrets although nothing closes the backup; `none`: without them. */
+  readonly secrets?: string
 }

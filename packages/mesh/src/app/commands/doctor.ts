@@ -25,6 +25,7 @@ import {
   environmentFindings,
   failure,
   fileFindings,
+  homeFinding,
   modelFindings,
   ok,
   portHolder,
@@ -52,8 +53,15 @@ const wallsMaxMs = 120_000
 /** Looks at everything an owner can mend, changes nothing, and says for each what to do. */
 export async function doctor(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
+  const home = await homeFinding(paths)
+  const findings = home.level === 'ok' ? [home, ...(await allFindings(context, paths))] : [home]
+  context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
+  return 0
+}
+
+async function allFindings(context: CommandContext, paths: DataPaths): Promise<readonly DoctorFinding[]> {
   const running = await meshOf(paths)
-  const findings = [
+  return [
     ok('node', `Node ${process.version}`),
     ...(await fileFindings(paths)),
     await disk(paths),
@@ -70,8 +78,6 @@ export async function doctor(context: CommandContext): Promise<number> {
       ? await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
   ]
-  context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
-  return 0
 }
 
 async function disk(paths: DataPaths): Promise<DoctorFinding> {

@@ -1,13 +1,18 @@
-import { mkdir, rm } from 'node:fs/promises'
+import * as fs from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { makeHome } from '@flotilla/protocol/home-folder'
 import { createMesh } from '../mesh.ts'
 import {
   dataPaths,
+  isRestoreUnfinished,
   lockHome,
   openHomeFolder,
   readTextFile,
   removeUnfinishedWrites,
   writeFileAtomically,
 } from '../../config/index.ts'
+import { Problem } from '@flotilla/protocol/problem'
+import type { DataPaths } from '../../config/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
@@ -18,8 +23,9 @@ export async function serve(context: CommandContext): Promise<number> {
   const loadedMs = performance.now()
   const paths = dataPaths(environment.home)
   // Held before anything is made in it: two starts at once would each give it an id.
-  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  makeHome(fs, paths.home)
   const lock = await lockHome(paths.home, { pid: context.pid, deed: 'starting' })
+  await refuseUnfinishedRestore(paths)
   const home = await openHomeFolder(paths)
   const log = createLog(environment.logLevel, { pid: context.pid })
   for (const warning of environment.warnings) log.warn({}, warning)
@@ -36,6 +42,7 @@ export async function serve(context: CommandContext): Promise<number> {
       port,
       url,
       agent_port: agentPort,
+      runtime: environment.runtime ?? 'docker',
       proxy_port: proxyPort,
       started_at: systemClock.now(),
       version: productVersion,
@@ -58,6 +65,15 @@ export async function serve(context: CommandContext): Promise<number> {
     await lock.release()
   }
   return closeAfter(live, [close, removeState], log)
+}
+
+/** Problem `conflict`: half a fleet would begin with half of what it knows. */
+async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
+  if (!(await isRestoreUnfinished(paths))) return
+  throw new Problem('conflict', {
+    detail: `a restore into ${paths.home} was cut off, so that it is not whole`,
+    repair: 'Run flotilla restore FILE again for the same home; it begins anew.',
+  })
 }
 
 /** In ticks since the machine started; null where the system does not say. */

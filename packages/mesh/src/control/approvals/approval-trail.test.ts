@@ -13,7 +13,7 @@ import { createApprovals } from './approvals.ts'
 import { approvalWaitsMs } from './ask-approval.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
-const person: Caller = { kind: 'human', channel: 'cli' }
+const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator: Caller = {
   kind: 'agent',
   agentId: 'operator',
@@ -176,7 +176,9 @@ describe('the trail of what waits for a person', () => {
 
   test('a person may cancel what an agent asked for, from a chat too, since nothing is done by it', () => {
     const { approvals, ask } = aDesk()
-    expect(approvals.cancel({ kind: 'human', channel: 'telegram' }, ask().id).state).toBe('cancelled')
+    expect(approvals.cancel({ kind: 'human', role: 'owner', channel: 'telegram' }, ask().id).state).toBe(
+      'cancelled',
+    )
   })
 
   test('what a long outcome says to events and runs is cut, and the row keeps it whole', async () => {

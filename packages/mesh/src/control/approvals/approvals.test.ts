@@ -13,7 +13,7 @@ import type { Approvals } from './approvals.ts'
 import { approvalTransitions, canMoveApproval } from './approval-record.ts'
 import { createApprovalTable } from './approval-table.ts'
 
-const person: Caller = { kind: 'human', channel: 'cli' }
+const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
 const dayMs = 24 * 3600 * 1000
 
@@ -131,7 +131,7 @@ describe('what waits for a person', () => {
     const { id, digest } = ask()
     const nobody: readonly Caller[] = [
       operator,
-      { kind: 'human', channel: 'telegram', user: 'owner' },
+      { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' },
       { kind: 'internal' },
       { kind: 'system' },
     ]

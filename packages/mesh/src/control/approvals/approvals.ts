@@ -7,7 +7,7 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
-import { actorOf } from '../../access/index.ts'
+import { actorOf, ownerOfActor } from '../../access/index.ts'
 import type { SettledRun } from '../../kernel/index.ts'
 import type { TellRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
@@ -110,10 +110,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     resume: async () => {
       for (const row of table.confirmed()) {
         if (deps.kinds[row.kind]?.ifCutOff === 'again') {
-          const channel = (row.resolvedBy ?? '').replace(/^human:/, '')
           const detail = deps.kinds[row.kind]?.wasDone(row.args) ?? null
           if (detail !== null) move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail })
-          else await carryOut({ ...deps, table, move }, row, { kind: 'human', channel })
+          else await carryOut({ ...deps, table, move }, row, ownerOfActor(row.resolvedBy ?? ''))
         } else {
           const detail = 'The mesh was stopped while it was being done; whether it was done is not known.'
           move(row, { to: 'failed', by: 'system', detail })

@@ -10,6 +10,7 @@ import { onceOnly } from '../../storage/index.ts'
 import type { Resumable } from '../../storage/index.ts'
 import { sameJson } from './change-table.ts'
 import type { ChangeRow } from './change-table.ts'
+import { ownersPart } from './editable.ts'
 import type { Difference } from './editable.ts'
 import type { EditParts } from './edit-deps.ts'
 
@@ -30,7 +31,7 @@ export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => P
 export function createApplyEdit(parts: EditParts): ApplyEdit {
   const { table, clock } = parts
   return async (caller, agentId, { edit, idempotencyKey, step = onceOnly(parts.database) }) => {
-    parts.guard(caller, { do: 'edit-agent-config', agentId })
+    parts.guard(caller, { do: 'edit-agent-config', agentId, ...ownersPart(edit.field) })
     requireAgent(parts, agentId)
     return parts.turns.take(agentId, async () => {
       requireAgent(parts, agentId)

@@ -49,7 +49,7 @@ const shownMaxChars = 4000
  */
 export function createEdits(deps: EditsDeps): Edits {
   const table = createChangeTable(deps.database)
-  const turns = createAgentTurns()
+  const turns = createAgentTurns(deps.clock)
   const editableOf = createEditables(deps)
   table.settleCutOff()
   const parts = { ...deps, table, turns, editableOf }
@@ -96,9 +96,10 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
   }
 }
 
-/** Agents are shown servers by name alone, as the journal is. */
+/** Agents, and people who are no owners, are shown servers by name alone, as the journal is. */
 function changeView(caller: Caller, row: ChangeRow): ChangeView {
-  const isPrivate = caller.kind === 'agent' && row.field === 'mcpServers'
+  const isOwner = caller.kind !== 'agent' && (caller.kind !== 'human' || caller.role === 'owner')
+  const isPrivate = !isOwner && row.field === 'mcpServers'
   const shown = (value: JsonValue): JsonValue => (isPrivate ? journalValue(value, row.field) : cut(value))
   return {
     undo_token: row.id,

@@ -6,6 +6,7 @@ import type { Caller } from '../../access/index.ts'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import type { EditParts } from './edit-deps.ts'
 import type { ChangeRow } from './change-table.ts'
+import { ownersPart } from './editable.ts'
 import { journalValue } from './journal-value.ts'
 
 /**
@@ -44,7 +45,12 @@ export function createUndoChange(parts: EditParts): UndoChange {
   }
 
   return async (caller, token, step = onceOnly(parts.database)) => {
-    parts.guard(caller, { do: 'edit-agent-config', agentId: mine(caller, token)?.agent_id ?? '' })
+    const asked = mine(caller, token)
+    parts.guard(caller, {
+      do: 'edit-agent-config',
+      agentId: asked?.agent_id ?? '',
+      ...ownersPart(asked?.field ?? ''),
+    })
     const { agent_id: agentId } = required(caller, token)
     return parts.turns.take(agentId, async () => {
       const isResumed = step.begun !== null

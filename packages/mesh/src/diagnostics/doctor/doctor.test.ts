@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { dataPaths } from '../../config/data-paths.ts'
 import { defaultSettings } from '../../config/settings-file.ts'
 import { dataFindings } from './data-findings.ts'
-import { diskFinding, fileFindings } from './file-findings.ts'
+import { diskFinding, fileFindings, homeFinding } from './file-findings.ts'
 import { modelFindings } from './model-findings.ts'
 
 test('a readable .env is an error with the command that mends it', async () => {
@@ -17,6 +17,24 @@ test('a readable .env is an error with the command that mends it', async () => {
   await chmod(join(home, '.env'), 0o600)
   expect((await fileFindings(dataPaths(home))).every((finding) => finding.level === 'ok')).toBe(true)
   await rm(home, { recursive: true })
+})
+
+test('a home that cannot be made is an error that says what stands in the way', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-doctor-'))
+  await writeFile(join(folder, 'file'), '')
+  const findings = await Promise.all(
+    [
+      folder,
+      join(folder, 'a', 'b'),
+      join(folder, 'file', 'home'),
+      '/proc/flotilla',
+      '/sys/flotilla/home',
+    ].map((home) => homeFinding({ home })),
+  )
+  expect(findings.map(({ level }) => level)).toEqual(['ok', 'ok', 'error', 'error', 'error'])
+  expect(findings[2]?.detail).toContain(`${join(folder, 'file')} is not a folder`)
+  expect(findings[3]?.detail).toContain('/proc is the kernel')
+  await rm(folder, { recursive: true })
 })
 
 test('no provider and no model are warnings that say what to set', () => {

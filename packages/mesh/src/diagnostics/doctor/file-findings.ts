@@ -1,4 +1,7 @@
-import { stat } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { access, constants, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { DataPaths } from '../../config/index.ts'
 import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
@@ -10,6 +13,32 @@ export async function fileFindings(paths: DataPaths): Promise<readonly DoctorFin
     await modeFinding('env-file-private', paths.envFile, 0o600),
     await modeFinding('database-private', paths.dataFolder, 0o700),
   ]
+}
+
+/** File systems of the kernel that take no folders of ours, by the number that `statfs` gives them: proc and sysfs. */
+const kernelFileSystems = new Set([0x9f_a0, 0x62_65_65_72])
+
+/** Whether the home is there, or could be made. Looks at the nearest folder above it that exists, and changes nothing. */
+export async function homeFinding({ home }: Pick<DataPaths, 'home'>): Promise<DoctorFinding> {
+  const unusable = (why: string) =>
+    failure('home-usable', `${home} cannot be the home: ${why}`, problemCatalog['home-unusable'].repair)
+  const { folder, found } = await nearestAbove(home)
+  if (!found.isDirectory()) return unusable(`${folder} is not a folder`)
+  const { type } = await statfs(folder)
+  if (kernelFileSystems.has(type)) return unusable(`${folder} is the kernel's, and takes no folders`)
+  const mayWrite = await access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  if (!mayWrite) return unusable(`${folder} may not be written to`)
+  return ok('home-usable', folder === home ? `${home} can be written to` : `${home} can be made`)
+}
+
+async function nearestAbove(path: string): Promise<{ folder: string; found: Stats }> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const found = await stat(folder).catch(() => null)
+    if (found !== null) return { folder, found }
+  }
 }
 
 async function modeFinding(id: string, path: string, wanted: number): Promise<DoctorFinding> {

@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises'
 import { headers } from '@flotilla/protocol/headers'
 import { mcpAgentApi as api, mcpAgentEndpoints as endpoints } from '@flotilla/protocol/mcp-api'
 import { alreadySent } from '../../http/index.ts'
@@ -26,23 +27,8 @@ export function mcpAgentRoutes({ bind }: AgentSurface, exchange: ExchangeWithSer
     reply.raw.flushHeaders()
     // One that does not read must not keep the line, the lease and the far end for ever.
     answer.cut.addEventListener('abort', () => reply.raw.destroy(), { once: true })
-    try {
-      for await (const bytes of answer.body) {
-        if (!reply.raw.write(bytes)) await drained(reply.raw)
-      }
-      reply.raw.end()
-    } catch {
-      // The agent sees the line break; the journal says why.
-      reply.raw.destroy()
-    }
+    // The agent sees the line break where it does; the journal says why.
+    await pipeline(answer.body, reply.raw).catch(() => reply.raw.destroy())
     return alreadySent
-  })
-}
-
-function drained(socket: NodeJS.WritableStream & { destroyed?: boolean }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (socket.destroyed === true) return reject(new Error('the agent went away'))
-    socket.once('drain', resolve)
-    socket.once('close', () => reject(new Error('the agent went away')))
   })
 }

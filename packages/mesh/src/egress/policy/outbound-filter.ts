@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
+import { rootOf } from '../../kernel/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AddressRange } from './address-ranges.ts'
@@ -22,7 +23,7 @@ export interface OutboundFilter {
 
 /** One filter for whatever leaves in an agent's name. */
 export function createOutboundFilter(
-  kernel: Pick<Kernel, 'clock' | 'log' | 'journal' | 'settings' | 'ports'>,
+  kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'journal' | 'settings' | 'ports'>,
   {
     runtime,
     engineAddresses,
@@ -62,7 +63,7 @@ export function createOutboundFilter(
       get allowedPorts() {
         return rules().allowed_ports
       },
-      isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[agentId], host),
+      isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[rootOf(kernel.hooks, agentId)], host),
       exceptions,
       onException: (destination, address) => writeException(agentId, destination, address),
     }),

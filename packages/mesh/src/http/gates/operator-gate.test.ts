@@ -52,7 +52,7 @@ test.each<[string, Caller, number]>([
   ['a program of this machine', internal, 200],
   ['a program that the operator runs', agent('operator', 'program'), 403],
   ['a worker', agent('worker', 'door'), 403],
-  ['a person', { kind: 'human', channel: 'cli' }, 403],
+  ['a person', { kind: 'human', role: 'owner', channel: 'cli' }, 403],
 ])('%s is answered as zone 2.5 says, whatever its record allows', async (_who, caller, status) => {
   const { url, callers } = await aDoor(caller)
   expect(await statusOf(url, '{}')).toBe(status)

@@ -1,16 +1,32 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
+import type { Person } from '@flotilla/protocol/people'
 import { createHumanGate } from './people-gate.ts'
 
 const nowMs = 1_700_000_000_000
 const home = { id: 'a', folder: '/home/a' }
+
+const ann: Person = {
+  name: 'ann',
+  role: 'member',
+  agents: ['ada'],
+  identities: ['user:2000'],
+  token_sha256: null,
+}
+const people = {
+  broken: (): string | null => null,
+  byToken: (token: string) => (token === 'flp_ann' ? ann : null),
+  byUser: (user: number) => (user === 2000 ? ann : null),
+  ownerBy: (): string | null => null,
+}
 
 function gateWith(accessToken: string | null, user: number | null | 'unknown' = 1000) {
   return createHumanGate({
     clock: { now: () => nowMs, sleep: async () => {} },
     accessToken: () => accessToken,
     home,
+    people,
     direct: { port: () => 8420, userOf: () => user, isOwner: (id) => id === 1000 },
   })
 }
@@ -34,7 +50,7 @@ function cookieOf(token: string): string {
 
 describe('without an access token file', () => {
   test('a direct call from this machine is let in', () => {
-    expect(gateWith(null)(aRequest())).toEqual({ kind: 'human', channel: 'api', owner: true })
+    expect(gateWith(null)(aRequest())).toEqual({ kind: 'human', channel: 'api', role: 'owner', local: true })
   })
 
   test.each([
@@ -62,7 +78,8 @@ describe('who is the owner where the mesh is hosted', () => {
   ] as const)('%s with a session', (...[, user, request, owner]) => {
     const caller = gateWith(token, user)(request)
     expect(caller).toMatchObject({ kind: 'human' })
-    expect('owner' in caller ? caller.owner : undefined).toBe(owner)
+    expect(caller.role).toBe('owner')
+    expect(caller.local).toBe(owner)
   })
 })
 
@@ -114,6 +131,7 @@ describe('whose program it is', () => {
       clock: { now: () => nowMs, sleep: async () => {} },
       accessToken: () => null,
       home,
+      people,
       direct: null,
     })
     expect(() => gate(aRequest())).toThrow(refused)
@@ -136,5 +154,70 @@ describe('with an access token file', () => {
     expect(() => gateWith('')(aRequest({ cookie: cookieOf('') }))).toThrow(
       expect.objectContaining({ code: 'unauthenticated' }),
     )
+  })
+})
+
+describe('a personal token', () => {
+  const bearer = { authorization: 'Bearer flp_ann' }
+  const asAnn = { kind: 'human', channel: 'api', user: 'ann', role: 'member', person: 'ann', agents: ['ada'] }
+
+  test.each([
+    ['from this machine', null, 1000, aRequest(bearer)],
+    ['of a program of another account', null, 33, aRequest(bearer)],
+    ['through a proxy', null, 1000, aRequest({ ...bearer, 'x-forwarded-for': '192.0.2.1' })],
+    ['from another machine', null, null, aRequest(bearer, 'GET', '192.0.2.1')],
+    ['under a name of its own', null, 1000, aRequest({ ...bearer, host: 'fleet.example' })],
+    ['beside the session of an owner', 'token', 1000, aRequest({ ...bearer, cookie: cookieOf('token') })],
+    ['where the mesh is hosted', 'token', 1000, aRequest(bearer)],
+  ] as const)('%s is its person and nobody else', (...[, token, user, request]) => {
+    expect(gateWith(token, user)(request)).toEqual(asAnn)
+  })
+
+  test('opens a door for other machines too', () => {
+    const gate = createHumanGate({
+      clock: { now: () => nowMs, sleep: async () => {} },
+      accessToken: () => 'token',
+      home,
+      people,
+      direct: null,
+    })
+    expect(gate(aRequest(bearer, 'GET', '192.0.2.1'))).toEqual(asAnn)
+  })
+
+  test('that nobody has is refused, where no token is wanted and beside a session as well', () => {
+    const refused = expect.objectContaining({ code: 'unauthenticated' })
+    const wrong = { authorization: 'Bearer flp_bob' }
+    expect(() => gateWith(null)(aRequest(wrong))).toThrow(refused)
+    expect(() => gateWith('token')(aRequest({ ...wrong, cookie: cookieOf('token') }))).toThrow(refused)
+    expect(() => gateWith(null)(aRequest({ ...bearer, 'x-api-key': 'x' }))).toThrow(refused)
+  })
+
+  test('does not spare a write its header, nor a foreign page its refusal', () => {
+    expect(() => gateWith(null)(aRequest(bearer, 'POST'))).toThrow(
+      expect.objectContaining({ code: 'denied' }),
+    )
+    expect(() => gateWith(null)(aRequest({ ...bearer, origin: 'http://evil.example' }))).toThrow(
+      expect.objectContaining({ code: 'host-refused' }),
+    )
+  })
+})
+
+describe('an account of this machine that the file names', () => {
+  test('is its person, by direct calls alone', () => {
+    expect(gateWith(null, 2000)(aRequest())).toMatchObject({ person: 'ann', role: 'member' })
+    const proxied = aRequest({ 'x-forwarded-for': '192.0.2.1' })
+    expect(() => gateWith(null, 2000)(proxied)).toThrow(expect.objectContaining({ code: 'host-refused' }))
+    const far = aRequest({}, 'GET', '192.0.2.1')
+    expect(() => gateWith(null, 2000)(far)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
+  })
+
+  test('opens nothing where the mesh is hosted', () => {
+    expect(() => gateWith('token', 2000)(aRequest())).toThrow(
+      expect.objectContaining({ code: 'unauthenticated' }),
+    )
+  })
+
+  test('takes nothing from the owner of the machine', () => {
+    expect(gateWith(null, 1000)(aRequest())).toMatchObject({ role: 'owner', local: true })
   })
 })

@@ -1,10 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '@flotilla/protocol/clock'
-import { headers, sessionCookieName } from '@flotilla/protocol/headers'
+import { personTokenPrefix } from '@flotilla/protocol/people'
+import type { Person } from '@flotilla/protocol/people'
+import { dashboardSurface, headers, sessionCookieName } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../../access/index.ts'
+import type { HumanCaller } from '../../access/index.ts'
 import { isDirectCall, requireDirectCall } from './direct-call.ts'
 import type { DirectCallDeps } from './direct-call.ts'
+import type { KnownPeople } from './known-people.ts'
 import { requireMeantHome } from './meant-home.ts'
 import type { OwnHome } from './meant-home.ts'
 import { isValidSession, readCookie } from './session-cookie.ts'
@@ -14,55 +17,126 @@ export interface HumanGateDeps {
   /** See `readAccessToken`. Read at each call. */
   readonly accessToken: () => string | null
   readonly home: OwnHome
-  /** Null for a door that other machines reach: there a cookie is the only way in. */
+  /** Null for a door that other machines reach: there a cookie or a personal token is the only way in. */
   readonly direct: DirectCallDeps | null
+  readonly people: Pick<KnownPeople, 'broken' | 'byToken' | 'byUser' | 'ownerBy'>
 }
 
-export type HumanGate = (request: FastifyRequest) => Caller
+export type HumanGate = (request: FastifyRequest) => HumanCaller
 
 /**
- * Who is on the people's door. Self-hosted: whoever calls directly from this machine. Hosted (the access token
- * file exists): whoever holds a valid session cookie. Writes want a header that no form can send, and a page of
- * another origin is refused in both cases.
+ * Who is on the people's door. Whoever sends a personal token is the person of that token and nobody else, from
+ * wherever. Without one, self-hosted: whoever calls directly from this machine is its owner, or the person whom the file
+ * names for another account. Hosted (the access token file exists): whoever holds a valid session cookie is the owner.
+ * Writes want a header that no form can send, and a page of another origin is refused in all cases.
  */
 export function createHumanGate(deps: HumanGateDeps): HumanGate {
   return (request) => {
-    refuseAgents(request)
-    const token = deps.accessToken()
-    if (token === null) {
-      if (deps.direct === null) {
-        throw new Problem('unauthenticated', {
-          detail: 'this door wants an access token file on its machine',
-        })
-      }
-      requireDirectCall(request, deps.direct)
-    } else {
-      // An empty key would sign for anybody.
-      if (token === '') {
-        throw new Problem('unauthenticated', {
-          detail: 'the access token file is missing, empty or unreadable',
-        })
-      }
-      const cookie = readCookie(request.headers.cookie, sessionCookieName)
-      if (!cookie || !isValidSession(cookie, token, deps.clock.now())) {
-        throw new Problem('unauthenticated', {
-          detail: `this door wants a valid ${sessionCookieName} cookie`,
-        })
-      }
-    }
+    const token = personalToken(request)
+    const named = token === null ? withoutToken(deps, request) : ofToken(deps, token)
     refuseForeignPages(request)
     requireMeantHome(request, deps.home)
-    const channel = request.headers['user-agent']?.startsWith('flotilla-cli') ? 'cli' : 'api'
-    const isOwner = deps.direct !== null && (token === null || isDirectCall(request, deps.direct))
-    return { kind: 'human', channel, ...(isOwner ? { owner: true } : {}) }
+    const channel = channelOf(request)
+    if (named !== null) return callerOf(deps, request, { person: named, channel })
+    const isHosted = deps.accessToken() !== null
+    const isLocal = deps.direct !== null && (!isHosted || isDirectCall(request, deps.direct))
+    const owner = deps.people.ownerBy(isHosted ? 'session' : 'local')
+    return {
+      kind: 'human',
+      channel,
+      role: 'owner',
+      ...(owner === null ? {} : { person: owner }),
+      ...(isLocal ? { local: true } : {}),
+    }
   }
 }
 
-/** What an agent may hold opens nothing here, wherever the call comes from. */
-function refuseAgents(request: FastifyRequest): void {
-  const { authorization } = request.headers
-  if (/^bearer\b/i.test(authorization ?? '') || request.headers['x-api-key'] !== undefined) {
+/** What its conversations and the journal are named by; it allows nothing. */
+function channelOf(request: FastifyRequest): string {
+  if (request.headers['user-agent']?.startsWith('flotilla-cli')) return 'cli'
+  return request.headers[headers.requestedWith] === dashboardSurface ? 'dashboard' : 'api'
+}
+
+/** A person whom the file names. Their own conversations and keys are told apart by their name. */
+function callerOf(
+  deps: HumanGateDeps,
+  request: FastifyRequest,
+  { person, channel }: { readonly person: Person; readonly channel: string },
+): HumanCaller {
+  const { name, role, agents } = person
+  const isLocal = role === 'owner' && deps.direct !== null && isDirectCall(request, deps.direct)
+  return {
+    kind: 'human',
+    channel,
+    user: name,
+    role,
+    person: name,
+    ...(role === 'member' ? { agents } : {}),
+    ...(isLocal ? { local: true } : {}),
+  }
+}
+
+/** The personal token of a call, or null where it bears none; what an agent may hold opens nothing here. */
+function personalToken({ headers: sent }: FastifyRequest): string | null {
+  const { authorization } = sent
+  const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (bearer?.startsWith(personTokenPrefix) === true && sent['x-api-key'] === undefined) return bearer
+  if (/^bearer\b/i.test(authorization ?? '') || sent['x-api-key'] !== undefined) {
     throw new Problem('unauthenticated', { detail: 'tokens of agents are refused on this door' })
+  }
+  return null
+}
+
+/** A wrong token is refused, also from where none is wanted: whoever sends one means to be that person. */
+function ofToken({ people }: HumanGateDeps, token: string): Person {
+  const person = people.byToken(token)
+  if (person) return person
+  throw new Problem('unauthenticated', {
+    detail:
+      people.broken() === null
+        ? 'this personal token is not, or no longer, valid'
+        : 'nobody is let in by a personal token while config/people.json is broken',
+    repair: 'Ask an owner of the fleet for a token: flotilla people rotate NAME prints a new one.',
+  })
+}
+
+/** Null for the owner. */
+function withoutToken(deps: HumanGateDeps, request: FastifyRequest): Person | null {
+  const token = deps.accessToken()
+  if (token !== null) {
+    requireSession(deps, request, token)
+    return null
+  }
+  if (deps.direct === null) {
+    throw new Problem('unauthenticated', { detail: 'this door wants an access token file on its machine' })
+  }
+  const account = accountOf(deps, request, deps.direct)
+  if (account === null) requireDirectCall(request, deps.direct)
+  return account
+}
+
+/** The person whose account the program at the far end runs under; null where it is nobody's whom the file names. */
+function accountOf(
+  { people }: HumanGateDeps,
+  request: FastifyRequest,
+  direct: DirectCallDeps,
+): Person | null {
+  const user = direct.userOf(request.socket)
+  if (typeof user !== 'number' || direct.isOwner(user)) return null
+  const person = people.byUser(user)
+  // All else that makes a call a direct one is asked of it as well.
+  if (person) requireDirectCall(request, { ...direct, isOwner: () => true })
+  return person
+}
+
+function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token: string): void {
+  // An empty key would sign for anybody.
+  if (token === '') {
+    throw new Problem('unauthenticated', { detail: 'the access token file is missing, empty or unreadable' })
+  }
+  const cookie = readCookie(request.headers.cookie, sessionCookieName)
+  if (!cookie || !isValidSession(cookie, token, clock.now())) {
+    throw new Problem('unauthenticated', { detail: `this door wants a valid ${sessionCookieName} cookie` })
   }
 }
 

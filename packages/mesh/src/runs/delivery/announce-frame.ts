@@ -1,7 +1,9 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { EventBus } from '../../events/index.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
 /** What people see of one frame, characters; whole outputs stand in the agent's result. */
@@ -10,6 +12,29 @@ const outputMaxChars = 4000
 const inputMaxChars = 4000
 const subagentMaxChars = 100
 const nameMaxChars = 128
+
+/** Frames of one run that become rows, per second: each is a write that every other agent waits for. */
+const keptFramesPerSecond = 50
+
+/** For people to look at: what comes faster than anyone could read is left out, and stands in the result. */
+export function showFrames(
+  deps: { readonly events: EventBus; readonly clock: Clock },
+  run: RunRecord,
+  signal: AbortSignal,
+): (frame: ChatFrame) => void {
+  const second = { number: 0, kept: 0 }
+  return (frame) => {
+    const event = signal.aborted ? null : frameEvent(run, frame)
+    if (!event) return
+    if (event.type !== 'text.streamed') {
+      const now = Math.floor(deps.clock.now() / 1000)
+      if (second.number !== now) Object.assign(second, { number: now, kept: 0 })
+      second.kept++
+      if (second.kept > keptFramesPerSecond) return
+    }
+    deps.events.publish(event)
+  }
+}
 
 /** The fleet event of a frame, cut to size since an agent made it; null for the last frame, which is an outcome. Pure. */
 export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {

@@ -1,6 +1,6 @@
 import { terminalRunStates } from '@flotilla/protocol/run'
 import { approvalStates } from '@flotilla/protocol/agent-edit'
-import { taskStates } from '@flotilla/protocol/task'
+import { taskStates } from '@flotilla/protocol/task-actions'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import { jsonColumn } from '../../storage/index.ts'
@@ -35,6 +35,14 @@ export const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(terminalRunStates),
     text: z.string(),
   }),
+  /** What another agent answered to a message of this run. */
+  z.strictObject({
+    kind: z.literal('message-answer'),
+    agent: z.string(),
+    said: z.string(),
+    state: z.enum(terminalRunStates),
+    text: z.string(),
+  }),
 ])
 export type RunNote = z.infer<typeof runNoteSchema>
 
@@ -44,6 +52,9 @@ export interface InboxRow {
   readonly source: string
   readonly note: RunNote
 }
+
+/** In the place of a turn's number, for news that its run read while it worked. */
+const withinTurn = -1
 
 export type RunInbox = ReturnType<typeof createRunInbox>
 
@@ -61,6 +72,11 @@ export function createRunInbox(database: Database) {
     has: (runId: string, source: string): boolean =>
       database.prepare('SELECT 1 FROM run_inbox WHERE run_id = ? AND source = ?').get(runId, source) !==
       undefined,
+    /** Read within a turn, by whoever waited for it: no turn is given it. False where one was, or there is none. */
+    take: (runId: string, source: string): boolean =>
+      database
+        .prepare('UPDATE run_inbox SET given_turn = ? WHERE run_id = ? AND source = ? AND given_turn IS NULL')
+        .run(withinTurn, runId, source).changes === 1,
     unseen: (runId: string): readonly InboxRow[] =>
       database
         .prepare('SELECT id, source, note FROM run_inbox WHERE run_id = ? AND given_turn IS NULL ORDER BY id')

@@ -1,42 +1,84 @@
 import type { FastifyReply } from 'fastify'
+import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Caller, Guard } from '../../access/index.ts'
+import type { EventBus } from '../../events/index.ts'
 import { clientGone } from '../../http/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
-import type { Ledger } from '../ledger.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { Outbox } from './outbox.ts'
+
+/** Events kept for a reader that is slower than the fleet; older ones are dropped, the outcome never is. */
+const bufferedEventsMax = 5000
 
 /** How the outcome of a run comes to whoever waits for it, and how the ledger hears that it did. */
 export interface RunOutcomes {
-  /** Frames of a run and its descendants; the last is `ended`. Stops when the signal aborts; the run goes on. */
+  /**
+   * `accepted`, then events of the run and its descendants from this call on, then `ended`. Rejects with the signal's
+   * reason, the run goes on; Problem `not-found`. Must be read, or its signal fired.
+   */
   follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
-  /** Problems `denied`, `not-found`, `conflict` for a run that goes on. */
+  /**
+   * The note to whoever asked counts as delivered. For whoever knows that the outcome has come through to its reader:
+   * that it was handed to a reader's line says nothing of it. Problems `denied`, `not-found`, `conflict` before the end.
+   */
   read(caller: Caller, runId: string): void
 }
 
 export function createRunOutcomes(deps: {
+  readonly table: Pick<RunTable, 'find' | 'descendantIds'>
+  readonly events: EventBus
+  readonly outbox: Pick<Outbox, 'outcomeRead'>
   readonly guard: Guard
-  readonly ledger: Pick<Ledger, 'find' | 'subscribe' | 'view'>
   readonly hooks: Pick<Hooks, 'costsAsked'>
+  readonly view: (run: RunRecord) => RunView
 }): RunOutcomes {
-  const { ledger, hooks } = deps
-  return {
-    follow: async function* (runId, signal) {
+  const { table, events, outbox, guard, hooks, view } = deps
+
+  async function* frames(
+    runId: string,
+    { waiting, stop, signal }: Reading,
+  ): AsyncGenerator<ChatStreamFrame, void, undefined> {
+    try {
       yield { type: 'accepted', run_id: runId }
-      for await (const frame of ledger.subscribe.frames(runId, signal)) {
-        if (frame.type === 'event') yield frame
-        else {
+      for (;;) {
+        signal.throwIfAborted()
+        const run = table.find(runId)
+        if (!run) throw new Problem('not-found')
+        for (const event of waiting.empty()) yield { type: 'event', event }
+        if (isTerminal(run.state)) {
           // Who is told the outcome is told the whole cost.
           hooks.costsAsked.tell()
-          yield { type: 'ended', run: ledger.view(ledger.find(frame.run.id) ?? frame.run) }
+          yield { type: 'ended', run: view(table.find(runId) ?? run) }
+          return
         }
+        await waiting.more(signal)
       }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      stop()
+    }
+  }
+
+  return {
+    follow: (runId, signal) => {
+      const waiting = createWaitingRoom(runId, table.descendantIds(runId))
+      const stop = events.subscribe(waiting.take)
+      signal.addEventListener('abort', stop, { once: true })
+      return frames(runId, { waiting, stop, signal })
     },
     read: (caller, runId) => {
-      deps.guard(caller, { do: 'view-fleet' })
-      ledger.subscribe.read(runId)
+      const run = table.find(runId)
+      // It changes what counts as told, which a viewer does not.
+      guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
+      if (!run) throw new Problem('not-found', { detail: `there is no run ${runId.slice(0, 60)}` })
+      if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
+      outbox.outcomeRead(run.id)
     },
   }
 }
@@ -82,4 +124,52 @@ export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, 
       // The mesh is closing its database: it stays open, which is seen, and is told again to whoever asks again.
     }
   })
+}
+
+interface Reading {
+  readonly waiting: ReturnType<typeof createWaitingRoom>
+  readonly stop: () => void
+  readonly signal: AbortSignal
+}
+
+/** Events of one family of runs, until they are fetched. */
+function createWaitingRoom(runId: string, descendants: readonly string[]) {
+  const family = new Set([runId, ...descendants])
+  let kept: FleetEventBody[] = []
+  let announce: (() => void) | null = null
+
+  function concerns(event: FleetEventBody): boolean {
+    if (event.type === 'run.changed' && event.parent_id !== null && family.has(event.parent_id)) {
+      family.add(event.run_id)
+    }
+    return 'run_id' in event && event.run_id !== null && family.has(event.run_id)
+  }
+
+  return {
+    take: ({ body }: FleetEvent): void => {
+      if (!concerns(body)) return
+      if (kept.length >= bufferedEventsMax) kept.shift()
+      kept.push(body)
+      announce?.()
+    },
+    empty: (): readonly FleetEventBody[] => {
+      const taken = kept
+      kept = []
+      return taken
+    },
+    /** Resolves at once when something waits already. */
+    more: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
+        if (kept.length > 0) {
+          resolve()
+          return
+        }
+        const abort = () => reject(signal.reason)
+        signal.addEventListener('abort', abort, { once: true })
+        announce = () => {
+          signal.removeEventListener('abort', abort)
+          resolve()
+        }
+      }),
+  }
 }

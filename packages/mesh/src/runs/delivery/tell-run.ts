@@ -1,12 +1,12 @@
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../../storage/index.ts'
-import type { LaneBell } from '../queue/lane-bell.ts'
-import type { MoveRun } from '../lifecycle/move-run.ts'
+import type { Hook } from '../../kernel/index.ts'
+import type { MoveRun } from '../lifecycle/change-run.ts'
 import type { Outbox } from './outbox.ts'
 import type { RunInbox } from './run-inbox.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
-import type { TellRun } from '../lifecycle/run-tasks.ts'
+import type { TakeNote, TellRun } from '../lifecycle/run-tasks.ts'
 
 /**
  * Puts a note before a run that asked, exactly once (R5): a waiting run is queued again, a queued or running one
@@ -18,7 +18,7 @@ export function createTellRun(deps: {
   readonly inbox: RunInbox
   readonly outbox: Outbox
   readonly move: MoveRun
-  readonly bell: LaneBell
+  readonly bell: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
 }): TellRun {
   const { database, table, inbox, outbox, move, bell, clock } = deps
@@ -34,6 +34,19 @@ export function createTellRun(deps: {
       inbox.add(runId, source, { note, at: clock.now() })
       if (run.state !== 'waiting') return
       move(run, { kind: 'resumed' })
-      database.afterCommit(() => bell.ring(run.agentId))
+      database.afterCommit(() => bell.tell(run.agentId))
     })
+}
+
+/** For whoever waited for the news within its turn. */
+export function createTakeNote({
+  inbox,
+  outbox,
+}: {
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+}): TakeNote {
+  return (runId, source) => {
+    if (inbox.take(runId, source)) outbox.markFor({ source, recipient: `run:${runId}` }, 'delivered')
+  }
 }

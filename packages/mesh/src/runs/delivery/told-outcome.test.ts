@@ -9,12 +9,12 @@ import { silentLog } from '../../platform/log.ts'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import { createServer } from '../../http/server.ts'
 import { openPeople } from '../../http/open-surfaces.ts'
-import { createHooks } from '../../kernel/hooks.ts'
 import { createLookUpRuns } from '../look-up-runs.ts'
 import { runPeopleRoutes } from '../people.routes.ts'
 import { createRunOutcomes } from './tell-outcome.ts'
 import type { RunView } from '@flotilla/protocol/run'
 import type { RunRecord } from '../lifecycle/run-record.ts'
+import { createRunTable } from '../lifecycle/run-table.ts'
 
 /** Far more than the kernel takes for a reader that does not read. */
 const longAnswer = 'x'.repeat(24 * 1024 * 1024)
@@ -39,13 +39,19 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
       : { ...view, outcome: { ...view.outcome, text: answer } }
   }
   const guard = () => {}
-  const told = { ...ledger, view: viewOf }
-  const outcomes = createRunOutcomes({ guard, ledger: told, hooks: createHooks(silentLog) })
+  const outcomes = createRunOutcomes({
+    ...world,
+    guard,
+    table: createRunTable(world.database),
+    outbox: ledger.outbox,
+    view: viewOf,
+  })
+  const told = { ...ledger, view: viewOf, outcomes }
   const lookUp = createLookUpRuns({ guard, ledger: told })
   openPeople(
     server,
-    [{ routes: { people: (surface) => runPeopleRoutes(surface, { ledger: told, lookUp, outcomes }) } }],
-    { gate: () => person, keepAliveMs },
+    [{ routes: { people: (surface) => runPeopleRoutes(surface, { ledger: told, lookUp }) } }],
+    { gate: () => person, guard: () => {}, people: { onChange: () => {} }, keepAliveMs },
   )
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }))
   closing.push(

@@ -4,17 +4,17 @@ import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
-import type { FollowedRuns } from './followed-runs.ts'
-import { withInterim } from './outcome-of.ts'
+import type { SettleRun } from './change-run.ts'
+import type { FollowedRuns } from './perform-run.ts'
+import { withInterim } from './run-record.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
-import type { SettleRun } from './settle-run.ts'
 
 /**
  * Ends a run as cancelled, and every open run that was handed off below it; agents at work are told. A run that
- * is cancelled already is returned as it is. Problems: `not-found`, `denied`, `conflict` when it has ended otherwise.
+ * is cancelled already is returned as it is. `why` is what whoever asked is told. Problems: `not-found`, `denied`, `conflict` when it has ended otherwise.
  */
-export type CancelRun = (caller: Caller, runId: string) => RunRecord
+export type CancelRun = (caller: Caller, runId: string, why?: string) => RunRecord
 
 export function createCancelRun(deps: {
   readonly database: Database
@@ -31,16 +31,16 @@ export function createCancelRun(deps: {
     if (settled) database.afterCommit(() => followed.letGo(run.id))
   }
 
-  return (caller, runId) => {
+  return (caller, runId, why = 'The run was cancelled.') => {
     const asked = table.find(runId)
-    guard(caller, asked ? { do: 'submit-run', to: asked.agentId } : { do: 'view-fleet' })
+    guard(caller, { do: 'submit-run', to: asked?.agentId ?? '' })
     if (!asked) throw new Problem('not-found')
     return database.transaction(() => {
       const run = table.find(runId) ?? asked
       if (run.state === 'cancelled') return run
       if (isTerminal(run.state)) throw new Problem('conflict', { detail: `the run is ${run.state} already` })
       journal.append({ actor: actorOf(caller), action: 'run.cancel-asked', subject: runId, detail: {} })
-      end(run, 'The run was cancelled.')
+      end(run, why)
       for (const id of table.descendantIds(runId)) {
         const below = table.find(id)
         if (below && !isTerminal(below.state)) end(below, 'The run that asked for this one was cancelled.')

@@ -64,6 +64,13 @@ function noteText(note: RunNote): PromptText {
       return sanitizeForPrompt(
         `Your turn ended, but task ${note.taskId} "${titleOf(note.title)}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, the task fails.`,
       )
+    case 'message-answer':
+      return sanitizeForPrompt(
+        [
+          `Your message to ${note.agent} ("${titleOf(note.said)}") is answered (${note.state}).`,
+          `Answer: ${truncatePromptText(sanitizeForPrompt(note.text), summaryMaxChars)}`,
+        ].join('\n'),
+      )
     case 'steer-answer':
       return sanitizeForPrompt(
         [

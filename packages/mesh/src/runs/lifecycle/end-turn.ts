@@ -2,15 +2,13 @@ import type { TaskResult } from '@flotilla/protocol/agent-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../../storage/index.ts'
-import type { InterruptRun } from './interrupt-run.ts'
-import type { MoveRun } from './move-run.ts'
-import { failedOutcome, outcomeOf } from './outcome-of.ts'
+import type { InterruptRun, MoveRun, SettleRun } from './change-run.ts'
 import type { ReleaseSteers } from '../steering/release-steers.ts'
 import type { RunInbox } from '../delivery/run-inbox.ts'
+import { failedOutcome, outcomeOf } from './run-record.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTasks } from './run-tasks.ts'
-import type { SettleRun } from './settle-run.ts'
 
 /** Turns of one run; an agent that hands work off for ever comes to an end here. */
 export const turnsMax = 100

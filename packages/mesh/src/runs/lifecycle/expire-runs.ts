@@ -2,12 +2,12 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import type { AgentConnections } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
-import type { FollowedRuns } from './followed-runs.ts'
-import { failedOutcome, withInterim } from './outcome-of.ts'
+import type { SettleRun } from './change-run.ts'
+import type { FollowedRuns } from './perform-run.ts'
+import { failedOutcome, withInterim } from './run-record.ts'
 import type { Outbox } from '../delivery/outbox.ts'
 import type { RunTable } from './run-table.ts'
-import type { SettleRun } from './settle-run.ts'
-import { turnTimeoutSeconds } from './task-assignment.ts'
+import { turnTimeoutSeconds } from './give-work.ts'
 
 /** A turn that is still alive so long after it began is ended; later than the agent's own limit, milliseconds. */
 export const turnMaxMs = (turnTimeoutSeconds + 600) * 1000

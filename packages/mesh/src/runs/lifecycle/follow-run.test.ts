@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { aLedgerHarness } from '../../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../../testing/ledger-harness.ts'
-import type { RunFrame } from '../delivery/subscribe-run.ts'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -14,9 +14,9 @@ test('an agent that floods makes 50 rows a second at most, and its next words an
   world.ledger.start()
   await world.clock.settle()
   const run = world.chat('operator')
-  const frames: RunFrame[] = []
+  const frames: ChatStreamFrame[] = []
   const reading = (async () => {
-    for await (const frame of world.ledger.subscribe.frames(run.id, new AbortController().signal)) {
+    for await (const frame of world.ledger.outcomes.follow(run.id, new AbortController().signal)) {
       frames.push(frame)
     }
   })()

@@ -1,34 +1,22 @@
-import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
-import type { Clock } from '@flotilla/protocol/clock'
+import type { TaskResult } from '@flotilla/protocol/agent-api'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
-import type { EventBus } from '../../events/index.ts'
 import type { AgentConnection } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
-import { frameEvent } from '../delivery/announce-frame.ts'
+import { showFrames } from '../delivery/announce-frame.ts'
 import { continuationText } from './continuation-text.ts'
+import { sessionOf } from '../conversation.ts'
+import type { SettleRun } from './change-run.ts'
 import type { EndTurn } from './end-turn.ts'
-import { failedOutcome } from './outcome-of.ts'
 import type { RunInbox } from '../delivery/run-inbox.ts'
+import { giveWork, pollOutcome, taskBeside } from './give-work.ts'
+import type { GiveWorkDeps, Line } from './give-work.ts'
+import { failedOutcome } from './run-record.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
-import type { RunTasks } from './run-tasks.ts'
-import type { SettleRun } from './settle-run.ts'
-import type { SteerTable } from '../steering/steer-table.ts'
 import { steersBeside } from '../steering/steer-view.ts'
-import { sessionOf, taskAssignment, taskBeside } from './task-assignment.ts'
-
-/** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
-const pollSeconds = 25
-const pollRestMs = 500
-/** For the last frames of a run whose outcome is known already. */
-const lastFramesMs = 250
-/** Frames of one run that become rows, per second: each is a write that every other agent waits for. */
-const keptFramesPerSecond = 50
-/** An agent that another run holds is asked again so often, each after `pollRestMs`. */
-const busyTriesMax = 40
 
 /** The agent says that what it got can never be carried out; another attempt would say the same. */
 const hopeless: readonly ProblemCode[] = ['body-too-large', 'unprocessable', 'path-refused', 'not-found']
@@ -39,26 +27,23 @@ const hopeless: readonly ProblemCode[] = ['body-too-large', 'unprocessable', 'pa
  */
 export type FollowRun = (run: RunRecord, connection: AgentConnection, signal: AbortSignal) => Promise<void>
 
-export interface FollowRunDeps {
+export interface FollowRunDeps extends GiveWorkDeps {
   readonly table: RunTable
   readonly inbox: RunInbox
-  readonly steers: SteerTable
-  readonly tasks: RunTasks
-  readonly events: EventBus
   readonly endTurn: EndTurn
   readonly settle: SettleRun
   readonly hooks: Pick<Hooks, 'entriesPromoted'>
-  readonly clock: Clock
   readonly log: Log
 }
 
 export function createFollowRun(deps: FollowRunDeps): FollowRun {
   async function outcome(run: RunRecord, connection: AgentConnection, signal: AbortSignal) {
     if (run.turn > 0 || run.input.kind === 'chat' || run.input.kind === 'heartbeat') {
-      return (await speak(deps, run, { connection, signal })) ?? poll(deps, run, { connection, signal })
+      return (
+        (await speak(deps, run, { connection, signal })) ?? pollOutcome(deps, run, { connection, signal })
+      )
     }
-    const taken = await send(deps, run, { connection, signal })
-    return taken ? watched(deps, run, { connection, signal }) : null
+    return giveWork(deps, run, { connection, signal })
   }
 
   return async (run, connection, signal) => {
@@ -75,11 +60,6 @@ export function createFollowRun(deps: FollowRunDeps): FollowRun {
   }
 }
 
-interface Line {
-  readonly connection: AgentConnection
-  readonly signal: AbortSignal
-}
-
 /** A turn of a conversation or of a heartbeat; null when the stream broke. */
 function speak(
   deps: FollowRunDeps,
@@ -93,7 +73,7 @@ function speak(
     origin: wordsFrom(run),
     ...steersBeside(deps.steers.ofTurn(run.id, run.turn)),
   }
-  const onFrame = show(deps, run, signal)
+  const onFrame = showFrames(deps, run, signal)
   return run.input.kind === 'heartbeat'
     ? connection.heartbeat({ ...request, continues: run.turn > 0 }, onFrame, signal)
     : connection.chatStream(
@@ -101,22 +81,6 @@ function speak(
         onFrame,
         signal,
       )
-}
-
-/** For people to look at: what comes faster than anyone could read is left out, and stands in the result. */
-function show(deps: FollowRunDeps, run: RunRecord, signal: AbortSignal): (frame: ChatFrame) => void {
-  const second = { number: 0, kept: 0 }
-  return (frame) => {
-    const event = signal.aborted ? null : frameEvent(run, frame)
-    if (!event) return
-    if (event.type !== 'text.streamed') {
-      const now = Math.floor(deps.clock.now() / 1000)
-      if (second.number !== now) Object.assign(second, { number: now, kept: 0 })
-      second.kept++
-      if (second.kept > keptFramesPerSecond) return
-    }
-    deps.events.publish(event)
-  }
 }
 
 function messageOf(deps: FollowRunDeps, run: RunRecord): string {
@@ -131,61 +95,6 @@ function messageOf(deps: FollowRunDeps, run: RunRecord): string {
 /** A later turn reads what other agents made of the work that it gave them, whoever began it. */
 function wordsFrom(run: RunRecord): Origin {
   return run.turn > 0 ? { kind: 'agent', channel: 'agent' } : run.origin
-}
-
-/** Gives a task or a tool call; false when the agent would not take it. */
-async function send(deps: FollowRunDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
-  for (let tries = 0; tries < busyTriesMax; tries++) {
-    if (await sendOnce(deps, run, { connection, signal })) return true
-    await deps.clock.sleep(pollRestMs, signal)
-  }
-  return false
-}
-
-function sendOnce(deps: FollowRunDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
-  if (run.input.kind === 'tool') {
-    const { tool, params } = run.input
-    return connection.invoke({ run_id: run.id, fence: run.fence, tool, params, origin: run.origin }, signal)
-  }
-  const assignment = taskAssignment(run, deps.tasks)
-  if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
-  const steers = steersBeside(deps.steers.ofTurn(run.id, run.turn))
-  return connection.task({ ...assignment, origin: run.origin, ...steers }, signal)
-}
-
-/** Waits for the outcome of work that is not a conversation, and shows meanwhile what the agent does. */
-async function watched(
-  deps: FollowRunDeps,
-  run: RunRecord,
-  { connection, signal }: Line,
-): Promise<TaskResult | null> {
-  const ended = new AbortController()
-  const watching = AbortSignal.any([signal, ended.signal])
-  const shown = connection.watch(run.id, show(deps, run, watching), watching)
-  try {
-    return await poll(deps, run, { connection, signal })
-  } finally {
-    // What is on the line already is shown, and nobody waits for a line that is dead.
-    await Promise.race([shown, deps.clock.sleep(lastFramesMs).catch(() => {})])
-    ended.abort()
-  }
-}
-
-/** Waits for the outcome under this run's fence; null when the agent knows nothing of it. */
-async function poll(
-  deps: FollowRunDeps,
-  run: RunRecord,
-  { connection, signal }: Line,
-): Promise<TaskResult | null> {
-  while (!signal.aborted) {
-    const begun = deps.clock.now()
-    const reply = await connection.result(run.id, pollSeconds, signal)
-    if (reply.state === 'finished') return reply.result.fence === run.fence ? reply.result : null
-    if (reply.state === 'unknown' || reply.fence !== run.fence) return null
-    const rest = pollRestMs - (deps.clock.now() - begun)
-    if (rest > 0) await deps.clock.sleep(rest, signal)
-  }
-  return null
 }
 
 /** Before the turn ends, while the run is live; what is refused is logged and does not hold up the outcome. */

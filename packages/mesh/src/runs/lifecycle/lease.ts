@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import type { FollowedRuns } from './followed-runs.ts'
-import type { LaneBell } from '../queue/lane-bell.ts'
+import type { Hook } from '../../kernel/index.ts'
+import type { FollowedRuns } from './perform-run.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTicket } from '../../access/index.ts'
@@ -23,7 +23,7 @@ export function createLease(deps: {
   readonly table: RunTable
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly bell: LaneBell
+  readonly bell: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
 }): Lease {
   const { table, followed, pulses, bell, clock } = deps
@@ -48,7 +48,7 @@ export function createLease(deps: {
       for (const { id, fence } of pulses.look(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
       for (const run of table.leaseDead(clock.now())) {
         followed.letGo(run.id)
-        bell.ring(run.agentId)
+        bell.tell(run.agentId)
       }
     },
   }

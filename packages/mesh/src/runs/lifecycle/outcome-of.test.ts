@@ -1,6 +1,6 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
 import { describe, expect, test } from 'vitest'
-import { failedOutcome, outcomeOf, withInterim } from './outcome-of.ts'
+import { failedOutcome, outcomeOf, withInterim } from './run-record.ts'
 import type { RunRecord } from './run-record.ts'
 
 function result(more: Partial<TaskResult>): TaskResult {

@@ -1,21 +1,22 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { AgentConnection, AgentConnections } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
-import type { DispatchRun } from '../queue/dispatch-run.ts'
+import type { Database } from '../../storage/index.ts'
+import type { Outbox } from '../delivery/outbox.ts'
+import type { RunInbox } from '../delivery/run-inbox.ts'
+import type { HoldLease } from '../hold-lease.ts'
+import type { InterruptRun, MoveRun, SettleRun } from './change-run.ts'
+import { notesForOneMessage } from './continuation-text.ts'
 import type { FollowRun } from './follow-run.ts'
-import type { FollowedRuns } from './followed-runs.ts'
-import type { InterruptRun } from './interrupt-run.ts'
-import type { MoveRun } from './move-run.ts'
-import { failedOutcome } from './outcome-of.ts'
 import type { RunPulses } from './run-pulses.ts'
+import { failedOutcome } from './run-record.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
-import type { SettleRun } from './settle-run.ts'
+import type { RunTasks } from './run-tasks.ts'
 
-/** A fleet that is paused is tried again after so long, milliseconds. */
+/** A fleet that is paused, and an agent in quarantine, are asked again after so long, milliseconds. */
 const pausedRetryMs = 15_000
 
 export interface PerformRun {
@@ -26,12 +27,16 @@ export interface PerformRun {
 }
 
 export interface PerformRunDeps {
+  readonly database: Database
   readonly table: RunTable
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+  readonly tasks: RunTasks
   readonly connections: AgentConnections
-  readonly dispatch: DispatchRun
   readonly follow: FollowRun
   readonly followed: FollowedRuns
-  readonly pulses: RunPulses
+  readonly pulses: Pick<RunPulses, 'beat'>
+  readonly holdLease: HoldLease
   readonly interrupt: InterruptRun
   readonly settle: SettleRun
   readonly move: MoveRun
@@ -57,7 +62,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
 
   return {
     perform: async (queued, closing) => {
-      const run = deps.dispatch(queued)
+      const run = dispatch(deps, queued)
       if (!run) return
       await followed.during(run.id, closing, async (following) => {
         const connection = await reach(deps, run, following)
@@ -80,37 +85,24 @@ async function reach(
   run: RunRecord,
   following: AbortSignal,
 ): Promise<AgentConnection | null> {
-  const reached = new AbortController()
   deps.pulses.beat(run)
-  const holding = holdLease(deps, run, AbortSignal.any([following, reached.signal]))
+  // While its sandbox starts, the run's lease is the mesh's business: no agent is there to renew it.
+  const letGo = deps.holdLease({ runId: run.id, fence: run.fence })
   try {
     return await deps.connections.ensureRunning(run.agentId, following, { withoutModel: run.kind === 'tool' })
   } catch (error) {
     if (!following.aborted) unreachable(deps, run, error)
     return null
   } finally {
-    reached.abort()
-    await holding
-  }
-}
-
-/** While its sandbox starts, the run's lease is the mesh's business: no agent is there to renew it. */
-async function holdLease(deps: PerformRunDeps, run: RunRecord, signal: AbortSignal): Promise<void> {
-  try {
-    while (!signal.aborted) {
-      await deps.clock.sleep(wireLimits.leaseRenewalMs, signal)
-      deps.table.renewLease(run.id, run.fence, deps.clock.now() + wireLimits.leaseMs)
-      deps.pulses.beat(run)
-    }
-  } catch (error) {
-    if (!signal.aborted) deps.log.error({ runId: run.id, err: error }, 'lease of a starting run not renewed')
+    letGo()
   }
 }
 
 function unreachable(deps: PerformRunDeps, run: RunRecord, error: unknown): void {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   deps.log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'agent of a run not reached')
-  if (problem.code === 'fleet-paused') {
+  if (problem.code === 'fleet-paused' || problem.code === 'agent-quarantined') {
+    // Not the run's fault: it waits, and no attempt is used up.
     deps.move(run, { kind: 'postponed', availableAt: deps.clock.now() + pausedRetryMs })
   } else if (problem.code === 'unknown-agent') {
     deps.settle(run, failedOutcome(run, 'unknown-agent', 'The agent was deleted.'))
@@ -139,5 +131,56 @@ async function tellIfEnded(
       { runId: run.id, agentId: run.agentId, err: error },
       'agent not told that its run has ended',
     )
+  }
+}
+
+/**
+ * Takes a queued run into its lane: as it is running now, under a fence of its own; null when it is not queued any more.
+ * A continuation gets its notes here, bound to its turn, so that every attempt of that turn says the same.
+ */
+function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
+  const { table, tasks } = deps
+  return deps.database.transaction(() => {
+    const queued = table.find(run.id)
+    if (queued?.state !== 'queued') return null
+    const running = deps.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
+    if (!running) return null
+    bindNotes(deps, running)
+    tasks.began(running)
+    return running
+  })
+}
+
+function bindNotes({ inbox, outbox }: PerformRunDeps, run: RunRecord): void {
+  if (run.turn === 0 || inbox.ofTurn(run.id, run.turn).length > 0) return
+  const rows = notesForOneMessage(inbox.unseen(run.id))
+  inbox.bind(
+    rows.map((row) => row.id),
+    run.turn,
+  )
+  for (const row of rows) outbox.markFor({ source: row.source, recipient: `run:${run.id}` }, 'delivered')
+}
+
+/** Runs that this process follows now. Only a lever to stop following: the rows are the truth. */
+export interface FollowedRuns {
+  /** Runs `work` with a signal that fires with `closing`, or when the run is let go. */
+  during<T>(runId: string, closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Stops following, if it is followed; the lane then looks at the row. */
+  letGo(runId: string): void
+}
+
+export function createFollowedRuns(): FollowedRuns {
+  const controllers = new Map<string, AbortController>()
+  return {
+    during: async (runId, closing, work) => {
+      const controller = new AbortController()
+      controllers.set(runId, controller)
+      try {
+        return await work(AbortSignal.any([closing, controller.signal]))
+      } finally {
+        controllers.delete(runId)
+      }
+    },
+    letGo: (runId) => controllers.get(runId)?.abort(new Problem('cancelled')),
   }
 }

@@ -2,11 +2,16 @@ import { originSchema } from '@flotilla/protocol/origin'
 import { runInputSchema, runKinds, runOutcomeSchema, runStates } from '@flotilla/protocol/run'
 import * as z from 'zod'
 import { jsonColumn } from '../../storage/index.ts'
+import type { Database } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 
 /** The columns that make a record, for every SELECT. A count of tokens from an earlier release may be beyond what can be read. */
 export const runColumns =
   'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, min(tokens_used, 9007199254740991) AS tokens_used, cost_usd'
+
+/** The conversation of a row, as `sessionOf` names it. */
+export const sessionColumn = (row: string) =>
+  `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
 
 const rowSchema = z.object({
   id: z.string(),
@@ -40,7 +45,7 @@ const rowSchema = z.object({
 })
 
 /** Throws where a row is not of the agreed form. */
-export function parseRunRow(raw: unknown): RunRecord {
+function parseRunRow(raw: unknown): RunRecord {
   const row = rowSchema.parse(raw)
   return {
     id: row.id,
@@ -71,5 +76,22 @@ export function parseRunRow(raw: unknown): RunRecord {
     outcome: row.outcome,
     tokensUsed: row.tokens_used,
     costUsd: row.cost_usd,
+  }
+}
+
+/** Ways to ask for rows. */
+export function readRuns(database: Database) {
+  return {
+    one: (sql: string, ...values: (string | number)[]): RunRecord | null => {
+      const row = database.prepare(sql).get(...values)
+      return row ? parseRunRow(row) : null
+    },
+    many: (sql: string, ...values: (string | number)[]): readonly RunRecord[] =>
+      database
+        .prepare(sql)
+        .all(...values)
+        .map(parseRunRow),
+    count: (sql: string, ...values: string[]): number =>
+      Number(database.prepare(sql).get(...values)?.['count'] ?? 0),
   }
 }

@@ -1,27 +1,14 @@
-import { runStates } from '@flotilla/protocol/run'
-import type { RunState } from '@flotilla/protocol/run'
 import type { Database } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
-import { parseRunRow, runColumns } from './run-row.ts'
+import { createRunQueries } from './run-queries.ts'
+import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 import { createRunningMarks } from './running-marks.ts'
 
-/** Descendants that are looked at for one run. */
-const descendantsMax = 1000
-/** Runs above one run that are looked at; more than hand-offs can reach. */
-const chainMax = 32
-
-/** The run `?` and all that work for it, near or far. */
-const tree =
-  'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
-
-/** The conversation of a row, as `sessionOf` names it. */
-const session = (row: string) =>
-  `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
 /**
  * A run that was cut off in mid-turn holds its conversation: the agent's checkpoint goes on with it as it was, and
  * what another run said there meanwhile would be overwritten. One that waits is between turns and holds nothing.
  */
-const isFree = `(runs.attempt > 1 OR NOT EXISTS (SELECT 1 FROM runs AS cut WHERE cut.agent_id = runs.agent_id AND cut.state = 'queued' AND cut.attempt > 1 AND ${session('cut')} = ${session('runs')}))`
+const isFree = `(runs.attempt > 1 OR NOT EXISTS (SELECT 1 FROM runs AS cut WHERE cut.agent_id = runs.agent_id AND cut.state = 'queued' AND cut.attempt > 1 AND ${sessionColumn('cut')} = ${sessionColumn('runs')}))`
 
 export interface IdempotencyMark {
   readonly scope: string
@@ -30,23 +17,13 @@ export interface IdempotencyMark {
 
 export type RunTable = ReturnType<typeof createRunTable>
 
-/** Rows of the ledger. Nothing here decides; every change of state goes through `move-run`. */
+/** Rows of the ledger. Nothing here decides; every change of state goes through `change-run`. */
 export function createRunTable(database: Database) {
-  const one = (sql: string, ...values: (string | number)[]): RunRecord | null => {
-    const row = database.prepare(sql).get(...values)
-    return row ? parseRunRow(row) : null
-  }
-  const many = (sql: string, ...values: (string | number)[]): readonly RunRecord[] =>
-    database
-      .prepare(sql)
-      .all(...values)
-      .map(parseRunRow)
-  const count = (sql: string, ...values: string[]): number =>
-    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
-
+  const { one, count } = readRuns(database)
   const marks = createRunningMarks(database)
 
   return {
+    ...createRunQueries(database),
     insert: (run: RunRecord, mark: IdempotencyMark | null) => {
       insertRun(database, run, mark)
       marks.forget(run.agentId)
@@ -79,18 +56,6 @@ export function createRunTable(database: Database) {
         now,
         holdsProactive ? 0 : 1,
       ),
-    /** Queued or running runs of an agent that a pause is about, oldest first. */
-    proactiveOf: (agentId: string) =>
-      many(
-        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
-        agentId,
-      ),
-    /** Queued or running heartbeats of an agent, oldest first. One that waits for what it gave away is not among them. */
-    heartbeatsUnderWay: (agentId: string) =>
-      many(
-        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
-        agentId,
-      ),
     /** What a pause held waits anew, in its order: the time of the pause does not expire it. */
     requeueProactive: (agentId: string, now: number): void => {
       database
@@ -99,13 +64,6 @@ export function createRunTable(database: Database) {
         )
         .run(now, agentId, now)
     },
-    /** The run that has spoken in a conversation and is to speak there again, or does now. */
-    runIn: (agentId: string, name: string) =>
-      one(
-        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND (state IN ('running', 'waiting') OR (state = 'queued' AND (attempt > 1 OR turn > 0))) AND ${session('runs')} = ? ORDER BY position LIMIT 1`,
-        agentId,
-        name,
-      ),
     /** Before everything that is queued, milliseconds since 1970; steers alone may fill a lane in which nothing is. */
     headOfLane: (agentId: string, now: number): number => {
       const row = database
@@ -129,75 +87,6 @@ export function createRunTable(database: Database) {
         )
         .all(now)
         .map((row) => String(row['agent_id'])),
-    leaseDead: (now: number) =>
-      many(
-        `SELECT ${runColumns} FROM runs WHERE state = 'running' AND (lease_until IS NULL OR lease_until <= ?)`,
-        now,
-      ),
-    turnsBegunBefore: (then: number) =>
-      many(`SELECT ${runColumns} FROM runs WHERE state = 'running' AND turn_started_at <= ?`, then),
-    queuedBefore: (then: number) =>
-      many(`SELECT ${runColumns} FROM runs WHERE state = 'queued' AND queued_since <= ?`, then),
-    waitingBefore: (then: number) =>
-      many(`SELECT ${runColumns} FROM runs WHERE state = 'waiting' AND waiting_since <= ?`, then),
-    /** The run and those that asked for it, nearest first. */
-    chainOf: (id: string): readonly RunRecord[] => {
-      const chain: RunRecord[] = []
-      for (let next: string | null = id; next !== null && chain.length <= chainMax;) {
-        const run = one(`SELECT ${runColumns} FROM runs WHERE id = ?`, next)
-        if (!run) break
-        chain.push(run)
-        next = run.parentId
-      }
-      return chain
-    },
-    /** The run and all that work for it, near or far. */
-    treeOf: (id: string): readonly string[] =>
-      database
-        .prepare(`${tree} SELECT id FROM tree`)
-        .all(id)
-        .map((row) => String(row['id'])),
-    /** What the run and all that work for it have used. */
-    usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
-      const row = database
-        .prepare(
-          `${tree} SELECT min(total(tokens_used), 9007199254740991) AS tokens, total(cost_usd) AS cost FROM runs WHERE id IN tree`,
-        )
-        .get(id)
-      return { tokens: Number(row?.['tokens'] ?? 0), costUsd: Number(row?.['cost'] ?? 0) }
-    },
-    laneOf: (agentId: string) => ({
-      busy: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'running'", agentId) > 0,
-      queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
-      waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
-    }),
-    descendantIds: (id: string): readonly string[] =>
-      database
-        .prepare(
-          'WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent_id = ? UNION SELECT runs.id FROM runs JOIN below ON runs.parent_id = below.id) SELECT id FROM below LIMIT ?',
-        )
-        .all(id, descendantsMax)
-        .map((row) => String(row['id'])),
-    /** Newest first. */
-    list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>
-      agentId === undefined
-        ? many(`SELECT ${runColumns} FROM runs ORDER BY position DESC LIMIT ?`, limit)
-        : many(
-            `SELECT ${runColumns} FROM runs WHERE agent_id = ? ORDER BY position DESC LIMIT ?`,
-            agentId,
-            limit,
-          ),
-    countByState: (): Record<RunState, number> => countStates(database),
-    /** Runs of one agent that ended since, by how; states that none ended in are left out. */
-    endedSince: (agentId: string, then: number): Readonly<Record<string, number>> =>
-      Object.fromEntries(
-        database
-          .prepare(
-            'SELECT state, count(*) AS count FROM runs WHERE agent_id = ? AND ended_at >= ? GROUP BY state ORDER BY state',
-          )
-          .all(agentId, then)
-          .map((row) => [String(row['state']), Number(row['count'])]),
-      ),
     renewLease: (id: string, fence: number, until: number): boolean =>
       database
         .prepare("UPDATE runs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running'")
@@ -219,13 +108,6 @@ export function createRunTable(database: Database) {
           .get(agentId)?.['fence'],
       ),
   }
-}
-
-function countStates(database: Database): Record<RunState, number> {
-  const counts = database.prepare('SELECT state, count(*) AS count FROM runs GROUP BY state').all()
-  const byState = new Map(counts.map((row) => [String(row['state']), Number(row['count'])]))
-  const entries = runStates.map((state) => [state, byState.get(state) ?? 0] as const)
-  return Object.fromEntries(entries) as Record<RunState, number>
 }
 
 function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | null): void {

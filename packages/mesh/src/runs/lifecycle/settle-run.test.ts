@@ -2,10 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Caller } from '../../access/caller.ts'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../../testing/ledger-harness.ts'
-import { createMoveRun } from './move-run.ts'
+import { createMoveRun, createSettleRun } from './change-run.ts'
 import type { RunSettledHandler } from './run-tasks.ts'
 import { createRunTable } from './run-table.ts'
-import { createSettleRun } from './settle-run.ts'
 
 let world: LedgerHarness
 afterEach(() => world.ledger.close())
@@ -18,7 +17,7 @@ describe('the end of a run', () => {
   test('is told to the person who asked for it, once', async () => {
     world = aLedgerHarness()
     world.ledger.start()
-    const inChat: Caller = { kind: 'human', channel: 'telegram' }
+    const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram' }
     const run = world.ledger.submitRun(inChat, { agentId: 'ada', input: said })
     await world.clock.settle()
     world.agents.finish('ada')
@@ -119,8 +118,7 @@ describe('the end of a run', () => {
           },
         },
         bell: {
-          ring: (agentId) => void rung.push(`${agentId} ${world.state(run)}`),
-          onRing: () => () => {},
+          tell: (agentId) => void rung.push(`${agentId} ${world.state(run)}`),
         },
         handlers,
       })

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../../platform/index.ts'
-import type { LaneBell } from './lane-bell.ts'
+import type { Hook } from '../../kernel/index.ts'
 import type { PerformRun } from '../lifecycle/perform-run.ts'
 import type { RecoverRun } from '../lifecycle/recover-runs.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
@@ -25,7 +25,8 @@ export function createLanes(deps: {
   readonly table: RunTable
   readonly performRun: PerformRun
   readonly recover: RecoverRun
-  readonly bell: LaneBell
+  /** Told of agents whose lane may have something to do. What nobody hears is lost: the rows are the truth. */
+  readonly bell: Pick<Hook<string>, 'subscribe'>
   /** Why nothing proactive of the agent begins now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
@@ -34,7 +35,6 @@ export function createLanes(deps: {
   const { table, bell, clock, log } = deps
   const closing = new AbortController()
   const pumps = new Map<string, Promise<void>>()
-  let stopListening: (() => void) | null = null
 
   const next = (agentId: string) =>
     table.nextQueued(agentId, clock.now(), deps.pausedReason(agentId) !== null)
@@ -82,11 +82,10 @@ export function createLanes(deps: {
 
   return {
     start: () => {
-      stopListening = bell.onRing(wake)
+      bell.subscribe(wake)
       for (const agentId of table.agentsWithWork(clock.now())) wake(agentId)
     },
     close: async () => {
-      stopListening?.()
       closing.abort()
       await Promise.all(pumps.values())
     },

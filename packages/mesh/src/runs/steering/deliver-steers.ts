@@ -20,13 +20,15 @@ export interface DeliverSteers {
   close(): Promise<void>
 }
 
-export function createDeliverSteers(deps: {
+export interface DeliverSteersDeps {
   readonly table: RunTable
   readonly steers: SteerTable
   readonly connections: AgentConnections
   readonly clock: Clock
   readonly log: Log
-}): DeliverSteers {
+}
+
+export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
   const { table, steers, connections, clock, log } = deps
   const closing = new AbortController()
   const under = new Map<string, Promise<void>>()

@@ -1,6 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import type { Hooks } from '../../kernel/index.ts'
 import { recordSteer } from './record-steer.ts'
 import type { SteerRecorders } from './record-steer.ts'
+import type { SettleRun } from '../lifecycle/change-run.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerRecord, SteerTable } from './steer-table.ts'
@@ -45,18 +47,36 @@ export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
 
 /**
  * The run takes nothing more into its conversation (it ended, or waits for what it handed on): every steer that it has
- * not taken becomes a run (R1). In the transaction of what happened to the run.
+ * not taken becomes a run (R1). Of an agent that is given no work but its own that run ends before it began, with the
+ * reason: so whoever said it is told as of any other. In the transaction of what happened to the run.
  */
 export type ReleaseSteers = (run: RunRecord) => void
 
 export function createReleaseSteers({
+  table,
   steers,
+  hooks,
   become,
-}: {
-  readonly steers: SteerTable
-  readonly become: BecomeRun
-}): ReleaseSteers {
-  return (run) => {
-    for (const steer of steers.waitingOf(run.id)) become(steer, (end) => steers.becomeRun(steer.id, end))
+  settle,
+}: ReleaseSteersDeps & { readonly become: BecomeRun }): ReleaseSteers {
+  return ({ id, agentId }) => {
+    for (const steer of steers.waitingOf(id)) {
+      const { becameRunId } = become(steer, (end) => steers.becomeRun(steer.id, end))
+      const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
+      const became = refusal === undefined || becameRunId === null ? null : table.find(becameRunId)
+      if (became === null) continue
+      settle(became, {
+        status: 'cancelled',
+        code: 'cancelled',
+        text: `The work at hand had ended before it was read: ${refusal}.`,
+      })
+    }
   }
+}
+
+export interface ReleaseSteersDeps {
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
+  readonly settle: SettleRun
 }

@@ -265,7 +265,7 @@ describe('a steer to an agent that is not at work on that', () => {
 
   test('is a run in the conversation of whoever says it, and not in that of the terminal', async () => {
     const world = await started()
-    const caller = { kind: 'human', channel: 'telegram', user: '17' } as const
+    const caller = { kind: 'human', role: 'owner', channel: 'telegram', user: '17' } as const
     const steer = world.ledger.steerRun(caller, { agentId: 'ada', text: 'also this' })
     expect(world.ledger.find(steer.becameRunId ?? '')?.input).toMatchObject({ session: 'telegram:17' })
   })
@@ -300,6 +300,64 @@ describe('a steer to an agent that is not at work on that', () => {
   test('is refused where there is no such agent', async () => {
     const world = await started()
     expect(codeOf(() => world.steer('nobody'))).toBe('unknown-agent')
+  })
+})
+
+describe('a steer to an agent that is given no work but its own', () => {
+  const reason = 'spawn_1 was made for one task and is given no other'
+
+  async function spawned() {
+    const world = await started()
+    const asking = world.chat('operator')
+    await world.clock.settle()
+    const operator = world.callerOf('operator')
+    const given = world.handOff(operator, { to: 'spawn_1', title: 'work', description: '', data: {} })
+    await world.clock.settle()
+    world.hooks.reasonsToGiveNoWork.subscribe((agentId) => (agentId === 'spawn_1' ? [reason] : []))
+    return { world, asking, operator, given }
+  }
+
+  test('is refused where it would be a run at once, as a message is', async () => {
+    const { world } = await spawned()
+    const elsewhere = () => world.steer('spawn_1', 'also this', { session: 'elsewhere' })
+    expect(codeOf(() => world.chat('spawn_1'))).toBe('conflict')
+    expect(codeOf(elsewhere)).toBe('conflict')
+    expect(elsewhere).toThrow(reason)
+    expect(world.ledger.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
+  })
+
+  test('reaches its work, and is never worked on after it; whoever said it is told why', async () => {
+    const { world, operator, asking, given } = await spawned()
+    const [read, late] = [
+      world.ledger.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),
+      world.steer('spawn_1'),
+    ]
+    const tooLate = world.ledger.steerRun(operator, { agentId: 'spawn_1', text: 'slower' })
+    const worker = world.callerOf('spawn_1')
+    world.ledger.takeSteers(worker, { ids: [read.id], step: 1 })
+    world.completeTask(worker, { taskId: given.task_id, status: 'done', summary: 'did it', result: null })
+    world.agents.finish('spawn_1')
+    await world.clock.settle()
+    const steers = world.steersOf({ id: given.run_id })
+    expect(steers.map(({ state }) => state)).toEqual(['taken', 'became-run', 'became-run'])
+    expect(world.agents.sent.filter(({ agentId }) => agentId === 'spawn_1')).toHaveLength(1)
+    const ends = [late, tooLate].map(({ id }) => {
+      const runId = steers.find((steer) => steer.id === id)?.became_run_id ?? ''
+      return world.ledger.find(runId)
+    })
+    const undeliverable = {
+      state: 'cancelled',
+      startedAt: null,
+      outcome: { text: expect.stringContaining(reason) },
+    }
+    expect(ends).toMatchObject([undeliverable, undeliverable])
+    expect(world.ledger.outbox.ofRun(ends[0]?.id ?? '')).toMatchObject([{ recipient: 'human:cli' }])
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.agents.sent.at(-1)).toMatchObject({
+      runId: asking.id,
+      message: expect.stringMatching(/What you said to spawn_1 \("slower"\)[^]*is given no other/),
+    })
   })
 })
 

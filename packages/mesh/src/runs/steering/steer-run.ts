@@ -6,17 +6,16 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
-import type { Database, DiskRoom } from '../../storage/index.ts'
+import type { Hooks } from '../../kernel/index.ts'
+import type { Database, DiskSpace } from '../../storage/index.ts'
 import type { LiveRuns } from '../lifecycle/live-runs.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { IdempotencyMark, RunTable } from '../lifecycle/run-table.ts'
-import { defaultSession } from '../default-session.ts'
 import { recordSteer } from './record-steer.ts'
 import type { BecomeRun } from './release-steers.ts'
-import { refuseReserved } from '../reserved-session.ts'
+import { defaultSession, refuseReserved, sessionOf } from '../conversation.ts'
 import type { SteerRecord, SteerTable } from './steer-table.ts'
-import { comesOfTrigger, keyUsed, markOf, originOf, requireRoom } from '../submit-run.ts'
-import { sessionOf } from '../lifecycle/task-assignment.ts'
+import { comesOfTrigger, keyUsed, markOf, originOf, requireRoom, requireTakesWork } from '../submit-run.ts'
 
 export interface SteerRunInput {
   readonly agentId: string
@@ -25,13 +24,17 @@ export interface SteerRunInput {
   readonly session?: string | null | undefined
   /** The same key of the same caller gives the same steer. */
   readonly idempotencyKey?: string | null | undefined
+  /** What set the mesh itself to say it; counts for the caller `system` only. The run that it may become is a trigger's. */
+  readonly trigger?: 'watcher'
+  /** Which one of them. */
+  readonly triggerId?: string
 }
 
 /**
  * Says something to an agent that works (R1): a row attached to the run that holds its lane, which ends as taken into
  * that run or as a run of its own. Where the agent is not at work, a person's steer is a run at once; an agent is sent
  * to `hand_off`. Problems: `denied`, `unknown-agent`, `lane-full`, `conflict` where the key was used for something
- * else or an agent steers one that does not work, `unprocessable` once a run has all the steers that it may have.
+ * else, an agent steers one that does not work, or one is not at work that is given none but its own, `unprocessable` once a run has all the steers that it may have.
  */
 export type SteerRun = (caller: Caller, input: SteerRunInput) => SteerRecord
 
@@ -42,7 +45,8 @@ export interface SteerRunDeps {
   readonly guard: Guard
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string) => void
-  readonly diskRoom: Pick<DiskRoom, 'require'>
+  readonly diskSpace: Pick<DiskSpace, 'require'>
+  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
   readonly become: BecomeRun
   readonly live: LiveRuns
   readonly deliver: (run: RunRecord) => void
@@ -63,7 +67,7 @@ export function createSteerRun(deps: SteerRunDeps): SteerRun {
         if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can steer' })
         live.ticketOf(caller.run.runId, caller.run.fence)
       }
-      const mark = markOf(caller, originOf(caller), input.idempotencyKey)
+      const mark = markOf(caller, originOf(caller, input), input.idempotencyKey)
       const known = mark && steers.findByKey(mark)
       if (known) return sameSteer(known, input)
       if (mark && table.findByKey(mark)) throw keyUsed()
@@ -120,6 +124,7 @@ function placeOf(
 }
 
 function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
+  requireTakesWork(deps.hooks, fresh.agentId)
   if (fresh.parentRunId !== null) {
     throw new Problem('conflict', {
       detail: `${fresh.agentId} is not at work on that; give it work with hand_off`,
@@ -137,7 +142,7 @@ function newSteer(
   deps: SteerRunDeps,
   { caller, input, mark }: { caller: Caller; input: SteerRunInput; mark: IdempotencyMark | null },
 ): SteerRecord {
-  const origin = originOf(caller)
+  const origin = originOf(caller, input)
   return {
     id: deps.newId('steer'),
     agentId: input.agentId,

@@ -3,10 +3,9 @@ import { agentIdSchema } from '@flotilla/protocol/ids'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { limits, wireLimits } from '@flotilla/protocol/limits'
-import type { RunInput } from '@flotilla/protocol/run'
 import * as z from 'zod'
-import { readSchedule } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
+import { readSchedule } from './read-schedule.ts'
 
 /** A job as `config/cron.json` has it; fields that a hand leaves out get their defaults. */
 export const cronJobSchema = z
@@ -35,6 +34,18 @@ export const cronJobSchema = z
     }
   })
 export type CronJob = z.output<typeof cronJobSchema>
+
+/** A job with what is worked out from it once. */
+export interface LiveJob {
+  readonly job: CronJob
+  readonly schedule: Schedule
+  /** Null where it has no condition; a text where it cannot be understood. */
+  readonly when: ((payload: JsonValue) => boolean) | string | null
+  /** Milliseconds since 1970; infinite for a job that is off or never comes again. A number and no timer. */
+  nextDue: number
+  /** While a pause holds `nextDue`: the due time after it, when there is something to write down again. Else null. */
+  heldUntil: number | null
+}
 
 /** Understands a `when`: whether a payload is as it says. Throws a Problem that says where it is wrong. */
 export type ReadCondition = (text: string) => (payload: JsonValue) => boolean
@@ -83,16 +94,6 @@ export function faultsOf(
   if (job.tool_name === undefined && job.tool_params !== undefined)
     faults.push({ field: 'tool_params', reason: 'parameters without a tool_name' })
   return faults
-}
-
-/**
- * What the run is about. Each firing is a conversation of its own: one that went on for ever would end at the bound of
- * rounds in a session. Null for a heartbeat, whose words are made elsewhere. Pure.
- */
-export function inputOf(job: CronJob, dueAt: number): RunInput | null {
-  if (job.heartbeat) return null
-  if (job.tool_name !== undefined) return { kind: 'tool', tool: job.tool_name, params: job.tool_params ?? {} }
-  return { kind: 'chat', message: job.message ?? '', session: `cron:${job.id}:${dueAt}` }
 }
 
 /** Equal keys mean the same due times; a job whose key changed counts from the moment of the change. Pure. */

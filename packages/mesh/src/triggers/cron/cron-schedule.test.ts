@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { isNearChange, oracleDueTimes, parserDueTimes } from '../../testing/cron-oracle.ts'
-import { nextDue, readSchedule } from './cron-schedule.ts'
+import { nextDue } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
-import { dueBetween } from './due-times.ts'
-import { planDues } from './plan-dues.ts'
+import { dueBetween, planDues } from './plan-dues.ts'
+import { readSchedule } from './read-schedule.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
 
 const hour = 3_600_000

@@ -4,7 +4,7 @@ import type { CronDeps } from './cron-deps.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { heartbeatsAtOnceMax } from './fire-job.ts'
 import type { FireJob } from './fire-job.ts'
-import type { LiveJob } from './job-schedule.ts'
+import type { LiveJob } from './cron-job.ts'
 
 /** Jobs that one tick acts on, the longest due first; the rest are late at the next. */
 export const firedPerTickMax = 100

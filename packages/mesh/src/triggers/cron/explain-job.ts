@@ -1,6 +1,6 @@
 import { correctionOf } from './cron-file.ts'
 import type { CronRow, CronState } from './cron-table.ts'
-import type { LiveJob } from './job-schedule.ts'
+import type { LiveJob } from './cron-job.ts'
 import { formatDuration, formatRow, stamp } from './format-row.ts'
 
 /** Why a job fired when it did, and why it did not, in sentences: what holds now, then its rows as they are given. Pure. */

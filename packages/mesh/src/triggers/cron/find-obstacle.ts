@@ -1,13 +1,14 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Caller } from '../../access/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { RunRecord } from '../../runs/index.ts'
-import { conditionPayload } from './condition-payload.ts'
-import type { CronJob } from './cron-job.ts'
+import { modeOf } from './cron-job.ts'
+import type { CronJob, LiveJob } from './cron-job.ts'
 import type { CronRow, CronState } from './cron-table.ts'
-import type { LiveJob } from './job-schedule.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import type { Firing, Obstacle } from './record-firing.ts'
+import { zoneOffsetMs } from './zone-offset.ts'
 
 /** What keeps a scheduled firing from being one, first things first; null where nothing does. Problems of `requireWorking`. */
 export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obstacle | null {
@@ -59,4 +60,32 @@ function unmetCondition({ job, when }: LiveJob, dueAt: number, state: CronState 
   if (typeof when === 'string') return { reason: 'error', detail: `its condition: ${when}` }
   if (!when || when(conditionPayload(job, dueAt, state))) return null
   return { reason: 'condition', detail: `it did not hold: ${job.when ?? ''}` }
+}
+
+const weekdays = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
+
+/**
+ * What a `when` can ask: `now` is the due time on the clock of the job's zone, `last` how its last run ended. Pure.
+ */
+function conditionPayload(job: CronJob, dueAt: number, state: CronState | null): JsonObject {
+  const local = new Date(dueAt + zoneOffsetMs(job.timezone, dueAt))
+  const weekday = local.getUTCDay()
+  return {
+    now: {
+      iso: new Date(dueAt).toISOString(),
+      year: local.getUTCFullYear(),
+      month: local.getUTCMonth() + 1,
+      day: local.getUTCDate(),
+      hour: local.getUTCHours(),
+      minute: local.getUTCMinutes(),
+      weekday: weekdays[weekday] ?? '',
+      weekend: weekday === 0 || weekday === 6,
+    },
+    job: { id: job.id, agent: job.agent, mode: modeOf(job), runs: state?.fired ?? 0 },
+    last: {
+      outcome: state?.lastOutcome ?? 'none',
+      text: state?.lastText ?? '',
+      errors_in_row: state?.failedInRow ?? 0,
+    },
+  }
 }

@@ -1,22 +1,13 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { RunInput } from '@flotilla/protocol/run'
 import type { Caller } from '../../access/index.ts'
 import type { RunRecord } from '../../runs/index.ts'
 import { askHeartbeat } from './ask-heartbeat.ts'
-import { inputOf } from './cron-job.ts'
-import type { CronJob } from './cron-job.ts'
-import type { CronRow } from './cron-table.ts'
+import type { CronJob, LiveJob } from './cron-job.ts'
 import { findObstacle } from './find-obstacle.ts'
-import type { LiveJob } from './job-schedule.ts'
 import { planDues } from './plan-dues.ts'
 import type { DuePlan } from './plan-dues.ts'
-import {
-  beginRow,
-  beginRowByHand,
-  obstacleOfError,
-  recordFired,
-  recordMissed,
-  recordSkipped,
-} from './record-firing.ts'
+import { beginRow, obstacleOfError, recordFired, recordMissed, recordSkipped } from './record-firing.ts'
 import type { Firing } from './record-firing.ts'
 
 /** Heartbeats that are asked for at once; the rest of a tick waits for the next. */
@@ -29,14 +20,10 @@ export const heartbeatsAtOnceMax = 100
  *    and the run's key is the job and its due time: cut off anywhere, the due time is acted on once.
  * 2. What is let pass has a row that says why. Nothing that one job does keeps another from its turn.
  * 3. A pause holds the last due time, which fires once when it ends; those before it have been let pass.
- * 4. A run by hand is fired whatever schedule, condition, overlap, a pause, a full lane and `enabled` say; where it
- *    cannot, its asker is told.
  */
 export interface FireJob {
   /** False where nothing was due. */
   due(live: LiveJob): boolean
-  /** Problems of `submitRun`, of which the row tells as well. */
-  byHand(live: LiveJob, askedBy: Caller): Promise<CronRow>
   /** Asks again for heartbeats that were cut off in the asking. */
   resume(): void
   /** Heartbeats that are being asked for. */
@@ -47,13 +34,10 @@ export interface FireJob {
 
 const asSystem: Caller = { kind: 'system' }
 
-export function createFireJob(deps: Omit<Firing, 'asking'>): FireJob {
-  const firing: Firing = { ...deps, asking: new Set() }
+export function createFireJob(firing: Firing): FireJob {
   const { asking } = firing
   return {
     due: (live) => fireDue(firing, live),
-    byHand: async ({ job }, askedBy) =>
-      job.heartbeat ? heartbeatByHand(firing, job, askedBy) : submitByHand(firing, job),
     resume: () => resume(firing),
     pending: () => asking.size,
     idle: async () => {
@@ -124,12 +108,12 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
     firing.deps.kernel.database.afterCommit(() => void askHeartbeat(firing, { job, row }))
     return
   }
-  const run = submit(firing, job, { dueAt, key: `cron:${job.id}:${dueAt}`, askedByPerson: false })
+  const run = submitJob(firing, job, { dueAt, key: `cron:${job.id}:${dueAt}`, askedByPerson: false })
   recordFired(firing, { job, row, run })
 }
 
 /** Whoever asks, the words are their maker's, and are believed as such. */
-function submit(
+export function submitJob(
   { deps }: Firing,
   job: CronJob,
   asked: { readonly dueAt: number; readonly key: string; readonly askedByPerson: boolean },
@@ -146,33 +130,14 @@ function submit(
   })
 }
 
-async function heartbeatByHand(firing: Firing, job: CronJob, askedBy: Caller): Promise<CronRow> {
-  const { clock, database } = firing.deps.kernel
-  const row = database.transaction(() => beginRowByHand(firing, job, clock.now()))
-  await askHeartbeat(firing, { job, row, askedBy })
-  return firing.jobs.table.bySeq(row.seq) ?? row
-}
-
-function submitByHand(firing: Firing, job: CronJob): CronRow {
-  const { clock, database } = firing.deps.kernel
-  const now = clock.now()
-  return database.transaction(() => {
-    const waiting = waitingByHand(firing, job)
-    if (waiting) return waiting
-    const row = beginRowByHand(firing, job, now)
-    const key = `cron:${job.id}:by-hand:${row.seq}`
-    const run = submit(firing, job, { dueAt: now, key, askedByPerson: true })
-    recordFired(firing, { job, row, run })
-    return firing.jobs.table.bySeq(row.seq) ?? row
-  })
-}
-
-/** A full lane takes what is asked for by hand at its head, once for each job: asked for again, it is the same. */
-function waitingByHand({ deps: { runs }, jobs }: Firing, job: CronJob): CronRow | null {
-  if (!runs.isLaneFull({ agentId: job.agent, proactive: false })) return null
-  const isWaiting = ({ manual, runId }: CronRow): boolean =>
-    manual && runId !== null && runs.find(runId)?.state === 'queued'
-  return jobs.table.openOf(job.id).findLast(isWaiting) ?? null
+/**
+ * What the run is about. Each firing is a conversation of its own: one that went on for ever would end at the bound of
+ * rounds in a session. Null for a heartbeat, whose words are made elsewhere. Pure.
+ */
+function inputOf(job: CronJob, dueAt: number): RunInput | null {
+  if (job.heartbeat) return null
+  if (job.tool_name !== undefined) return { kind: 'tool', tool: job.tool_name, params: job.tool_params ?? {} }
+  return { kind: 'chat', message: job.message ?? '', session: `cron:${job.id}:${dueAt}` }
 }
 
 function resume(firing: Firing): void {

@@ -13,6 +13,9 @@ import type { ManageCron } from './manage-cron.ts'
 import { cronPeopleRoutes } from './people.routes.ts'
 
 export { readJobs } from './cron-file.ts'
+export { cronJobSchema } from './cron-job.ts'
+export type { CronJob } from './cron-job.ts'
+export type { CronJobs } from './cron-jobs.ts'
 
 /** A start of its agent and one answer; who makes a job waits for it. */
 const toolsDeadlineMs = 60_000

@@ -2,7 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
-import type { JobSchedule, LiveJob } from './job-schedule.ts'
+import type { LiveJob } from './cron-job.ts'
+import type { JobSchedule } from './job-schedule.ts'
 
 type Deciding = Pick<Kernel, 'guard' | 'decide'>
 
@@ -21,9 +22,9 @@ export function visibleJobs(
   return all.filter(({ job }) => job.agent === caller.agentId || job.created_by === actorOf(caller))
 }
 
-/** Jobs for another agent need the right to edit that agent's configuration as well. */
+/** Jobs for another agent need the right to edit that agent's configuration as well; people need it for every agent. */
 export function guardOther({ guard }: Pick<Kernel, 'guard'>, caller: Caller, agentId: string): void {
-  if (caller.kind === 'agent' && caller.agentId !== agentId)
+  if (caller.kind !== 'agent' || caller.agentId !== agentId)
     guard(caller, { do: 'edit-agent-config', agentId })
 }
 
@@ -34,8 +35,11 @@ export function ownJob(
   jobId: string,
 ): LiveJob {
   const live = requireJob(schedule, jobId)
-  if (caller.kind !== 'agent') return live
   const { job } = live
+  if (caller.kind !== 'agent') {
+    guardOther(kernel, caller, job.agent)
+    return live
+  }
   if (visibleJobs(kernel, caller, [live]).length === 0) throw unknownJob(jobId)
   if (job.agent === caller.agentId && job.created_by !== actorOf(caller)) {
     throw new Problem('denied', {

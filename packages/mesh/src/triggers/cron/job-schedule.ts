@@ -1,25 +1,10 @@
-import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { Kernel } from '../../kernel/index.ts'
-import { nextDue } from './cron-schedule.ts'
-import type { Schedule } from './cron-schedule.ts'
-import { scheduleKey, scheduleOf } from './cron-job.ts'
-import type { CronJob, ReadCondition } from './cron-job.ts'
+import { adoptJob } from './adopt-job.ts'
+import type { ScheduledJobs } from './adopt-job.ts'
+import type { CronJob, LiveJob, ReadCondition } from './cron-job.ts'
 import type { CronTable } from './cron-table.ts'
-import { dueBetween } from './due-times.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
-import { planDues } from './plan-dues.ts'
-
-/** A job with what is worked out from it once. */
-export interface LiveJob {
-  readonly job: CronJob
-  readonly schedule: Schedule
-  /** Null where it has no condition; a text where it cannot be understood. */
-  readonly when: ((payload: JsonValue) => boolean) | string | null
-  /** Milliseconds since 1970; infinite for a job that is off or never comes again. A number and no timer. */
-  nextDue: number
-  /** While a pause holds `nextDue`: the due time after it, when there is something to write down again. Else null. */
-  heldUntil: number | null
-}
+import { dueAfter, dueBetween } from './plan-dues.ts'
 
 /** Backward steps of a clock that are smaller change nothing, milliseconds. */
 const steadyMs = 1000
@@ -54,10 +39,9 @@ export function createJobSchedule(
   deps: Pick<Kernel, 'database' | 'clock' | 'log'> & { readonly readCondition: ReadCondition },
   table: CronTable,
 ): JobSchedule {
-  const { database, clock, log } = deps
-  const live = new Map<string, LiveJob>()
-  /** Of this life and the ones before, as the database has it. */
-  const accounted = new Map<string, number>()
+  const { database, clock, log, readCondition } = deps
+  const jobs: ScheduledJobs = { live: new Map(), accounted: new Map(), table, readCondition }
+  const { live, accounted } = jobs
   let adoptedOnce = false
   let lastSeen = -Infinity
   let standIn: CronJob | null = null
@@ -67,60 +51,6 @@ export function createJobSchedule(
     accounted.set(one.job.id, until)
     one.nextDue = dueAfter(one, until)
     one.heldUntil = null
-  }
-
-  /** What an old schedule still owes gets its row before the new one takes its place (2). */
-  function close(before: LiveJob, now: number): void {
-    const { id } = before.job
-    const after = accounted.get(id) ?? now
-    const plan = planDues(before.schedule, { after, until: now, taken: table.taken(id, after, now) })
-    if (!before.job.enabled || !plan) return
-    const last = plan.fire === null ? [] : [{ first: plan.fire, last: plan.fire, count: 1, exact: true }]
-    for (const { first, last: until, count, exact } of [...plan.missed, ...last]) {
-      table.skip({
-        jobId: id,
-        dueAt: first,
-        dueUntil: until,
-        count,
-        countExact: exact,
-        reason: 'changed',
-        detail: 'the job was changed before it was its turn',
-        at: now,
-      })
-      table.countSkipped(id, count)
-    }
-  }
-
-  function adoptOne(job: CronJob, now: number): void {
-    const before = live.get(job.id)
-    const key = scheduleKey(job)
-    const state = table.stateOf(job.id)
-    const made: LiveJob = {
-      job,
-      schedule: scheduleOf(job),
-      when: readWhen(job),
-      nextDue: Infinity,
-      heldUntil: null,
-    }
-    if (state?.scheduleKey !== key) {
-      if (before) close(before, now)
-      // Changed while the mesh was down: what was due since is not lost, but a job that was off had nothing due.
-      const wasOn = state !== null && !state.scheduleKey.startsWith('[false')
-      const until = !before && wasOn ? Math.min(now, state.accountedUntil) : now
-      table.putState({ jobId: job.id, agentId: job.agent, scheduleKey: key, accountedUntil: until })
-      accounted.set(job.id, until)
-    } else if (!before) accounted.set(job.id, state.accountedUntil)
-    made.nextDue = dueAfter(made, accounted.get(job.id) ?? now)
-    live.set(job.id, made)
-  }
-
-  function readWhen(job: CronJob): LiveJob['when'] {
-    if (job.when === undefined) return null
-    try {
-      return deps.readCondition(job.when)
-    } catch (error) {
-      return error instanceof Error ? error.message : 'it cannot be understood'
-    }
   }
 
   function rewind(one: LiveJob, now: number): void {
@@ -150,19 +80,19 @@ export function createJobSchedule(
     standIn: () => standIn,
     keepStandIn(job) {
       standIn = job
-      database.transaction(() => adoptOne(job, clock.now()))
+      database.transaction(() => adoptJob(jobs, job, clock.now()))
     },
     adopt(ofFile) {
       const now = clock.now()
       if (ofFile.some(isOperatorHeartbeat)) standIn = null
-      const jobs = standIn ? [...ofFile.filter(({ id }) => id !== standIn?.id), standIn] : ofFile
-      const ids = new Set(jobs.map(({ id }) => id))
+      const wanted = standIn ? [...ofFile.filter(({ id }) => id !== standIn?.id), standIn] : ofFile
+      const ids = new Set(wanted.map(({ id }) => id))
       database.transaction(() => {
-        for (const job of jobs) {
+        for (const job of wanted) {
           const before = live.get(job.id)
           if (before && JSON.stringify(before.job) === JSON.stringify(job)) continue
           try {
-            adoptOne(job, now)
+            adoptJob(jobs, job, now)
           } catch (error) {
             log.error(
               { jobId: job.id, err: error },
@@ -196,8 +126,4 @@ export function createJobSchedule(
       lastSeen = now
     },
   }
-}
-
-function dueAfter({ job, schedule }: LiveJob, after: number): number {
-  return job.enabled ? (nextDue(schedule, after) ?? Infinity) : Infinity
 }

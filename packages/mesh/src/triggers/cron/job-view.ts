@@ -2,7 +2,7 @@ import type { CronJobView, CronRowView } from '@flotilla/protocol/cron-api'
 import { correctionOf } from './cron-file.ts'
 import { modeOf } from './cron-job.ts'
 import type { CronRow, CronState } from './cron-table.ts'
-import type { LiveJob } from './job-schedule.ts'
+import type { LiveJob } from './cron-job.ts'
 import { isLate, formatRow } from './format-row.ts'
 
 /** A job as doors show it. Pure. */

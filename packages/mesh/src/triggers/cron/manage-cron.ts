@@ -8,13 +8,13 @@ import { actionOf, changedBy, newJob } from './change-job.ts'
 import { checkJob, lockedHeartbeat } from './check-job.ts'
 import type { CronDeps } from './cron-deps.ts'
 import { cronJobSchema, modeOf, scheduleKey } from './cron-job.ts'
-import type { CronJob } from './cron-job.ts'
+import type { CronJob, LiveJob } from './cron-job.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { explainJob } from './explain-job.ts'
+import type { FireByHand } from './fire-by-hand.ts'
 import type { FireJob } from './fire-job.ts'
 import { guardOther, ownJob, requireJob, unknownJob, visibleJobs } from './job-access.ts'
 import { changedMarkSchema, digestOf, madeMarkSchema, markOf } from './job-mark.ts'
-import type { LiveJob } from './job-schedule.ts'
 import { jobView, rowView } from './job-view.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { publishJobEvent } from './publish-job-event.ts'
@@ -69,10 +69,12 @@ export function createManageCron({
   deps,
   jobs,
   fire,
+  fireByHand,
 }: {
   readonly deps: CronDeps
   readonly jobs: CronJobs
-  readonly fire: FireJob
+  readonly fire: Pick<FireJob, 'due'>
+  readonly fireByHand: FireByHand
 }): ManageCron {
   const { kernel, agents } = deps
   const { guard, clock, journal, events, database } = kernel
@@ -179,7 +181,7 @@ export function createManageCron({
     async runNow(caller, jobId) {
       guard(caller, { do: 'manage-cron' })
       const live = ownJob({ kernel, schedule }, caller, jobId)
-      const row = await fire.byHand(live, caller)
+      const row = await fireByHand(live, caller)
       journal.append({
         actor: actorOf(caller),
         action: 'cron.run-by-hand',

@@ -17,7 +17,7 @@ import type { CronHarness, CronHarnessOptions } from '../../testing/cron-harness
 
 const minute = 60_000
 const operator = 'operator'
-const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 const mayAll = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
 

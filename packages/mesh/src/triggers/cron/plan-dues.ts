@@ -1,6 +1,5 @@
+import { nextDue } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
-import { dueBetween } from './due-times.ts'
-import type { DueStretch } from './due-times.ts'
 
 export interface DuePlan {
   /** The due time to act on now, or null where the last one that has come has its row already. */
@@ -38,4 +37,78 @@ function wholeStretch(schedule: Schedule, after: number, until: number): DueStre
   const { latest, missed } = found
   if (!missed) return [{ first: latest, last: latest, count: 1, exact: true }]
   return [{ ...missed, last: latest, count: missed.count + 1 }]
+}
+
+/** Due times that are counted one by one for one job at once; of more, the number is said to be at least this. */
+export const countedMax = 5000
+
+/** The due times of one stretch of time, by their ends. */
+export interface DueStretch {
+  readonly first: number
+  readonly last: number
+  readonly count: number
+  /** False where there are more than were counted. */
+  readonly exact: boolean
+}
+
+export interface DueTimes {
+  /** The one to act on: the last that has come. */
+  readonly latest: number
+  /** All before it; null where there are none. */
+  readonly missed: DueStretch | null
+}
+
+/** What became due after `after` and until `until`, both moments; null where nothing did. Pure. */
+export function dueBetween(schedule: Schedule, after: number, until: number): DueTimes | null {
+  const first = nextDue(schedule, after)
+  if (first === null || first > until) return null
+  const second = nextDue(schedule, first)
+  if (second === null || second > until) return { latest: first, missed: null }
+  if (schedule.kind === 'every') {
+    const count = Math.floor((until - first) / schedule.everyMs)
+    const latest = first + count * schedule.everyMs
+    return { latest, missed: { first, last: latest - schedule.everyMs, count, exact: true } }
+  }
+  return countOneByOne(schedule, { first, second, until })
+}
+
+function countOneByOne(
+  schedule: Schedule,
+  { first, second, until }: { first: number; second: number; until: number },
+): DueTimes {
+  let [last, latest, count] = [first, second, 1]
+  for (;;) {
+    const next = nextDue(schedule, latest)
+    if (next === null || next > until) return { latest, missed: { first, last, count, exact: true } }
+    if (count >= countedMax) break
+    ;[last, latest, count] = [latest, next, count + 1]
+  }
+  const ends = lastTwo(schedule, { from: latest, until })
+  return { latest: ends.latest, missed: { first, last: ends.last, count, exact: false } }
+}
+
+/** The last two due times until `until`, looked for from its end in ever longer steps. */
+function lastTwo(
+  schedule: Schedule,
+  { from, until }: { from: number; until: number },
+): { last: number; latest: number } {
+  for (let back = 120_000; ; back *= 4) {
+    const start = Math.max(from, until - back)
+    let found: number[] = []
+    for (let due = nextDue(schedule, start); due !== null && due <= until; due = nextDue(schedule, due)) {
+      found = [...found.slice(-1), due]
+    }
+    const [last, latest] = found
+    if (last !== undefined && latest !== undefined) return { last, latest }
+    // Between the last that was counted and the end there is one at least.
+    if (start === from) return { last: from, latest: last ?? from }
+  }
+}
+
+/** When a job is due next after a moment; infinite for one that is off or never comes again. Pure. */
+export function dueAfter(
+  { job, schedule }: { readonly job: { readonly enabled: boolean }; readonly schedule: Schedule },
+  after: number,
+): number {
+  return job.enabled ? (nextDue(schedule, after) ?? Infinity) : Infinity
 }

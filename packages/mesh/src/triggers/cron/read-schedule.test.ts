@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { isTimezone, nextDue, readSchedule } from './cron-schedule.ts'
+import { nextDue } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
+import { isTimezone, readSchedule } from './read-schedule.ts'
 
 function refusal(text: string, timezone = 'UTC'): string {
   const reading = readSchedule(text, { timezone, anchor: 0 })

@@ -5,7 +5,7 @@ import type { CronDeps } from './cron-deps.ts'
 import type { CronJob } from './cron-job.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import type { CronRow, SkipReason } from './cron-table.ts'
-import type { DueStretch } from './due-times.ts'
+import type { DueStretch } from './plan-dues.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 import type { SettleJob } from './settle-job.ts'
 

@@ -70,6 +70,15 @@ export function createSettleJob({
   }
 }
 
+/** A run that a job became, when it has its outcome. A heartbeat that a person asked for is that person's run. */
+export function settleOfRun(table: Pick<CronTable, 'byRun'>, settle: SettleJob): (run: SettledRun) => void {
+  return (run) => {
+    if (run.origin.kind !== 'cron' && run.kind !== 'heartbeat') return
+    const row = table.byRun(run.id)
+    if (row) settle(row, run)
+  }
+}
+
 function cut(text: string): string {
   return `${text.slice(0, wireLimits.notifyMaxChars - 2)} …`
 }

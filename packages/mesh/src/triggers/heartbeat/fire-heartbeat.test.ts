@@ -1,4 +1,5 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
@@ -6,6 +7,7 @@ import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { AgentConnection } from '../../agents/connection/agent-connection.ts'
 import { silentLog } from '../../platform/log.ts'
 import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import { emptyTask } from '../../tasks/hand-off.ts'
 import { createFireHeartbeat } from './fire-heartbeat.ts'
 import type { FireHeartbeatDeps } from './fire-heartbeat.ts'
 import { createHeartbeatTable } from './heartbeat-table.ts'
@@ -21,7 +23,7 @@ const calm: HeartbeatContext = {
   has_recent_activity: false,
   disk_used_percent: 10,
 }
-const owner = { kind: 'human', channel: 'cli' } as const
+const owner = { kind: 'human', role: 'owner', channel: 'cli' } as const
 const due = { manual: false, jobId: 'job_1', dueAt: 1000 }
 
 /** A real ledger and tables; the agent `scout` says what `agent` holds. */
@@ -83,6 +85,8 @@ function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
     readContext,
     unreadSignals: () => ({ count: 0, newest: [] }),
     openTasks: createOpenTasks(ledger.taskTable),
+    messages: { keptFor: () => ({ count: 0, oldest: [] }), tellKept: () => {} },
+    fleetFor: () => null,
     runs: ledger.ledger,
     clock: ledger.clock,
     ...changes,
@@ -99,6 +103,52 @@ const messageOf = (world: World): string => {
   const input = runsOf(world)[0]?.input
   return input?.kind === 'heartbeat' ? input.message : ''
 }
+
+describe('the fleet of the operator', () => {
+  const fleet = (failed: boolean) => ({
+    facts: {
+      ada: { failed, archived: false, paused: false, money: 'room', longLane: false, failures: 0 } as const,
+    },
+    errorOf: () => 'no model',
+  })
+
+  test('is compared with what the last heartbeat that ran was told, and wakes it where it became worse', async () => {
+    const now = { fleet: fleet(false) }
+    const world = aHarness({ fleetFor: () => now.fleet })
+    // Nothing was told before: nothing is worse.
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    world.agent.context = { ...world.agent.context, has_recent_activity: true }
+    await world.fire('scout', { ...due, dueAt: 2000 })
+    expect(messageOf(world)).not.toContain('fleet_changes')
+    world.end()
+    world.agent.context = { ...world.agent.context, has_recent_activity: false }
+    now.fleet = fleet(true)
+    await world.fire('scout', { ...due, dueAt: 3000 })
+    expect(messageOf(world)).toContain('- fleet_changes: 1 change in the fleet to look at.')
+    world.end()
+    // It stays bad, and was told: nothing wakes the operator again.
+    expect(await world.fire('scout', { ...due, dueAt: 4000 })).toEqual({ skipped: 'nothing-to-do' })
+  })
+})
+
+describe('messages that began no work', () => {
+  const kept = {
+    count: 2,
+    oldest: [{ id: 'msg_1', from: 'ada', at: 0, text: sanitizeForPrompt('the disk is odd') }],
+  }
+
+  test('make a heartbeat run, stand in it and are told by it once', async () => {
+    const told: [readonly string[], string][] = []
+    const world = aHarness({
+      messages: { keptFor: () => kept, tellKept: (ids, runId) => void told.push([ids, runId]) },
+    })
+    const end = await world.fire('scout', due)
+    expect(told).toEqual([[['msg_1'], 'fired' in end ? end.fired.id : '']])
+    expect(messageOf(world)).toContain('- pending_messages: 2 messages of agents that began no work.')
+    expect(messageOf(world)).toContain('- message of ada, 1970-01-01T00:00: "the disk is odd"')
+    expect(messageOf(world)).toContain('- and 1 more messages, at your next heartbeat')
+  })
+})
 
 describe('a heartbeat that is due', () => {
   test('where there is nothing to do is skipped and becomes no run', async () => {
@@ -141,6 +191,8 @@ describe('a heartbeat that is due', () => {
   test('runs where a hand-off is open', async () => {
     const world = aHarness()
     world.taskTable.insert({
+      ...emptyTask,
+      origin: { kind: 'system', channel: 'mesh' },
       id: 'task_1',
       creator: 'operator',
       assignee: 'scout',

@@ -4,10 +4,13 @@ import type { AgentRecord } from '../../agents/index.ts'
 import type { Caller } from '../../access/index.ts'
 import type { LanePlace, RunRecord, SubmitRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
+import { fleetChanges } from './fleet-changes.ts'
+import type { FleetFacts } from './fleet-changes.ts'
 import { isSkipped } from './decide-heartbeat.ts'
 import { heartbeatMessage, rulesLeftOut } from './heartbeat-message.ts'
 import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
 import { runProbes } from './probes.ts'
+import type { Messages } from '../../collaboration/messages/index.ts'
 import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { OpenTasks } from './probes.ts'
 import type { createReadContext } from './read-context.ts'
@@ -46,6 +49,12 @@ export interface HeartbeatRuns {
   isLaneFull(place: LanePlace): boolean
 }
 
+/** What an operator is told changes of. */
+export interface FleetNow {
+  readonly facts: FleetFacts
+  errorOf(agentId: string): string | null
+}
+
 export interface FireHeartbeatDeps {
   readonly database: Database
   readonly table: HeartbeatTable
@@ -55,6 +64,9 @@ export interface FireHeartbeatDeps {
   readonly readContext: ReturnType<typeof createReadContext>
   readonly unreadSignals: (agentId: string) => UnreadSummary
   readonly openTasks: (agentId: string) => OpenTasks
+  readonly messages: Pick<Messages, 'keptFor' | 'tellKept'>
+  /** The fleet as it is now, for its operator; null for a worker. */
+  readonly fleetFor: (agentId: string) => FleetNow | null
   readonly runs: HeartbeatRuns
   readonly clock: Clock
 }
@@ -72,8 +84,18 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
 
     const signals = deps.unreadSignals(agentId)
     const tasks = deps.openTasks(agentId)
+    const messages = deps.messages.keptFor(agentId)
+    const fleet = deps.fleetFor(agentId)
+    const told = fleet && deps.table.fleetOf(agentId)
+    const changes = fleet && told ? fleetChanges(told, fleet.facts, fleet.errorOf) : null
     const alertsFor = (facts: KnownContext | null) =>
-      runProbes({ signals, tasks, diskUsedPercent: facts?.diskUsedPercent ?? null })
+      runProbes({
+        signals,
+        tasks,
+        messages,
+        changes: changes ?? [],
+        diskUsedPercent: facts?.diskUsedPercent ?? null,
+      })
     const nothingToDo = (facts: KnownContext): boolean =>
       isSkipped({ ...facts, manual: due.manual, probeTriggered: alertsFor(facts).length > 0 })
     const reading = await deps.readContext(agentId, nothingToDo)
@@ -81,8 +103,16 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     if (!isUnasked && nothingToDo(reading.facts)) return skip('nothing-to-do')
     const context = 'context' in reading ? reading.context : null
     const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
-    const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks })
-    return submit(deps, { ...due, agentId, key, message, leftOut: rulesLeftOut(context) })
+    const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks, messages, changes })
+    return submit(deps, {
+      ...due,
+      agentId,
+      key,
+      message,
+      leftOut: rulesLeftOut(context),
+      told: messages.oldest.map(({ id }) => id),
+      fleet: fleet?.facts ?? null,
+    })
   }
 }
 
@@ -115,6 +145,9 @@ function submit(
     readonly key: string
     readonly message: string
     readonly leftOut: number
+    /** Ids of the messages that stand in it. */
+    readonly told: readonly string[]
+    readonly fleet: FleetFacts | null
   },
 ): HeartbeatEnd {
   const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
@@ -130,8 +163,10 @@ function submit(
       idempotencyKey: key,
       askedByPerson: manual,
     })
+    deps.messages.tellKept(due.told, fired.id)
     const last = { at: deps.clock.now(), manual, skipped: null, run_id: fired.id }
     deps.table.fired(agentId, { key, ...last, rules_left_out: due.leftOut })
+    if (due.fleet) deps.table.tellFleet(agentId, due.fleet)
     return { fired }
   })
 }

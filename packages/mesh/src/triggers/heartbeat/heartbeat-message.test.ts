@@ -1,3 +1,4 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import { heartbeatMessage } from './heartbeat-message.ts'
@@ -6,6 +7,7 @@ import { runProbes } from './probes.ts'
 
 const signal = { topic: 'news', text: 'the sea is wet', from: 'scout', at: Date.UTC(2030, 0, 2) }
 const task = { id: 'task_1', title: 'count the fish', creator: 'operator', state: 'pending' }
+const nothing = { count: 0, oldest: [] }
 const parts: HeartbeatMessageParts = {
   kind: 'worker',
   context: { heartbeat_rules: 'look at the tide', daily_logs: 'I swam', heartbeat_logs: 'I looked' },
@@ -13,9 +15,13 @@ const parts: HeartbeatMessageParts = {
     diskUsedPercent: 91,
     signals: { count: 1, newest: [signal] },
     tasks: { count: 1, newest: [task] },
+    messages: nothing,
+    changes: [],
   }),
   signals: { count: 1, newest: [signal] },
   tasks: { count: 1, newest: [task] },
+  messages: nothing,
+  changes: null,
 }
 const told = (changes: Partial<HeartbeatMessageParts> = {}) => heartbeatMessage({ ...parts, ...changes })
 /** Texts in the order in which they stand; one that is missing stands before all. */
@@ -23,6 +29,18 @@ const inOrder = (text: string, ...needles: readonly string[]) => {
   const places = needles.map((needle) => text.indexOf(needle))
   return !places.includes(-1) && places.every((place, index) => index === 0 || place > places[index - 1]!) // index > 0
 }
+
+describe('what changed in the fleet', () => {
+  const heading = '# What changed in the fleet since your last heartbeat'
+  const changes = [{ text: sanitizeForPrompt('- ada: failed: no model'), worse: true }]
+
+  test('stands in the message of the operator alone, also that nothing did', () => {
+    expect(told({ kind: 'operator', changes })).toContain(`${heading}\n- ada: failed: no model`)
+    expect(told({ kind: 'operator', changes: [] })).toContain(`${heading}\nNothing.`)
+    expect(told({ kind: 'operator', changes: null })).toContain(`${heading}\nNothing to compare with yet`)
+    expect(told({ changes })).not.toContain(heading)
+  })
+})
 
 describe('the message of a heartbeat', () => {
   test('holds everything, in its order', () => {

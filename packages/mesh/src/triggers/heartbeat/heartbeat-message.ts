@@ -2,7 +2,10 @@ import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
 import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { changeLines } from './fleet-changes.ts'
+import type { FleetChange } from './fleet-changes.ts'
 import { alertLines } from './probes.ts'
+import type { KeptMessages } from '../../collaboration/messages/index.ts'
 import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { OpenTasks, ProbeAlert } from './probes.ts'
 
@@ -11,6 +14,8 @@ const logsMaxChars = 4000
 const heartbeatLogsMaxChars = 1000
 const pendingMax = 5
 const valueMaxChars = 200
+/** Of a message that nobody else is told of. */
+const messageMaxChars = 1000
 /** HEARTBEAT.md has no cap of its own; a message to an agent has. */
 const rulesMaxChars = 60_000
 const rulesCut = '\n[cut here: read the rest in workspace/HEARTBEAT.md]'
@@ -22,6 +27,9 @@ export interface HeartbeatMessageParts {
   readonly alerts: readonly ProbeAlert[]
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
+  readonly messages: KeptMessages
+  /** What became otherwise in the fleet; null for a worker, and where there is nothing to compare with. */
+  readonly changes: readonly FleetChange[] | null
 }
 
 /**
@@ -35,12 +43,24 @@ export function heartbeatMessage(parts: HeartbeatMessageParts): PromptText {
     section('Your rules (HEARTBEAT.md)', context ? rules(context.heartbeat_rules) : unknownContext),
     section('Recent daily logs', context ? recentLogs(context) : unknownLogs),
     section('Alerts', alerts.length === 0 ? none : alertLines(alerts)),
+    ...(parts.kind === 'operator'
+      ? [section('What changed in the fleet since your last heartbeat', changed(parts))]
+      : []),
     section('Pending', pending(parts)),
     closing,
   ]
   return joinPromptText(sections, '\n\n')
 }
 
+function changed({ changes }: HeartbeatMessageParts): PromptText {
+  if (changes === null) return firstLook
+  return changes.length === 0 ? unchanged : changeLines(changes)
+}
+
+const firstLook = sanitizeForPrompt(
+  'Nothing to compare with yet: look at the whole fleet with inspect_fleet.',
+)
+const unchanged = sanitizeForPrompt('Nothing.')
 const none = sanitizeForPrompt('None.')
 const unknownContext = sanitizeForPrompt(
   'Context was not available: your rules could not be read before this message was written. Read workspace/HEARTBEAT.md first.',
@@ -60,6 +80,8 @@ const commonRules: readonly string[] = [
 ]
 const operatorRules: readonly string[] = [
   'You watch over the fleet: inspect_fleet shows agents that failed, work that waits and money that runs out. Look closer at three agents at most.',
+  'Report only what changed since your last heartbeat: it stands below, with your observations for what was before. What stayed as it was is reported already.',
+  'End by save_observations where you saw something that the next heartbeat has to know.',
 ]
 
 function hardRules(kind: 'operator' | 'worker'): PromptText {
@@ -99,7 +121,7 @@ function newest(text: string, maxChars: number): string {
   return sanitizeForPrompt(text.trim().slice(-maxChars))
 }
 
-function pending({ signals, tasks }: HeartbeatMessageParts): PromptText {
+function pending({ signals, tasks, messages }: HeartbeatMessageParts): PromptText {
   const lines = [
     ...signals.newest
       .slice(0, pendingMax)
@@ -115,6 +137,12 @@ function pending({ signals, tasks }: HeartbeatMessageParts): PromptText {
           `- task ${value(id)} (${value(state)}) from ${value(creator)}: "${value(title)}"`,
       ),
     ...more(tasks, 'open'),
+    ...messages.oldest.map(
+      ({ from, at, text }) => `- message of ${value(from)}, ${timeOf(at)}: "${value(text, messageMaxChars)}"`,
+    ),
+    ...(messages.count > messages.oldest.length
+      ? [`- and ${messages.count - messages.oldest.length} more messages, at your next heartbeat`]
+      : []),
   ]
   return lines.length === 0 ? none : sanitizeForPrompt(lines.join('\n'))
 }
@@ -125,8 +153,8 @@ function more({ count, newest: shown }: UnreadSummary | OpenTasks, what: string)
 }
 
 /** On one line and short, so that nobody's words pass for a section of ours. */
-function value(text: string): PromptText {
-  return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), valueMaxChars, '…')
+function value(text: string, maxChars = valueMaxChars): PromptText {
+  return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), maxChars, '…')
 }
 
 function timeOf(at: number): string {

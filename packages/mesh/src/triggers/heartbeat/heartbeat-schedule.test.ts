@@ -1,7 +1,7 @@
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
 import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
 import { describe, expect, test } from 'vitest'
-import { parseTemplate } from '../../agents/registry/templates.ts'
+import { parseTemplate } from '../../templates/template-file.ts'
 import type { Caller } from '../../access/caller.ts'
 import { createEnsureHeartbeat } from './ensure-heartbeat.ts'
 import { createFakeHeartbeatJobs } from '../../testing/fake-heartbeat-jobs.ts'
@@ -9,7 +9,7 @@ import { heartbeatJobsConformance } from './heartbeat-jobs.conformance.ts'
 import { heldJob } from './heartbeat-jobs.ts'
 import { createSetHeartbeat } from './manage-heartbeats.ts'
 
-const person: Caller = { kind: 'human', channel: 'cli' }
+const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const locked = { agentId: 'operator', schedule: 'every 15m', enabled: true }
 
 function aHarness() {
@@ -20,7 +20,13 @@ function aHarness() {
     journal: { append: () => {} },
     requireAgent: () => {},
   })
-  return { jobs, set, ensure: createEnsureHeartbeat({ jobs }) }
+  const step = { begun: null, begin: () => {} }
+  return {
+    jobs,
+    set: async (caller: Caller, agentId: string, schedule: string | null) =>
+      (await set(caller, { agentId, schedule }, step))(),
+    ensure: createEnsureHeartbeat({ jobs }),
+  }
 }
 
 describe('heartbeats in memory', () => {

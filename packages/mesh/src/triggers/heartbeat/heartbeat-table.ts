@@ -1,5 +1,7 @@
 import type { HeartbeatFire } from '@flotilla/protocol/heartbeat-api'
 import * as z from 'zod'
+import { fleetFactsSchema } from './fleet-changes.ts'
+import type { FleetFacts } from './fleet-changes.ts'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
@@ -64,6 +66,18 @@ export function createHeartbeatTable(database: Database) {
            last_rules_left_out = excluded.last_rules_left_out`,
         )
         .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id, last.rules_left_out)
+    },
+    /** The fleet as the last heartbeat that ran was told of it; null where none was. */
+    fleetOf: (agentId: string): FleetFacts | null => {
+      const row = database.prepare('SELECT fleet FROM heartbeats WHERE agent_id = ?').get(agentId)
+      const text = row?.['fleet']
+      return typeof text === 'string' ? jsonColumn(fleetFactsSchema).parse(text) : null
+    },
+    /** Of an agent whose heartbeat has been fired; joins the caller's transaction. */
+    tellFleet: (agentId: string, facts: FleetFacts): void => {
+      database
+        .prepare('UPDATE heartbeats SET fleet = ? WHERE agent_id = ?')
+        .run(JSON.stringify(facts), agentId)
     },
     knownOf: (agentId: string): KnownContext | null => rowOf(agentId)?.known ?? null,
     know: (agentId: string, known: KnownContext): void => {

@@ -1,6 +1,9 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Fleet } from '../../agents/index.ts'
+import type { Messages } from '../../collaboration/messages/index.ts'
 import type { Topics } from '../../collaboration/topics/index.ts'
+import type { AgentViews } from '../../control/index.ts'
 import { dataLimitBytes } from '../../config/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
@@ -8,12 +11,14 @@ import type { RunOutcomes } from '../../runs/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { TaskTable } from '../../tasks/index.ts'
 import { createEnsureHeartbeat, createPlanHeartbeat } from './ensure-heartbeat.ts'
+import { factsOf } from './fleet-changes.ts'
 import { createFireHeartbeat } from './fire-heartbeat.ts'
-import type { FireHeartbeat, HeartbeatRuns } from './fire-heartbeat.ts'
+import type { FireHeartbeat, FleetNow, HeartbeatRuns } from './fire-heartbeat.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import { createHeartbeatTable } from './heartbeat-table.ts'
 import { createKnownContexts } from './known-contexts.ts'
 import { createManageHeartbeats } from './manage-heartbeats.ts'
+import { heartbeatOperatorRoutes } from './operator.routes.ts'
 import { heartbeatPeopleRoutes } from './people.routes.ts'
 import { createOpenTasks } from './probes.ts'
 import { createReadContext } from './read-context.ts'
@@ -31,11 +36,16 @@ export interface HeartbeatNeeds {
   /** Where heartbeats are scheduled. */
   readonly jobs: HeartbeatJobs
   readonly agents: Pick<Fleet, 'find' | 'list' | 'isArchived' | 'connectIfRunning' | 'reach' | 'standing'>
-  readonly runs: HeartbeatRuns & { laneOf(agentId: string): { readonly busy: boolean } }
+  readonly runs: HeartbeatRuns & {
+    laneOf(agentId: string): { readonly busy: boolean }
+    endedSince(agentId: string, then: number): Readonly<Record<string, number>>
+  }
   /** For whoever waits for the end of a heartbeat that they asked for. */
   readonly outcomes: RunOutcomes
   readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
   readonly topics: Pick<Topics, 'unreadSignals'>
+  readonly messages: Pick<Messages, 'keptFor' | 'tellKept'>
+  readonly views: Pick<AgentViews, 'all'>
   readonly sandboxes: Pick<SandboxRuntime, 'measureData'>
 }
 
@@ -58,6 +68,8 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
       log,
     }),
     unreadSignals: needs.topics.unreadSignals,
+    messages: needs.messages,
+    fleetFor: (agentId) => (agentId === operatorAgentId ? fleetNow(kernel, needs) : null),
     openTasks: createOpenTasks(needs.tasks),
     runs,
     clock,
@@ -92,9 +104,26 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
   })
   return {
     api: { fire, ensureAll },
-    routes: { people: (surface) => heartbeatPeopleRoutes(surface, { heartbeats, outcomes }) },
+    routes: {
+      people: (surface) => heartbeatPeopleRoutes(surface, { heartbeats, outcomes }),
+      operator: (surface) => heartbeatOperatorRoutes(surface, heartbeats),
+    },
     start: ensureAll,
   }
+}
+
+const dayMs = 24 * 3_600_000
+
+/** Its operator is told of all agents but itself. */
+function fleetNow({ clock }: Kernel, { views, runs }: HeartbeatNeeds): FleetNow {
+  const agents = views.all().filter(({ kind }) => kind === 'worker')
+  const since = clock.now() - dayMs
+  const failuresOf = (agentId: string): number => {
+    const { failed = 0, expired = 0 } = runs.endedSince(agentId, since)
+    return failed + expired
+  }
+  const errors = new Map(agents.map(({ id, last_error: error }) => [id, error]))
+  return { facts: factsOf(agents, failuresOf), errorOf: (agentId) => errors.get(agentId) ?? null }
 }
 
 /** Of what the agent may keep below /data, as the mesh itself measures it; null where a volume bounds it. */

@@ -4,35 +4,49 @@ import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
+import * as z from 'zod'
+import { onceOnly } from '../../storage/index.ts'
+import type { Database, Resumable } from '../../storage/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { FireHeartbeat, HeartbeatEnd } from './fire-heartbeat.ts'
 import { heldJob, isLocked } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import type { HeartbeatTable } from './heartbeat-table.ts'
 
+/** What stood before a setting that was cut off. */
+const beforeSchema = z.object({ before: z.string().nullable() })
+
 /** What people do with heartbeats. */
 export interface ManageHeartbeats {
   readonly list: ListHeartbeats
   readonly runNow: RunHeartbeatNow
   /** As `SetHeartbeat`; resolves to what holds then. */
-  set(caller: Caller, agentId: string, schedule: string | null): Promise<HeartbeatView>
+  set(
+    caller: Caller,
+    agentId: string,
+    schedule: string | null,
+    step?: Resumable<HeartbeatView>,
+  ): Promise<HeartbeatView>
 }
 
 export function createManageHeartbeats(
   deps: Parameters<typeof createListHeartbeats>[0] &
     Parameters<typeof createRunHeartbeatNow>[0] &
-    Parameters<typeof createSetHeartbeat>[0],
+    Parameters<typeof createSetHeartbeat>[0] & { readonly database: Database },
 ): ManageHeartbeats {
   const list = createListHeartbeats(deps)
   const set = createSetHeartbeat(deps)
   return {
     list,
     runNow: createRunHeartbeatNow(deps),
-    set: async (caller, agentId, schedule) => {
-      await set(caller, agentId, schedule)
+    set: async (...[caller, agentId, schedule, step = onceOnly<HeartbeatView>(deps.database)]) => {
+      const record = await set(caller, { agentId, schedule }, step)
       const view = (await list(caller)).find((one) => one.agent_id === agentId)
       if (!view) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
-      return view
+      return step.settle(() => {
+        record()
+        return view
+      })
     },
   }
 }
@@ -98,10 +112,14 @@ function createRunHeartbeatNow(deps: {
 }
 
 /**
- * How often an agent looks around by itself; null for not at all. Problems `denied`, `unknown-agent`,
+ * How often an agent looks around by itself; null for not at all. Resolves to what writes it down, once it is so. Problems `denied`, `unknown-agent`,
  * `unprocessable` for the operator, and those of the port.
  */
-export type SetHeartbeat = (caller: Caller, agentId: string, schedule: string | null) => Promise<void>
+export type SetHeartbeat = (
+  caller: Caller,
+  wanted: { readonly agentId: string; readonly schedule: string | null },
+  step: Pick<Resumable<HeartbeatView>, 'begun' | 'begin'>,
+) => Promise<() => void>
 
 export function createSetHeartbeat(deps: {
   readonly jobs: HeartbeatJobs
@@ -110,23 +128,27 @@ export function createSetHeartbeat(deps: {
   /** Problem `unknown-agent`. */
   readonly requireAgent: (agentId: string) => void
 }): SetHeartbeat {
-  return async (caller, agentId, schedule) => {
+  return async (caller, { agentId, schedule }, step) => {
     deps.guard(caller, { do: 'edit-agent-config', agentId })
     deps.requireAgent(agentId)
     const before = await deps.jobs.find(agentId)
     if (isLocked(agentId)) {
-      if (schedule === defaultHeartbeatSchedule) return
+      if (schedule === defaultHeartbeatSchedule) return () => {}
       throw new Problem('unprocessable', {
         detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that; flotilla pause operator holds it`,
       })
     }
+    const begun = beforeSchema.safeParse(step.begun)
+    const earlier = begun.success ? begun.data.before : before?.enabled === true ? before.schedule : null
+    if (!begun.success) step.begin({ before: earlier })
     const kept = schedule ?? before?.schedule ?? defaultHeartbeatSchedule
     await deps.jobs.put({ agentId, schedule: kept, enabled: schedule !== null })
-    deps.journal.append({
-      actor: actorOf(caller),
-      action: 'heartbeat.set',
-      subject: agentId,
-      detail: { before: before?.enabled === true ? before.schedule : null, after: schedule },
-    })
+    return () =>
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'heartbeat.set',
+        subject: agentId,
+        detail: { before: earlier, after: schedule },
+      })
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import { emptyTask } from '../../tasks/hand-off.ts'
 import { alertLines, createOpenTasks, runProbes } from './probes.ts'
 import type { ProbeFacts } from './probes.ts'
 
@@ -8,6 +9,8 @@ const calm: ProbeFacts = {
   diskUsedPercent: 10,
   signals: { count: 0, newest: [] },
   tasks: { count: 0, newest: [] },
+  messages: { count: 0, oldest: [] },
+  changes: [],
 }
 const probesOf = (changes: Partial<ProbeFacts>) =>
   runProbes({ ...calm, ...changes }).map(({ probe }) => probe)
@@ -68,6 +71,7 @@ describe('open hand-offs', () => {
     assignee: string,
     more: { state: 'pending' | 'blocked' | 'done'; run_id: string },
   ) => ({
+    ...emptyTask,
     ...more,
     id,
     creator: 'operator',
@@ -75,6 +79,7 @@ describe('open hand-offs', () => {
     title: `title of ${id}`,
     description: '',
     data: {},
+    origin: { kind: 'system', channel: 'mesh' } as const,
     parent_run_id: null,
     result: null,
     summary: null,

@@ -1,7 +1,9 @@
 import { limits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { KeptMessages } from '../../collaboration/messages/index.ts'
 import type { UnreadSummary } from '../../collaboration/topics/index.ts'
+import type { FleetChange } from './fleet-changes.ts'
 import type { TaskTable } from '../../tasks/index.ts'
 
 /** Open tasks that a heartbeat names. */
@@ -30,15 +32,24 @@ export interface ProbeFacts {
   readonly diskUsedPercent: number | null
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
+  readonly messages: KeptMessages
+  /** Of the fleet, for its operator; none for a worker. */
+  readonly changes: readonly FleetChange[]
 }
 
 export interface ProbeAlert {
-  readonly probe: 'disk_usage' | 'pending_signals' | 'pending_tasks'
+  readonly probe: 'disk_usage' | 'pending_signals' | 'pending_tasks' | 'pending_messages' | 'fleet_changes'
   readonly text: PromptText
 }
 
 /** Pure. The built-in probes, in their order; one that has nothing to say is left out. */
-export function runProbes({ diskUsedPercent, signals, tasks }: ProbeFacts): readonly ProbeAlert[] {
+export function runProbes({
+  diskUsedPercent,
+  signals,
+  tasks,
+  messages,
+  changes,
+}: ProbeFacts): readonly ProbeAlert[] {
   const alerts: ProbeAlert[] = []
   const threshold = limits.diskProbeThresholdPercent
   if (diskUsedPercent !== null && diskUsedPercent > threshold) {
@@ -52,6 +63,15 @@ export function runProbes({ diskUsedPercent, signals, tasks }: ProbeFacts): read
   if (tasks.count > 0) {
     const text = `pending_tasks: ${counted(tasks.count, 'open task')} given to you.`
     alerts.push({ probe: 'pending_tasks', text: sanitizeForPrompt(text) })
+  }
+  if (messages.count > 0) {
+    const text = `pending_messages: ${counted(messages.count, 'message')} of agents that began no work.`
+    alerts.push({ probe: 'pending_messages', text: sanitizeForPrompt(text) })
+  }
+  const worse = changes.filter((change) => change.worse).length
+  if (worse > 0) {
+    const text = `fleet_changes: ${counted(worse, 'change')} in the fleet to look at.`
+    alerts.push({ probe: 'fleet_changes', text: sanitizeForPrompt(text) })
   }
   return alerts
 }

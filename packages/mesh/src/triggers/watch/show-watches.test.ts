@@ -34,6 +34,6 @@ test('a check says of a folder that does not answer that it does not, and goes o
     findRun: () => null,
     checkMaxMs: 20,
   })
-  const { watches } = await show.check({ kind: 'human', channel: 'cli' })
+  const { watches } = await show.check({ kind: 'human', role: 'owner', channel: 'cli' })
   expect(watches.map(({ trouble }) => trouble)).toEqual(['the folder did not answer within 0.02 s', null])
 })

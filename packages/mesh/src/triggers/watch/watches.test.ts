@@ -426,7 +426,7 @@ describe('the polls', () => {
     const [queued] = world.ledger
       .list({ limit: 500 })
       .filter(({ input }) => JSON.stringify(input).includes('fill'))
-    world.ledger.cancelRun({ kind: 'human', channel: 'cli' }, queued?.id ?? '')
+    world.ledger.cancelRun({ kind: 'human', role: 'owner', channel: 'cli' }, queued?.id ?? '')
     await poll(2)
     expect(saw().toSorted()).toEqual(['see a.csv', 'see b.csv'])
     expect(told(events).map(({ type }) => type)).toEqual(['watch.troubled', 'watch.recovered'])

@@ -10,6 +10,8 @@ export interface HookSecrets {
   heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
   /** Stores a secret and then writes the row that names it; a row whose secret is not there would refuse everything. */
   store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
+  /** The same in two steps, for several at once: stores it, and keeps it from `sweep` until what is returned is called. */
+  storeAhead(secret: { hookId: string; number: number; text: string }): Promise<() => void>
   /** Takes away what no hook has any more, left by deletions, rotations and a killed mesh. */
   sweep(now: number): Promise<void>
 }
@@ -36,16 +38,15 @@ export function createHookSecrets(deps: {
             hook.id !== besides &&
             numbersOf(hook, now).some((number) => vault.system(nameOf(hook.id, number))?.reveal() === text),
         )?.id ?? null,
-    async store({ hookId, number, text }, writeRow) {
-      const name = nameOf(hookId, number)
-      fresh.add(name)
+    async store(secret, writeRow) {
+      const release = await storeAhead(secret)
       try {
-        await vault.storeSystem(name, text)
         return writeRow()
       } finally {
-        fresh.delete(name)
+        release()
       }
     },
+    storeAhead,
     async sweep(now) {
       const inUse = new Set(
         hooks.all().flatMap((hook) => numbersOf(hook, now).map((n) => nameOf(hook.id, n))),
@@ -55,6 +56,18 @@ export function createHookSecrets(deps: {
         await vault.removeSystem(name)
       }
     },
+  }
+
+  async function storeAhead({ hookId, number, text }: { hookId: string; number: number; text: string }) {
+    const name = nameOf(hookId, number)
+    fresh.add(name)
+    try {
+      await vault.storeSystem(name, text)
+    } catch (error) {
+      fresh.delete(name)
+      throw error
+    }
+    return () => void fresh.delete(name)
   }
 
   function read(name: string): string[] {

@@ -3,9 +3,13 @@ import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import { webhookPeopleRoutes } from './people.routes.ts'
 import { webhookPublicRoutes } from './public.routes.ts'
 import { createWebhooks } from './webhooks.ts'
-import type { WebhooksDeps } from './webhooks.ts'
+import type { Webhooks, WebhooksDeps } from './webhooks.ts'
 
-/** Deliveries of other systems, each a run of its webhook's agent. No other module asks it anything. */
+export type { Hook } from './hook-table.ts'
+export type { HookWish, PreparedHooks } from './prepare-hooks.ts'
+export type { Webhooks } from './webhooks.ts'
+
+/** Deliveries of other systems, each a run of its webhook's agent. */
 export function webhookModule(
   kernel: Kernel,
   needs: {
@@ -13,7 +17,7 @@ export function webhookModule(
     readonly runs: Pick<WebhooksDeps, 'submitRun'>
     readonly agents: { readonly requireWorking: (agentId: string) => void }
   },
-): MeshModule<null> {
+): MeshModule<Pick<Webhooks, 'all' | 'prepare'>> {
   const { clock, hooks, settings } = kernel
   const webhooks = createWebhooks({
     ...kernel,
@@ -26,7 +30,7 @@ export function webhookModule(
   hooks.runSettled.subscribe(webhooks.runSettled)
   hooks.agentDeleted.subscribe(webhooks.forget)
   return {
-    api: null,
+    api: webhooks,
     routes: {
       public: (surface) => webhookPublicRoutes(surface, { receive: webhooks.receive, clock }),
       people: (surface) => webhookPeopleRoutes(surface, { webhooks, clock }),

@@ -30,15 +30,15 @@ describe('webhooks are the owner’s', () => {
       { kind: 'agent', agentId: 'clerk', token: 'door', run: null },
       { kind: 'internal' },
       { kind: 'system' },
-      { kind: 'human', channel: 'slack', user: 'U1' },
-      { kind: 'human', channel: 'webhook' },
+      { kind: 'human', role: 'owner', channel: 'slack', user: 'U1' },
+      { kind: 'human', role: 'owner', channel: 'webhook' },
     ]
     for (const caller of callers) {
       expect(authorize(records, caller, { do: 'manage-webhooks' }).allowed, caller.kind).toBe(false)
       expect(authorize(records, caller, { do: 'make-webhooks' }).allowed, caller.kind).toBe(false)
     }
     // The command line looks, replays and rotates.
-    const atTerminal: Caller = { kind: 'human', channel: 'cli' }
+    const atTerminal: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
     expect(authorize(records, atTerminal, { do: 'manage-webhooks' }).allowed).toBe(true)
     expect(authorize(records, atTerminal, { do: 'make-webhooks' }).allowed).toBe(false)
     expect(authorize(records, owner, { do: 'make-webhooks' }).allowed).toBe(true)

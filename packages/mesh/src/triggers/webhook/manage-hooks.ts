@@ -72,6 +72,11 @@ export interface ManageHooksDeps {
 /** As Standard Webhooks recommends, bytes. */
 const secretBytes = 32
 
+/** A secret that can be pasted into both kinds of senders. */
+export function newSecretText(random: (count: number) => Uint8Array): string {
+  return `whsec_${Buffer.from(random(secretBytes)).toString('base64')}`
+}
+
 export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
   const { database, hooks, secrets, guard, clock } = deps
 
@@ -102,7 +107,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     given: string | undefined,
   ): { readonly text: string; readonly shown: string | null } {
     if (given === undefined) {
-      const text = `whsec_${Buffer.from(deps.randomBytes(secretBytes)).toString('base64')}`
+      const text = newSecretText(deps.randomBytes)
       return { text, shown: text }
     }
     const fault = secretFault(given)

@@ -17,10 +17,13 @@ import { createGiveDelivery } from './give-delivery.ts'
 import { createHookRates } from './hook-rates.ts'
 import { createHookSecrets } from './hook-secrets.ts'
 import { createHookTable } from './hook-table.ts'
+import type { Hook } from './hook-table.ts'
 import { createManageHooks } from './manage-hooks.ts'
 import type { ManageHooks } from './manage-hooks.ts'
 import { createReceiveHook, signedWindowMs } from './receive-hook.ts'
 import type { ReceiveHook } from './receive-hook.ts'
+import { createPrepareHooks } from './prepare-hooks.ts'
+import type { PrepareHooks } from './prepare-hooks.ts'
 import { createRefusalStore } from './refusal-store.ts'
 
 const dayMs = 24 * 3600 * 1000
@@ -38,6 +41,9 @@ export interface Webhooks {
   readonly receive: ReceiveHook
   readonly manage: ManageHooks
   readonly history: DeliveryHistory
+  /** All hooks, for modules that decide about them themselves. */
+  all(): readonly Hook[]
+  readonly prepare: PrepareHooks
   countsOf: ReturnType<typeof createDeliveryTable>['countsOf']
   /** How a run ended that a delivery made; in the transaction of its end. */
   readonly runSettled: (run: SettledRun) => void
@@ -85,6 +91,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     receive: createReceiveHook(room),
     manage: createManageHooks(room),
     history: createDeliveryHistory(room),
+    all: hooks.all,
+    prepare: createPrepareHooks(room),
     countsOf: deliveries.countsOf,
     runSettled: (run) => {
       if (run.origin.kind !== 'webhook' || run.outcome === null) return

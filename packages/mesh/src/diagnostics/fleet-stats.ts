@@ -13,7 +13,7 @@ const staleHours = 24
 /** Counting stops here; whoever has more stale tasks has another question. */
 const staleCountedMax = 1000
 
-export interface FiguresNeeds {
+export interface FleetStatsNeeds {
   readonly agents: Pick<Fleet, 'find' | 'list'>
   readonly views: AgentViews
   readonly runs: Pick<Runs, 'countByState' | 'endedSince'>
@@ -29,7 +29,7 @@ export interface FiguresNeeds {
 }
 
 /** The fleet and its agents in numbers, for the operator and for programs of this machine. */
-export function createFigures({ guard, clock }: Pick<Kernel, 'guard' | 'clock'>, needs: FiguresNeeds) {
+export function createFleetStats({ guard, clock }: Pick<Kernel, 'guard' | 'clock'>, needs: FleetStatsNeeds) {
   const { agents, views, runs, denials, crossProject } = needs
 
   /** `tool_denials_24h` and `_blackboard_xproject_count` are for people to look at and decide nothing. */
@@ -81,4 +81,4 @@ export function createFigures({ guard, clock }: Pick<Kernel, 'guard' | 'clock'>,
   }
 }
 
-export type Figures = ReturnType<typeof createFigures>
+export type FleetStats = ReturnType<typeof createFleetStats>

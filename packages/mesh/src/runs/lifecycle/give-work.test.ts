@@ -6,7 +6,7 @@ import { createFakeAgents } from '../../testing/fake-agents.ts'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import { ticketFor } from './live-runs.ts'
 import type { RunTasks } from './run-tasks.ts'
-import { taskAssignment } from './task-assignment.ts'
+import { taskAssignment } from './give-work.ts'
 
 test('an assignee gets a whole TaskAssignment under the fence of its run', async () => {
   verifies('resources:task-assignment:fields')

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../../testing/ledger-harness.ts'
-import type { RunFrame } from './subscribe-run.ts'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -19,8 +19,14 @@ async function aStartedHarness(): Promise<LedgerHarness> {
 
 const never = new AbortController().signal
 
-async function read(world: LedgerHarness, runId: string, into: RunFrame[]): Promise<void> {
-  for await (const frame of world.ledger.subscribe.frames(runId, never)) into.push(frame)
+async function read(world: LedgerHarness, runId: string, into: ChatStreamFrame[]): Promise<void> {
+  for await (const frame of world.ledger.outcomes.follow(runId, never)) into.push(frame)
+}
+
+async function ended(world: LedgerHarness, runId: string, signal: AbortSignal) {
+  for await (const frame of world.ledger.outcomes.follow(runId, signal))
+    if (frame.type === 'ended') return frame.run
+  throw new Error('it has no end')
 }
 
 describe('a subscriber of a run', () => {
@@ -29,7 +35,7 @@ describe('a subscriber of a run', () => {
     const world = await aStartedHarness()
     const run = world.chat('operator')
     const other = world.chat('stranger')
-    const frames: RunFrame[] = []
+    const frames: ChatStreamFrame[] = []
     const reading = read(world, run.id, frames)
     await world.clock.settle()
     world.agents.say('operator', { type: 'text_delta', content: 'let me see' })
@@ -63,7 +69,7 @@ describe('a subscriber of a run', () => {
     expect(frames.at(-1)).toMatchObject({ type: 'ended', run: { outcome: { text: 'the end' } } })
     const note = () => world.ledger.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
     expect(note()?.state).toBe('pending')
-    world.ledger.subscribe.read(run.id)
+    world.ledger.outcomes.read(person, run.id)
     expect(note()?.state).toBe('delivered')
   })
 
@@ -74,9 +80,9 @@ describe('a subscriber of a run', () => {
     world.agents.finish('operator', { response: 'four' })
     await world.clock.advance(700_000)
     expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'undeliverable' }])
-    expect((await world.ledger.subscribe.ended(run.id, never)).outcome?.text).toBe('four')
+    expect((await ended(world, run.id, never)).outcome?.text).toBe('four')
     expect(world.ledger.outbox.open(10)).toHaveLength(1)
-    world.ledger.subscribe.read(run.id)
+    world.ledger.outcomes.read(person, run.id)
     expect(world.ledger.outbox.open(10)).toEqual([])
   })
 
@@ -85,7 +91,7 @@ describe('a subscriber of a run', () => {
     const run = world.chat('operator')
     await world.clock.settle()
     const hangUp = new AbortController()
-    const waiting = world.ledger.subscribe.ended(run.id, hangUp.signal)
+    const waiting = ended(world, run.id, hangUp.signal)
     hangUp.abort(new Error('hung up'))
     await expect(waiting).rejects.toThrow('hung up')
     world.agents.finish('operator')
@@ -97,14 +103,16 @@ describe('a subscriber of a run', () => {
     const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
-    expect(() => world.ledger.subscribe.read(run.id)).toThrow(expect.objectContaining({ code: 'conflict' }))
-    expect(() => world.ledger.subscribe.read('run_none')).toThrow(
+    expect(() => world.ledger.outcomes.read(person, run.id)).toThrow(
+      expect.objectContaining({ code: 'conflict' }),
+    )
+    expect(() => world.ledger.outcomes.read(person, 'run_none')).toThrow(
       expect.objectContaining({ code: 'not-found' }),
     )
   })
 
   test('of a run that does not exist is refused', async () => {
     const world = await aStartedHarness()
-    await expect(world.ledger.subscribe.ended('run_none', never)).rejects.toMatchObject({ code: 'not-found' })
+    await expect(ended(world, 'run_none', never)).rejects.toMatchObject({ code: 'not-found' })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { aLedgerHarness } from '../../testing/ledger-harness.ts'
-import { createMoveRun } from './move-run.ts'
+import { createMoveRun } from './change-run.ts'
 import { createRunTable } from './run-table.ts'
 
 /** A queued run, and what is told of it from here on. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from './cron-schedule.ts'
-import { dueBetween } from './due-times.ts'
-import { planDues } from './plan-dues.ts'
+import { dueBetween, planDues } from './plan-dues.ts'
 
 const minute = 60_000
 const minutely: Schedule = { kind: 'cron', expression: '* * * * *', timezone: 'UTC' }

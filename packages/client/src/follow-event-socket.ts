@@ -1,0 +1,114 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { eventFrameSchema } from '@flotilla/protocol/dashboard-api'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { nextWaitMs } from './event-stream.ts'
+import { systemClock } from './system-clock.ts'
+
+/** A socket is dead after this many signs of life that did not come. */
+const silenceMs = wireLimits.keepAliveMs * 3
+
+export interface SocketListener {
+  /** In order, each once. */
+  onEvent(event: FleetEvent): void
+  /** Events that were asked for and are no longer kept will not come. */
+  onDropped(dropped: EventsDropped): void
+  /** Whether the line stands; told at each change. */
+  onState(state: 'live' | 'broken'): void
+}
+
+export interface SocketOptions {
+  /** `ws://` or `wss://`, with the path. */
+  readonly url: string
+  /** Events with a greater sequence number come; below 0, so many of the newest that are kept. */
+  readonly since: number
+  readonly signal: AbortSignal
+  readonly connect?: (url: string) => WebSocket
+  readonly clock?: Clock
+}
+
+/**
+ * Fleet events over as many sockets as it takes: a broken or silent one is opened again from the last sequence number
+ * seen, so that none is missed and none comes twice. Resolves when the signal aborts, and never rejects: a page stays open
+ * for days, and a mesh that is started again finds it waiting.
+ */
+export async function followEventSocket(options: SocketOptions, listener: SocketListener): Promise<void> {
+  const { signal, clock = systemClock } = options
+  let seen = options.since
+  let waitMs: number | null = null
+  while (!signal.aborted) {
+    const gaveSomething = await oneSocket(options, { ...listener, seen: () => seen, onSeen })
+    listener.onState('broken')
+    waitMs = nextWaitMs(gaveSomething ? null : waitMs)
+    await clock.sleep(waitMs, signal).catch(() => undefined)
+  }
+
+  function onSeen(seq: number): void {
+    seen = seq
+  }
+}
+
+interface OneSocket extends SocketListener {
+  seen(): number
+  onSeen(seq: number): void
+}
+
+/** Resolves when the socket is over, with whether it gave anything. */
+function oneSocket(
+  { url, signal, connect = (address) => new WebSocket(address), clock = systemClock }: SocketOptions,
+  listener: OneSocket,
+): Promise<boolean> {
+  const socket = connect(`${url}?since=${listener.seen()}`)
+  let gaveSomething = false
+  let silence = new AbortController()
+  const hangUp = () => socket.close()
+  signal.addEventListener('abort', hangUp, { once: true })
+  watchSilence()
+  return new Promise((resolve) => {
+    socket.addEventListener('message', ({ data }) => {
+      watchSilence()
+      if (!gaveSomething) listener.onState('live')
+      gaveSomething = true
+      take(String(data))
+    })
+    // An error is followed by a close.
+    socket.addEventListener('close', () => {
+      silence.abort()
+      signal.removeEventListener('abort', hangUp)
+      resolve(gaveSomething)
+    })
+  })
+
+  function watchSilence(): void {
+    silence.abort()
+    silence = new AbortController()
+    clock.sleep(silenceMs, silence.signal).then(hangUp, () => undefined)
+  }
+
+  function take(text: string): void {
+    const frame = eventFrameSchema.safeParse(asJson(text))
+    // What this version does not know is left out; the numbers go on.
+    if (!frame.success) return
+    if (frame.data.type === 'alive') {
+      listener.onSeen(Math.max(listener.seen(), frame.data.seq))
+      return
+    }
+    if (frame.data.type === 'dropped') {
+      listener.onSeen(Math.max(listener.seen(), frame.data.dropped.dropped_until))
+      listener.onDropped(frame.data.dropped)
+      return
+    }
+    const { event } = frame.data
+    if (event.seq <= listener.seen()) return
+    listener.onSeen(event.seq)
+    listener.onEvent(event)
+  }
+}
+
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,99 @@
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { restoreBackup, verifyBackup } from '../../backup/index.ts'
+import {
+  dataLimitBytes,
+  dataPaths,
+  homeIdPath,
+  isRestoreUnfinished,
+  lockHome,
+  openHomeFolder,
+  readSettingsFile,
+  readTextFile,
+  wipeUnfinishedRestore,
+} from '../../config/index.ts'
+import type { DataPaths } from '../../config/index.ts'
+import { createLog } from '../../platform/index.ts'
+import { newestSchemaStep } from '../../storage/index.ts'
+import { chooseRuntime } from '../choose-runtime.ts'
+import { passphraseOf, requireFile } from './backup.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Makes the home, which must be empty, of `--file`. Nothing is written before all of the file was read and found whole. */
+export async function restore(context: CommandContext): Promise<number> {
+  const paths = dataPaths(context.environment.home)
+  const file = resolve(requireFile(context))
+  const passphrase = passphraseOf(context)
+  const progress = (step: string) => context.tell({ progress: step })
+  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  const lock = await lockHome(paths.home, { pid: context.pid, deed: 'restoring' })
+  try {
+    progress('Reading the backup to its end')
+    const verified = await verifyBackup({ file, passphrase, temporary: tmpdir() })
+    if (verified.about.schema > newestSchemaStep) {
+      throw new Problem('unprocessable', {
+        detail: `the backup is of release ${verified.about.product} and has schema step ${verified.about.schema}, which this release does not know`,
+        repair: 'Restore it with that release or a newer one; nothing was written.',
+      })
+    }
+    if (await isRestoreUnfinished(paths)) await startOver(context, paths)
+    const runtime = context.environment.runtime ?? verified.about.runtime
+    const environment = { ...context.environment, runtime }
+    const { homeId } = await restoreBackup({
+      paths,
+      file,
+      passphrase,
+      verified,
+      openHome: () => openHomeFolder(paths),
+      openAgents: (home) => openAgents({ ...context, environment }, { paths, ...home }),
+      progress,
+    })
+    context.tell({ restored: true, home: paths.home, home_id: homeId, about: verified.about })
+    return 0
+  } finally {
+    await lock.release()
+  }
+}
+
+/** The engine is prepared once the first agent has data, so that a backup without any needs none. */
+async function openAgents(
+  context: CommandContext,
+  { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
+) {
+  const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
+  let ready: Promise<void> | null = null
+  return {
+    write: async (agentId: string, tar: AsyncIterable<Uint8Array>) => {
+      ready ??= runtime.prepare({
+        progress: (step) => context.tell({ progress: step }),
+        signal: context.stopped,
+      })
+      await ready
+      const settings = await readSettingsFile(paths.settingsFile)
+      await runtime.writeData(agentId, tar, { dataLimitBytes: dataLimitBytes(settings, agentId) })
+    },
+    close: () => runtime.close(),
+  }
+}
+
+/** What a restore that was cut off has put into the engine and the home goes away. */
+async function startOver(context: CommandContext, paths: DataPaths): Promise<void> {
+  const progress = (step: string) => context.tell({ progress: step })
+  progress('A restore of this home was cut off: what it left is taken away')
+  const homeId = (await readTextFile(homeIdPath(paths)))?.trim()
+  if (homeId !== undefined && homeId !== '') {
+    const log = createLog(context.environment.logLevel)
+    for (const runtime of new Set(['process', context.environment.runtime] as const)) {
+      const environment = { ...context.environment, runtime }
+      const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
+      try {
+        await adapter.erase({ progress, signal: context.stopped })
+      } finally {
+        await adapter.close()
+      }
+    }
+  }
+  await wipeUnfinishedRestore(paths)
+}

@@ -1,0 +1,16 @@
+import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
+import { verifyBackup } from '../../backup/index.ts'
+import { passphraseOf, requireFile } from './backup.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Reads `--file` to its end and tells what it is; touches no home. */
+export async function verify(context: CommandContext): Promise<number> {
+  const verified = await verifyBackup({
+    file: resolve(requireFile(context)),
+    passphrase: passphraseOf(context),
+    temporary: tmpdir(),
+  })
+  context.tell({ ok: true, ...verified })
+  return 0
+}

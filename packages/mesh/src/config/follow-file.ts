@@ -1,0 +1,63 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { readTextFile, sameStamp, stampOf } from './atomic-file.ts'
+import type { FileStamp } from './atomic-file.ts'
+
+/** Half of the second within which a change by hand must be noticed. */
+const pollIntervalMs = 500
+
+export interface FollowedFile {
+  /** Looks at the file now. */
+  refresh(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Gives the text of a file that a hand may change: once before this resolves, after each change of it, and whenever it is
+ * asked to; null where there is none. One look after the other. What `take` throws is told as what cannot be read.
+ */
+export async function followFile(deps: {
+  readonly path: string
+  readonly clock: Clock
+  readonly take: (text: string | null) => void
+  readonly onUnreadable: (error: unknown) => void
+}): Promise<FollowedFile> {
+  const { path, clock } = deps
+  const stopping = new AbortController()
+  let stamp: FileStamp | null = null
+  let reading: Promise<void> = Promise.resolve()
+
+  async function load(): Promise<void> {
+    try {
+      // The stamp is taken first: a write between the two is then seen by the next look.
+      stamp = await stampOf(path)
+      deps.take(await readTextFile(path))
+    } catch (error) {
+      deps.onUnreadable(error)
+    }
+  }
+
+  function refresh(): Promise<void> {
+    reading = reading.then(load)
+    return reading
+  }
+
+  async function poll(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(pollIntervalMs, stopping.signal)
+      const found = await stampOf(path).catch(() => null)
+      if (!sameStamp(found, stamp)) await refresh()
+    }
+  }
+
+  await refresh()
+  const polling = poll().catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error
+  })
+  return {
+    refresh,
+    close: async () => {
+      stopping.abort()
+      await polling
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import { access, readdir, rm } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import type { DataPaths } from './data-paths.ts'
+
+/** Whether a restore into this home was cut off; then it is not whole, and everything in it may go. */
+export async function isRestoreUnfinished(paths: DataPaths): Promise<boolean> {
+  return access(paths.restoreMark).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Takes away the files of a restore that was cut off, its mark last. */
+export async function wipeUnfinishedRestore(paths: DataPaths): Promise<void> {
+  const below = Object.values(paths).map((path: string) => relative(paths.home, path).split(sep)[0] ?? '')
+  for (const name of new Set(below)) {
+    if (name === '' || join(paths.home, name) === paths.dataFolder) continue
+    await rm(join(paths.home, name), { recursive: true, force: true })
+  }
+  for (const name of await readdir(paths.dataFolder)) {
+    if (join(paths.dataFolder, name) === paths.restoreMark) continue
+    await rm(join(paths.dataFolder, name), { recursive: true, force: true })
+  }
+  await rm(paths.dataFolder, { recursive: true, force: true })
+}

@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { dashboardApi, dashboardEndpoints, dashboardPageEndpoints } from '@flotilla/protocol/dashboard-api'
+import type { EventFrame } from '@flotilla/protocol/dashboard-api'
+import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../access/index.ts'
+import { followEvents } from '../diagnostics/index.ts'
+import type { EventBus } from '../events/index.ts'
+import { alreadySent, openEventSocket } from '../http/index.ts'
+import type { PeopleSurface } from '../http/index.ts'
+import type { AppFile, BuiltApp } from './built-app.ts'
+import { assetHeaders, pageHeaders } from './page-headers.ts'
+import type { RunEvents } from './run-events.ts'
+
+/** The pages and their files. All pages are one document, which draws what its address says. */
+export function pageRoutes(
+  { bind }: PeopleSurface,
+  { guard, app }: { readonly guard: Guard; readonly app: () => Promise<BuiltApp | null> },
+): void {
+  const readApp = async (caller: Caller): Promise<BuiltApp> => {
+    guard(caller, { do: 'view-fleet' })
+    const built = await app()
+    if (built) return built
+    throw new Problem('not-found', {
+      detail: 'the dashboard is not built of the sources as they are now',
+      repair: 'Run npm run build in the folder of Flotilla, then load this page again.',
+    })
+  }
+  for (const page of Object.values(dashboardPageEndpoints)) {
+    bind(page, {}, async ({ caller, raw, reply }) => {
+      const { page } = await readApp(caller)
+      void reply.headers(pageHeaders)
+      return sendFile(raw, reply, page)
+    })
+  }
+  bind(dashboardEndpoints.dashboardAsset, dashboardApi.dashboardAsset, async (request) => {
+    const { caller, params, raw, reply } = request
+    const { assets } = await readApp(caller)
+    const file = assets.get(params.name)
+    if (!file) throw new Problem('not-found', { detail: 'the dashboard has no such file' })
+    void reply.headers(assetHeaders)
+    return sendFile(raw, reply, file)
+  })
+}
+
+/** What happens in the fleet, over a socket, and what happened in one run. */
+export function liveRoutes(
+  { bind, keepAliveMs }: PeopleSurface,
+  {
+    guard,
+    events,
+    runEvents,
+  }: { readonly guard: Guard; readonly events: EventBus; readonly runEvents: RunEvents },
+): void {
+  bind(dashboardEndpoints.eventSocket, dashboardApi.eventSocket, async ({ caller, query, raw, reply }) => {
+    guard(caller, { do: 'view-fleet' })
+    let hasCaughtUp = false
+    const alive = (): EventFrame => ({ type: 'alive', seq: hasCaughtUp ? events.lastSeq() : 0 })
+    const socket = await openEventSocket(raw, reply, { keepAliveMs, alive })
+    // Whoever resumes learns at once that the line works, though nothing happened meanwhile.
+    socket.send(alive())
+    const since =
+      query.since < 0 ? Math.max(events.droppedUntil(), events.lastSeq() + query.since) : query.since
+    await followEvents(events, since, {
+      signal: socket.signal,
+      drained: () => socket.drained(),
+      send: (frame, { event } = {}) => socket.send(frameOf(frame as FleetEvent | EventsDropped, event)),
+    })
+    hasCaughtUp = true
+    socket.send(alive())
+    return alreadySent
+  })
+  bind(dashboardEndpoints.runEvents, dashboardApi.runEvents, ({ caller, params }) =>
+    runEvents.of(caller, params.id),
+  )
+}
+
+function frameOf(told: FleetEvent | EventsDropped, name: string | undefined): EventFrame {
+  return name === eventsDroppedName
+    ? { type: 'dropped', dropped: told as EventsDropped }
+    : { type: 'event', event: told as FleetEvent }
+}
+
+function sendFile(raw: FastifyRequest, reply: FastifyReply, file: AppFile): Buffer {
+  const packed = /\bgzip\b/.test(raw.headers['accept-encoding'] ?? '')
+  void reply.type(file.contentType).header('vary', 'accept-encoding')
+  if (packed) void reply.header('content-encoding', 'gzip')
+  return packed ? file.gzipped : file.bytes
+}

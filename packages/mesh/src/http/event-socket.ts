@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '@flotilla/protocol/problem'
+import { WebSocketServer } from 'ws'
+import type { WebSocket } from 'ws'
+
+/** A reader slower than this many unread bytes is let go; it can come back with its last sequence number. */
+const bufferedMaxBytes = 4 * 1024 * 1024
+/** Bytes of one message of a reader. Nothing that it says is heard, so one that says more is hung up on. */
+const heardMaxBytes = 256
+/** Sockets that one server has open at once, over all readers. */
+const socketsMax = 128
+/** After so many milliseconds a reader has to come back, and is asked again who it is. */
+const socketLifeMs = 10 * 60_000
+
+/** Codes of RFC 6455 and of its registry. */
+const closeCodes = { goingAway: 1001, tryAgain: 1013 } as const
+
+interface Upgrade {
+  readonly socket: Duplex
+  readonly head: Buffer
+  readonly open: (request: IncomingMessage, upgrade: Upgrade, then: (reader: WebSocket) => void) => void
+}
+
+const upgrades = new WeakMap<IncomingMessage, Upgrade>()
+
+/** A browser that wants a WebSocket. What asks for another protocol is answered as if it had not. */
+export function wantsSocket(request: IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** Whether this request's line is to become a socket's: Node gave its line away, whatever its headers say. */
+export function isUpgrade(request: IncomingMessage): boolean {
+  return upgrades.has(request)
+}
+
+/**
+ * Sends requests for a socket through the same routes, hooks and gates as all others, so that what refuses a call refuses
+ * a socket: `bear` makes the answer that a refusal is written to.
+ */
+export function serveSockets(
+  server: FastifyInstance,
+  bear: (request: IncomingMessage) => ServerResponse,
+): void {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: heardMaxBytes,
+  })
+  const open: Upgrade['open'] = (request, { socket, head }, then) => {
+    if (sockets.clients.size >= socketsMax) {
+      throw new Problem('rate-limited', {
+        detail: `at most ${socketsMax} sockets are open at once`,
+        retryAfterSeconds: 5,
+      })
+    }
+    sockets.handleUpgrade(request, socket, head, then)
+  }
+  server.server.on('upgrade', (request, socket, head) => {
+    const answer = bear(request)
+    socket.on('error', () => socket.destroy())
+    answer.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0])
+    answer.once('finish', () => socket.end())
+    upgrades.set(request, { socket, head, open })
+    server.routing(request, answer)
+  })
+  // They are no requests any more, so that nobody else hangs up on them.
+  server.addHook('preClose', async () => {
+    for (const reader of sockets.clients) reader.terminate()
+  })
+}
+
+/** What is written to a reader, in bounded memory; see `EventStream`. */
+export interface EventSocket {
+  send(frame: unknown): boolean
+  drained(): Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Makes a socket of a request that a gate let in. Throws the Problem `bad-request` where it asked for none. */
+export function openEventSocket(
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+  { keepAliveMs, alive }: { readonly keepAliveMs: number; readonly alive: () => unknown },
+): Promise<EventSocket> {
+  const upgrade = upgrades.get(raw)
+  if (!upgrade) {
+    throw new Problem('bad-request', {
+      detail: 'this path is a WebSocket; over plain HTTP the same events are at /api/events',
+    })
+  }
+  return new Promise((resolve) => {
+    upgrade.open(raw, upgrade, (reader) => resolve(socketOf(reader, { keepAliveMs, alive })))
+    // From here on the line is the socket's; no answer of HTTP may be written into it.
+    reply.hijack()
+    reply.raw.detachSocket(upgrade.socket as Parameters<ServerResponse['detachSocket']>[0])
+  })
+}
+
+function socketOf(
+  reader: WebSocket,
+  { keepAliveMs, alive }: { readonly keepAliveMs: number; readonly alive: () => unknown },
+): EventSocket {
+  const gone = new AbortController()
+  const waiting = new Set<() => void>()
+  let unsent = 0
+  const keepAlive = setInterval(() => send(alive()), keepAliveMs)
+  const life = setTimeout(() => reader.close(closeCodes.goingAway, 'come back'), socketLifeMs)
+  // It says nothing that we would hear.
+  reader.on('message', () => reader.terminate())
+  reader.on('error', () => reader.terminate())
+  reader.once('close', () => {
+    clearInterval(keepAlive)
+    clearTimeout(life)
+    gone.abort(new Error('the reader went away'))
+    wake()
+  })
+
+  function wake(): void {
+    for (const resolve of waiting) resolve()
+    waiting.clear()
+  }
+
+  function send(frame: unknown): boolean {
+    if (gone.signal.aborted || reader.readyState !== reader.OPEN) return false
+    if (reader.bufferedAmount > bufferedMaxBytes) {
+      // What is unread would hold a polite farewell back for as long as it is unread.
+      reader.close(closeCodes.tryAgain)
+      reader.terminate()
+      return false
+    }
+    unsent++
+    reader.send(JSON.stringify(frame), () => {
+      unsent--
+      if (unsent === 0) wake()
+    })
+    return true
+  }
+
+  return {
+    send,
+    signal: gone.signal,
+    drained: () =>
+      new Promise((resolve) => {
+        if (gone.signal.aborted || unsent === 0) resolve()
+        else waiting.add(resolve)
+      }),
+  }
+}

@@ -1,0 +1,35 @@
+import { sessionNameMaxChars } from '@flotilla/protocol/chat-history'
+import { describe, expect, test } from 'vitest'
+import { defaultSession, refuseReserved } from './conversation.ts'
+
+test.each([
+  ['cli', undefined, 'default'],
+  ['api', undefined, 'api'],
+  ['telegram', '17', 'telegram:17'],
+  ['telegram', '18', 'telegram:18'],
+])('on %s, %s without a name speaks in %s', (channel, user, session) => {
+  expect(defaultSession({ kind: 'human', channel, ...(user === undefined ? {} : { user }) })).toBe(session)
+})
+
+test('the longest channel and person make a name that agents take', () => {
+  const origin = { kind: 'human', channel: 'c'.repeat(32), user: 'u'.repeat(128) } as const
+  expect(defaultSession(origin)).toBe(`${origin.channel}:${origin.user}`)
+  expect(defaultSession(origin).length).toBeLessThanOrEqual(sessionNameMaxChars)
+})
+
+describe('a conversation that somebody names', () => {
+  test.each(['heartbeat', 'task:task_1', 'task:', 'tool:run_1'])(
+    '%s belongs to work of the agent’s own, and nobody speaks there in its name',
+    (session) => {
+      const refusal = { code: 'bad-request', detail: expect.stringContaining(session) as string }
+      expect(() => refuseReserved(session)).toThrow(expect.objectContaining(refusal))
+    },
+  )
+
+  test.each(['main', 'heartbeats', 'my heartbeat', 'my task:1', 'multitool:run_1', 'task', 'tool', ''])(
+    '%j only looks like one, and is anybody’s',
+    (session) => {
+      expect(() => refuseReserved(session)).not.toThrow()
+    },
+  )
+})

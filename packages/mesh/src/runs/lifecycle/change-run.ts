@@ -1,0 +1,125 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { RunOutcome } from '@flotilla/protocol/run'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Hook } from '../../kernel/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { Outbox } from '../delivery/outbox.ts'
+import { failedOutcome, transition } from './run-record.ts'
+import type { RunEvent, RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+import type { RunSettledHandler } from './run-tasks.ts'
+
+/** The run after the event, written, announced and journalled; null where the row does not allow it any more. */
+export type MoveRun = (run: RunRecord, event: RunEvent) => RunRecord | null
+
+/** The one way in which a run changes its state. */
+export function createMoveRun(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly clock: Clock
+}): MoveRun {
+  const { database, table, events, journal, clock } = deps
+  return (run, event) =>
+    database.transaction(() => {
+      const next = transition(run, event, clock.now())
+      if (!next || !table.replace(run, next)) return null
+      journal.append({
+        actor: 'system',
+        action: `run.${event.kind}`,
+        subject: run.id,
+        detail: {
+          agent: run.agentId,
+          state: next.state,
+          fence: next.fence,
+          attempt: next.attempt,
+          turn: next.turn,
+        },
+      })
+      announceRun(events, next)
+      return next
+    })
+}
+
+export function announceRun(events: EventBus, run: RunRecord): void {
+  events.publish({
+    type: 'run.changed',
+    agent_id: run.agentId,
+    run_id: run.id,
+    parent_id: run.parentId,
+    state: run.state,
+    outcome: run.outcome,
+  })
+}
+
+/** The settled run, or null when the run is not as it was read: someone else has settled or moved it. */
+export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | null
+
+/**
+ * Writes the one terminal outcome (R4): in one transaction the outcome, the journal, the note to whoever asked,
+ * and whatever `handlers` write (the task, the parent run, reservations).
+ */
+export function createSettleRun(deps: {
+  readonly database: Database
+  readonly move: MoveRun
+  readonly outbox: Outbox
+  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly handlers: readonly RunSettledHandler[]
+}): SettleRun {
+  const { database, move, outbox, bell, handlers } = deps
+  return (run, outcome) =>
+    database.transaction(() => {
+      const settled = move(run, { kind: 'settled', outcome })
+      if (!settled) return null
+      outbox.giveUpFor(`run:${run.id}`, 'the run that asked had ended')
+      const asker = askerOutside(settled)
+      if (asker) {
+        outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
+      }
+      for (const handler of handlers) handler(settled)
+      database.afterCommit(() => bell.tell(run.agentId))
+      return settled
+    })
+}
+
+/** Who must be told and has no row of ours; runs, tasks and the histories of triggers are told by the handlers. */
+export function askerOutside(run: RunRecord): string | null {
+  return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
+}
+
+function bodyOf({ status, text, code, result }: RunOutcome): JsonObject {
+  return {
+    status,
+    text,
+    ...(code === undefined ? {} : { code }),
+    ...(result === undefined ? {} : { result }),
+  }
+}
+
+/** Wait before the next attempt, times the attempts so far, milliseconds. */
+const retryDelayMs = 2000
+
+/** A running run has lost its agent (R2): it is queued again for the next attempt, or ends `interrupted` after the last. */
+export type InterruptRun = (run: RunRecord, why: string) => void
+
+export function createInterruptRun(deps: {
+  readonly database: Database
+  readonly move: MoveRun
+  readonly settle: SettleRun
+  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly clock: Clock
+}): InterruptRun {
+  const { database, move, settle, bell, clock } = deps
+  return (run, why) =>
+    database.transaction(() => {
+      const availableAt = clock.now() + retryDelayMs * run.attempt
+      if (move(run, { kind: 'interrupted', availableAt })) {
+        database.afterCommit(() => bell.tell(run.agentId))
+        return
+      }
+      settle(run, failedOutcome(run, 'interrupted', `The run was cut off ${run.attempt} times: ${why}.`))
+    })
+}

@@ -1,0 +1,134 @@
+import type { TaskResult } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { TaskAssignment, TaskTurn, TokenBudget } from '@flotilla/protocol/task'
+import type { AgentConnection } from '../../agents/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import { sessionOf } from '../conversation.ts'
+import { showFrames } from '../delivery/announce-frame.ts'
+import type { SteerTable } from '../steering/steer-table.ts'
+import { steersBeside } from '../steering/steer-view.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+import type { RunTasks } from './run-tasks.ts'
+
+/** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
+const pollSeconds = 25
+const pollRestMs = 500
+/** For the last frames of a run whose outcome is known already. */
+const lastFramesMs = 250
+/** An agent that another run holds is asked again so often, each after `pollRestMs`. */
+const busyTriesMax = 40
+/** How long an agent may work on one turn, seconds; it is told, and the ledger enforces it a little later. */
+export const turnTimeoutSeconds = 4 * 3600
+
+export interface GiveWorkDeps {
+  readonly steers: SteerTable
+  readonly tasks: RunTasks
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/** A line to the agent of a run that is running, and how long it may be used. */
+export interface Line {
+  readonly connection: AgentConnection
+  readonly signal: AbortSignal
+}
+
+/** Work that is no conversation: it is given, and asked for later. Null when the agent did not take it, or knows nothing of it. */
+export async function giveWork(deps: GiveWorkDeps, run: RunRecord, line: Line): Promise<TaskResult | null> {
+  return (await send(deps, run, line)) ? watched(deps, run, line) : null
+}
+
+/** Gives a task or a tool call; false when the agent would not take it. */
+async function send(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
+  for (let tries = 0; tries < busyTriesMax; tries++) {
+    if (await sendOnce(deps, run, { connection, signal })) return true
+    await deps.clock.sleep(pollRestMs, signal)
+  }
+  return false
+}
+
+function sendOnce(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
+  if (run.input.kind === 'tool') {
+    const { tool, params } = run.input
+    return connection.invoke({ run_id: run.id, fence: run.fence, tool, params, origin: run.origin }, signal)
+  }
+  const assignment = taskAssignment(run, deps.tasks)
+  if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
+  const steers = steersBeside(deps.steers.ofTurn(run.id, run.turn))
+  return connection.task({ ...assignment, origin: run.origin, ...steers }, signal)
+}
+
+/** Waits for the outcome of work that is not a conversation, and shows meanwhile what the agent does. */
+async function watched(
+  deps: GiveWorkDeps,
+  run: RunRecord,
+  { connection, signal }: Line,
+): Promise<TaskResult | null> {
+  const ended = new AbortController()
+  const watching = AbortSignal.any([signal, ended.signal])
+  const shown = connection.watch(run.id, showFrames(deps, run, watching), watching)
+  try {
+    return await pollOutcome(deps, run, { connection, signal })
+  } finally {
+    // What is on the line already is shown, and nobody waits for a line that is dead.
+    await Promise.race([shown, deps.clock.sleep(lastFramesMs).catch(() => {})])
+    ended.abort()
+  }
+}
+
+/** Waits for the outcome under this run's fence; null when the agent knows nothing of it. */
+export async function pollOutcome(
+  deps: GiveWorkDeps,
+  run: RunRecord,
+  { connection, signal }: Line,
+): Promise<TaskResult | null> {
+  while (!signal.aborted) {
+    const begun = deps.clock.now()
+    const reply = await connection.result(run.id, pollSeconds, signal)
+    if (reply.state === 'finished') return reply.result.fence === run.fence ? reply.result : null
+    if (reply.state === 'unknown' || reply.fence !== run.fence) return null
+    const rest = pollRestMs - (deps.clock.now() - begun)
+    if (rest > 0) await deps.clock.sleep(rest, signal)
+  }
+  return null
+}
+
+/** What the assignee gets; null when the task is gone. `context.session` names where later turns will speak. */
+export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment | null {
+  if (run.input.kind !== 'task') return null
+  const work = tasks.work(run.input.task_id)
+  if (!work) return null
+  return {
+    task_id: run.input.task_id,
+    run_id: run.id,
+    fence: run.fence,
+    task_type: 'hand_off',
+    input_data: work.inputData,
+    context: { ...work.context, session: sessionOf(run) },
+    timeout_s: turnTimeoutSeconds,
+    max_retries: wireLimits.runAttemptsMax - 1,
+    token_budget: budgetOf(run),
+  }
+}
+
+/** What a later turn of a task is told of it, so that it keeps to the bounds of the whole task. */
+export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { readonly task?: TaskTurn } {
+  if (run.input.kind !== 'task') return {}
+  const { tokens, costUsd } = table.usedBy(run.id)
+  const task = {
+    task_id: run.input.task_id,
+    token_budget: budgetOf(run),
+    tokens_used: tokens,
+    cost_usd: costUsd,
+  }
+  return { task }
+}
+
+/** What the agent is told of its caps; the model door holds it to them, in every turn. */
+function budgetOf({ budgetTokens, budgetUsd }: RunRecord): TokenBudget | null {
+  if (budgetTokens === null && budgetUsd === null) return null
+  return { max_tokens: budgetTokens, max_cost_usd: budgetUsd }
+}

@@ -1,0 +1,117 @@
+import { runStates } from '@flotilla/protocol/run'
+import type { RunState } from '@flotilla/protocol/run'
+import type { Database } from '../../storage/index.ts'
+import type { RunRecord } from './run-record.ts'
+import { readRuns, runColumns, sessionColumn } from './run-row.ts'
+
+/** Descendants that are looked at for one run. */
+const descendantsMax = 1000
+/** Runs above one run that are looked at; more than hand-offs can reach. */
+const chainMax = 32
+
+/** The run `?` and all that work for it, near or far. */
+const tree =
+  'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
+
+/** What is asked of the ledger's rows beside the way of a run: families, what is overdue, and pages for people. */
+export function createRunQueries(database: Database) {
+  const { one, many, count } = readRuns(database)
+
+  return {
+    /** Queued or running runs of an agent that a pause is about, oldest first. */
+    proactiveOf: (agentId: string) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
+        agentId,
+      ),
+    /** Queued or running heartbeats of an agent, oldest first. One that waits for what it gave away is not among them. */
+    heartbeatsUnderWay: (agentId: string) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
+        agentId,
+      ),
+    /** The run that has spoken in a conversation and is to speak there again, or does now. */
+    runIn: (agentId: string, name: string) =>
+      one(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND (state IN ('running', 'waiting') OR (state = 'queued' AND (attempt > 1 OR turn > 0))) AND ${sessionColumn('runs')} = ? ORDER BY position LIMIT 1`,
+        agentId,
+        name,
+      ),
+    leaseDead: (now: number) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE state = 'running' AND (lease_until IS NULL OR lease_until <= ?)`,
+        now,
+      ),
+    turnsBegunBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'running' AND turn_started_at <= ?`, then),
+    queuedBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'queued' AND queued_since <= ?`, then),
+    waitingBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'waiting' AND waiting_since <= ?`, then),
+    /** The run and those that asked for it, nearest first. */
+    chainOf: (id: string): readonly RunRecord[] => {
+      const chain: RunRecord[] = []
+      for (let next: string | null = id; next !== null && chain.length <= chainMax;) {
+        const run = one(`SELECT ${runColumns} FROM runs WHERE id = ?`, next)
+        if (!run) break
+        chain.push(run)
+        next = run.parentId
+      }
+      return chain
+    },
+    /** The run and all that work for it, near or far. */
+    treeOf: (id: string): readonly string[] =>
+      database
+        .prepare(`${tree} SELECT id FROM tree`)
+        .all(id)
+        .map((row) => String(row['id'])),
+    /** What the run and all that work for it have used. */
+    usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
+      const row = database
+        .prepare(
+          `${tree} SELECT min(total(tokens_used), 9007199254740991) AS tokens, total(cost_usd) AS cost FROM runs WHERE id IN tree`,
+        )
+        .get(id)
+      return { tokens: Number(row?.['tokens'] ?? 0), costUsd: Number(row?.['cost'] ?? 0) }
+    },
+    laneOf: (agentId: string) => ({
+      busy: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'running'", agentId) > 0,
+      queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
+      waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
+    }),
+    descendantIds: (id: string): readonly string[] =>
+      database
+        .prepare(
+          'WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent_id = ? UNION SELECT runs.id FROM runs JOIN below ON runs.parent_id = below.id) SELECT id FROM below LIMIT ?',
+        )
+        .all(id, descendantsMax)
+        .map((row) => String(row['id'])),
+    /** Newest first. */
+    list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>
+      agentId === undefined
+        ? many(`SELECT ${runColumns} FROM runs ORDER BY position DESC LIMIT ?`, limit)
+        : many(
+            `SELECT ${runColumns} FROM runs WHERE agent_id = ? ORDER BY position DESC LIMIT ?`,
+            agentId,
+            limit,
+          ),
+    countByState: (): Record<RunState, number> => countStates(database),
+    /** Runs of one agent that ended since, by how; states that none ended in are left out. */
+    endedSince: (agentId: string, then: number): Readonly<Record<string, number>> =>
+      Object.fromEntries(
+        database
+          .prepare(
+            'SELECT state, count(*) AS count FROM runs WHERE agent_id = ? AND ended_at >= ? GROUP BY state ORDER BY state',
+          )
+          .all(agentId, then)
+          .map((row) => [String(row['state']), Number(row['count'])]),
+      ),
+  }
+}
+
+function countStates(database: Database): Record<RunState, number> {
+  const counts = database.prepare('SELECT state, count(*) AS count FROM runs GROUP BY state').all()
+  const byState = new Map(counts.map((row) => [String(row['state']), Number(row['count'])]))
+  const entries = runStates.map((state) => [state, byState.get(state) ?? 0] as const)
+  return Object.fromEntries(entries) as Record<RunState, number>
+}

@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { createPermissionFile } from '../access/permission-file.ts'
+import { createPermissionGrants } from '../access/permission-grants.ts'
+import type { Caller } from '../access/caller.ts'
+import { writeFirstPermissions } from '../access/first-permissions.ts'
+import { createFileEditor } from '../config/atomic-file.ts'
+import { dataPaths } from '../config/data-paths.ts'
+import { createSecret } from '../credentials/secret.ts'
+import type { Secret } from '../credentials/secret.ts'
+import { silentLog } from '../platform/log.ts'
+import { createApplicationTable } from '../templates/application-table.ts'
+import { createApplyTemplate } from '../templates/apply-template.ts'
+import { createExportFleet } from '../templates/export-fleet.ts'
+import { standingFleet } from '../templates/standing-fleet.ts'
+import { openCronJobs } from '../triggers/cron/index.ts'
+import { createWebhooks } from '../triggers/webhook/webhooks.ts'
+import { aFleet } from './fleet-harness.ts'
+import { createBudgetTable } from '../spending/budget-table.ts'
+
+/**
+ * Templates over a real fleet, real files of permissions and jobs, real webhooks and the rows of budgets; the engine and
+ * the vault are played.
+ */
+export async function aTemplatesHarness() {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
+  const paths = dataPaths(home)
+  const editor = createFileEditor()
+  await writeFirstPermissions(paths)
+  const stored = new Map<string, Secret>()
+  const base = await aFleet()
+  const permissions = await createPermissionFile({
+    path: paths.permissionsFile,
+    editor,
+    clock: base.clock,
+    log: silentLog,
+    onBroken: () => {},
+  })
+  await base.close()
+  const grants = createPermissionGrants(permissions)
+  const world = await aFleet({
+    grants,
+    permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
+  })
+  const { deps } = world
+  /** Called before each step that changes something; what it throws, the step meets. */
+  const before: { step: (name: string) => void } = { step: () => {} }
+  const ids = (prefix: string) => `${prefix}_${deps.newId('hook').slice(5).padStart(16, '0')}`
+  const jobs = await openCronJobs({ ...deps, newId: ids } as never, { path: paths.cronFile, editor })
+  const webhooks = createWebhooks({
+    ...deps,
+    newId: ids,
+    vault: {
+      system: (name: string) => stored.get(name),
+      names: () => ({ system: [...stored.keys()], agent: [] }),
+      storeSystem: async (name: string, value: string) => {
+        before.step('secret')
+        stored.set(name, createSecret(name, value))
+      },
+      removeSystem: async (name: string) => void stored.delete(name),
+    },
+    submitRun: () => {
+      throw new Error('nobody delivers here')
+    },
+    requireAgent: world.fleet.requireWorking,
+    perMinute: () => 60,
+    randomBytes: (count) => Buffer.alloc(count, 7),
+  })
+  const budgets = createBudgetTable(world.database)
+  const scope = (project: string) => `project:${project}`
+  const parts = {
+    kernel: { ...deps, newId: ids },
+    grants,
+    agents: world.fleet,
+    permissions: {
+      snapshot: permissions.snapshot,
+      edit: async (...edit: Parameters<typeof permissions.edit>) => {
+        before.step('permissions')
+        await permissions.edit(...edit)
+        before.step('permissions written')
+      },
+    },
+    spending: {
+      budgets: {
+        projectLimits: (project: string) => budgets.read(scope(project)),
+        set: (
+          _caller: Caller,
+          { id }: { readonly id: string | null },
+          edit: {
+            readonly daily_usd?: number | null | undefined
+            readonly monthly_usd?: number | null | undefined
+          },
+        ) => {
+          const was = budgets.read(scope(id ?? ''))
+          const is = { dailyUsd: edit.daily_usd ?? null, monthlyUsd: edit.monthly_usd ?? null }
+          budgets.write(scope(id ?? ''), is)
+          return { before: was, after: is }
+        },
+      },
+    },
+    webhooks,
+    jobs: {
+      file: jobs.file,
+      readCondition: jobs.readCondition,
+      edit: async (change: Parameters<typeof jobs.edit>[0]) => {
+        before.step('jobs')
+        await jobs.edit(change)
+        before.step('jobs written')
+      },
+    },
+  }
+  const applications = createApplicationTable(world.database)
+  const make = () =>
+    createApplyTemplate({
+      ...parts,
+      applications: { ...applications, end: (id: string) => (before.step('end'), applications.end(id)) },
+    })
+  return {
+    home,
+    paths,
+    world,
+    before,
+    stored,
+    jobs,
+    webhooks,
+    permissions,
+    applications,
+    application: make(),
+    /** As a mesh that was killed and begins again. */
+    again: make,
+    exportFleet: createExportFleet({ ...parts, guard: deps.guard }),
+    standing: () => standingFleet(parts),
+    /** Whatever a template may change, as comparable values without ids and moments that are made anew. */
+    state: () => {
+      const records: Record<string, PermissionRecord | null> = {}
+      for (const { id } of world.fleet.list()) records[id] = permissions.snapshot().recordOf(id) ?? null
+      return {
+        agents: world.fleet.list().map(({ createdAt: _made, ...record }) => ({
+          ...record,
+          files: world.fleet.seedFiles.of(record.id),
+          mcpServers: world.fleet.mcpServers.of(record.id),
+        })),
+        records,
+        jobs: jobs.file
+          .jobs()
+          .map(({ created_at: _at, created_by: _by, ...job }) => (job.heartbeat ? { ...job, id: '' } : job))
+          .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+        hooks: webhooks
+          .all()
+          .map(({ agentId, name, instructions, when, perMinute, repeats, secretNumber }) => ({
+            agentId,
+            name,
+            instructions,
+            when,
+            perMinute,
+            repeats,
+            signed: secretNumber !== null,
+          }))
+          .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+        projects: budgets.projects().map((name) => ({ name, ...budgets.read(scope(name)) })),
+      }
+    },
+    breakJobs: () => writeFile(paths.cronFile, '{'),
+    close: async () => {
+      await permissions.close()
+      await world.close()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}

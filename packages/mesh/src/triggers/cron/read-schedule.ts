@@ -1,0 +1,120 @@
+import { limits } from '@flotilla/protocol/limits'
+import { cronOf } from './cron-schedule.ts'
+import type { Schedule } from './cron-schedule.ts'
+import { zoneOffsetMs } from './zone-offset.ts'
+
+export type ScheduleReading =
+  | { readonly ok: true; readonly schedule: Schedule }
+  | { readonly ok: false; readonly field: 'schedule' | 'timezone'; readonly reason: string }
+
+/** 366 days; more is a mistake. */
+const everyMaxMs = 366 * 24 * 3600 * 1000
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const textMaxChars = 200
+
+const fieldNames = ['minute', 'hour', 'day of month', 'month', 'day of week'] as const
+/** The last value of each field; Sunday is 0 and 7. */
+const lastValues = [59, 23, 31, 12, 7] as const
+const months = 'JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC'
+const days = 'SUN|MON|TUE|WED|THU|FRI|SAT'
+/** The library knows more than cron does (`L`, `W`, `#`, `?`, `@daily`, `+`); only what stands here reaches it. */
+const valueOf = ['\\d{1,2}', '\\d{1,2}', '\\d{1,2}', `\\d{1,2}|${months}`, `\\d|${days}`] as const
+const grammars = valueOf.map((value) => {
+  const part = `(?:\\*|(?:${value})(?:-(?:${value}))?)(?:/\\d{1,3})?`
+  return new RegExp(`^${part}(?:,${part})*$`, 'i')
+})
+
+/** Reads `every 15m` or `0 9 * * MON-FRI`, wholly, or says which field is wrong and why. Pure. */
+export function readSchedule(
+  text: string,
+  { timezone, anchor }: { readonly timezone: string; readonly anchor: number },
+): ScheduleReading {
+  if (!isTimezone(timezone)) {
+    return {
+      ok: false,
+      field: 'timezone',
+      reason: `there is no time zone ${timezone.slice(0, 60)}; write a name such as Europe/Berlin or UTC`,
+    }
+  }
+  const wrong = (reason: string): ScheduleReading => ({ ok: false, field: 'schedule', reason })
+  if (text.length > textMaxChars) return wrong(`it is longer than ${textMaxChars} characters`)
+  const words = text.trim()
+  if (/^every\b/i.test(words)) return readEvery(words, anchor, wrong)
+  return readExpression(words, timezone, wrong)
+}
+
+function readEvery(
+  words: string,
+  anchor: number,
+  wrong: (reason: string) => ScheduleReading,
+): ScheduleReading {
+  const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(words) ?? []
+  const wishedMs = Number(count) * (unitMs[unit.toLowerCase()] ?? 0)
+  if (count === '')
+    return wrong(`"${words}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`)
+  if (wishedMs === 0) return wrong('every 0 is never; write at least every 5s')
+  if (wishedMs > everyMaxMs) return wrong('an interval is at most 366 days')
+  return { ok: true, schedule: { kind: 'every', everyMs: Math.max(limits.cronTickMs, wishedMs), anchor } }
+}
+
+function readExpression(
+  words: string,
+  timezone: string,
+  wrong: (reason: string) => ScheduleReading,
+): ScheduleReading {
+  const fields = words.split(/\s+/)
+  if (fields.length !== 5) {
+    const seconds = fields.length === 6 ? '; seconds are not supported' : ''
+    return wrong(
+      `"${words}" has ${words === '' ? 0 : fields.length} fields, and a cron expression five: minute hour day-of-month month day-of-week${seconds}; or write every 15m`,
+    )
+  }
+  const bad = fields.findIndex((field, at) => grammars[at]?.test(field) !== true)
+  if (bad >= 0) {
+    return wrong(
+      `${fieldNames[bad] ?? 'field'} "${fields[bad] ?? ''}" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5, 10/20)`,
+    )
+  }
+  const expression = fields.map(withEnds).join(' ').toUpperCase()
+  const schedule: Schedule = { kind: 'cron', expression, timezone }
+  if (readBefore.has(expression)) return { ok: true, schedule }
+  try {
+    if (cronOf(expression, 0).nextRun(new Date(someMonday)) === null)
+      return wrong(`"${words}" names a day that never comes`)
+    if (readBefore.size >= readBeforeMax) readBefore.clear()
+    readBefore.add(expression)
+    return { ok: true, schedule }
+  } catch (error) {
+    return wrong(`"${words}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
+  }
+}
+
+/** `10/20` goes on to the end of its field, as in every cron (`10-59/20`); the library wants the end said. Pure. */
+function withEnds(field: string, at: number): string {
+  return field.replaceAll(/(?<=^|,)(\w+)\//g, `$1-${lastValues[at] ?? ''}/`)
+}
+
+/** Expressions that are known to be whole: every edit reads all jobs again. Memory of a pure function. */
+const readBeforeMax = 10_000
+const readBefore = new Set<string>()
+
+/** Any moment does: a pattern that is due at all is due within the years that the library looks through. */
+const someMonday = Date.UTC(2024, 0, 1)
+
+/** Memory of a pure function. */
+const knownZonesMax = 1000
+const knownZones = new Set<string>()
+
+/** A name that this machine's table of time zones knows; offsets such as +02:00 are none. Pure. */
+export function isTimezone(name: string): boolean {
+  if (knownZones.has(name)) return true
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(name)) return false
+  try {
+    zoneOffsetMs(name, 0)
+    if (knownZones.size >= knownZonesMax) knownZones.clear()
+    knownZones.add(name)
+    return true
+  } catch {
+    return false
+  }
+}

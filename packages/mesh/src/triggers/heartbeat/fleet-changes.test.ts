@@ -1,0 +1,109 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { describe, expect, test } from 'vitest'
+import { changeLines, factsOf, fleetChanges } from './fleet-changes.ts'
+
+const anAgent = (id: string, more: Partial<AgentView> = {}): AgentView => ({
+  id,
+  kind: 'worker',
+  role: 'works',
+  model: 'm',
+  state: 'running',
+  state_since: null,
+  retry_at: null,
+  busy: false,
+  queued: 0,
+  waiting: 0,
+  cost_today_usd: 0,
+  budget: { daily_usd: 10, monthly_usd: 200 },
+  archived: false,
+  paused: null,
+  last_error: null,
+  ...more,
+})
+const facts = (...agents: AgentView[]) => factsOf(agents, () => 0)
+const changes = (before: AgentView, now: AgentView) =>
+  fleetChanges(facts(before), facts(now), () => now.last_error).map(({ text, worse }) => [text, worse])
+
+describe('of a fleet in which nothing changed', () => {
+  test.each([
+    ['at all', {}],
+    ['but that an agent stopped', { state: 'stopped' }],
+    ['but that it works', { busy: true, queued: 3 }],
+    ['but what it cost a little', { cost_today_usd: 7.9 }],
+  ] as const)('nothing is told %s', (_what, more) => {
+    expect(changes(anAgent('ada'), anAgent('ada', more))).toEqual([])
+  })
+
+  test('what was bad and stayed so is not told again', () => {
+    const bad = anAgent('ada', {
+      state: 'quarantined',
+      cost_today_usd: 11,
+      queued: 30,
+      last_error: 'no model',
+    })
+    expect(changes(bad, bad)).toEqual([])
+  })
+})
+
+describe('what is told', () => {
+  test.each([
+    [
+      'a failure with its reason',
+      {},
+      { state: 'quarantined', last_error: 'no\nmodel' },
+      'failed: no model',
+      true,
+    ],
+    [
+      'a recovery',
+      { state: 'quarantined' },
+      { state: 'running' },
+      'does not count as failed any more',
+      false,
+    ],
+    ['an archiving', {}, { archived: true }, 'was archived', false],
+    ['a pause', {}, { paused: 'by its owner' }, 'was paused', false],
+    ['money that runs out', {}, { cost_today_usd: 8 }, 'has used 80 % of the budget of today', true],
+    [
+      'money that ran out',
+      { cost_today_usd: 8 },
+      { cost_today_usd: 10 },
+      'has used up the budget of today',
+      true,
+    ],
+    ['a long lane', {}, { queued: 20 }, 'has 20 runs or more in its lane', true],
+  ] as const)('is %s', (...[, before, now, words, worse]) => {
+    expect(changes(anAgent('ada', before), anAgent('ada', now))).toEqual([[`- ada: ${words}`, worse]])
+  })
+
+  test('is nothing of a new day, which gives the money back', () => {
+    expect(changes(anAgent('ada', { cost_today_usd: 10 }), anAgent('ada'))).toEqual([])
+  })
+
+  test('is who came and went, and what is bad of whoever came', () => {
+    const found = fleetChanges(facts(anAgent('bob')), facts(anAgent('ada', { state: 'quarantined' })))
+    expect(found.map(({ text }) => text)).toEqual([
+      '- ada: is new',
+      '- ada: failed: no reason is known',
+      '- bob: is gone',
+    ])
+  })
+
+  test('is that more runs ended badly, and not that a day has passed', () => {
+    const at = (failures: number) => factsOf([anAgent('ada')], () => failures)
+    expect(fleetChanges(at(1), at(3)).map(({ text }) => text)).toEqual([
+      '- ada: 3 runs ended badly in 24 hours, 1 at your last look',
+    ])
+    expect(fleetChanges(at(3), at(1))).toEqual([])
+  })
+
+  test('is bounded, whatever agents call their errors', () => {
+    const many = Array.from({ length: 50 }, (_, index) => anAgent(`a${index}`))
+    const text = changeLines(fleetChanges({}, facts(...many), () => 'x'.repeat(10_000)))
+    expect(text.split('\n')).toHaveLength(31)
+    expect(text).toContain('- and 20 more, which inspect_fleet shows')
+    const failed = facts(anAgent('a', { state: 'quarantined' }))
+    const [one] = fleetChanges(facts(anAgent('a')), failed, () => 'x'.repeat(9999))
+    expect(one?.text.length).toBeLessThan(200)
+  })
+})

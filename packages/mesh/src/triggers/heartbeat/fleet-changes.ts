@@ -1,0 +1,121 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import * as z from 'zod'
+
+/** Share of a day's budget from which money is told of. */
+const moneyTold = 0.8
+/** Runs that wait in a lane from which it is long. */
+const longLane = 20
+const reasonMaxChars = 160
+/** Lines of one heartbeat; what is left out is counted. */
+const linesMax = 30
+
+/** What of one agent is worth telling when it changes. Starts and stops are not: agents come and go with their work. */
+const agentFactsSchema = z.object({
+  failed: z.boolean(),
+  archived: z.boolean(),
+  paused: z.boolean(),
+  /** Of the day's budget. */
+  money: z.enum(['room', 'tight', 'spent']),
+  longLane: z.boolean(),
+  /** Runs that ended badly in the last 24 hours. */
+  failures: z.number(),
+})
+export const fleetFactsSchema = z.record(z.string(), agentFactsSchema)
+export type FleetFacts = Readonly<z.infer<typeof fleetFactsSchema>>
+
+export interface FleetChange {
+  readonly text: PromptText
+  /** Something that somebody may have to do something about. */
+  readonly worse: boolean
+}
+
+/** Pure. */
+export function factsOf(agents: readonly AgentView[], failuresOf: (agentId: string) => number): FleetFacts {
+  return Object.fromEntries(
+    agents.map((agent) => [
+      agent.id,
+      {
+        failed: agent.state === 'restarting' || agent.state === 'quarantined',
+        archived: agent.archived,
+        paused: agent.paused !== null,
+        money: moneyOf(agent.cost_today_usd / agent.budget.daily_usd),
+        longLane: agent.queued >= longLane,
+        failures: failuresOf(agent.id),
+      },
+    ]),
+  )
+}
+
+function moneyOf(share: number): 'room' | 'tight' | 'spent' {
+  if (share >= 1) return 'spent'
+  return share >= moneyTold ? 'tight' : 'room'
+}
+
+/** What became otherwise, agent by agent in the order of their ids. Pure. */
+export function fleetChanges(
+  before: FleetFacts,
+  now: FleetFacts,
+  errorOf: (agentId: string) => string | null = () => null,
+): readonly FleetChange[] {
+  const ids = [...new Set([...Object.keys(before), ...Object.keys(now)])].toSorted()
+  return ids.flatMap((id) => {
+    const [was, is] = [before[id], now[id]]
+    if (!is) return [change(id, 'is gone')]
+    if (!was) return [change(id, 'is new'), ...between(id, { was: calm, is }, errorOf(id))]
+    return between(id, { was, is }, errorOf(id))
+  })
+}
+
+type AgentFacts = FleetFacts[string]
+const calm: AgentFacts = {
+  failed: false,
+  archived: false,
+  paused: false,
+  money: 'room',
+  longLane: false,
+  failures: 0,
+}
+
+function between(
+  id: string,
+  { was, is }: { readonly was: AgentFacts; readonly is: AgentFacts },
+  error: string | null,
+): FleetChange[] {
+  const found: FleetChange[] = []
+  if (!was.failed && is.failed) found.push(change(id, `failed: ${error ?? 'no reason is known'}`, true))
+  if (was.failed && !is.failed) found.push(change(id, 'does not count as failed any more'))
+  if (was.archived !== is.archived) found.push(change(id, is.archived ? 'was archived' : 'was taken back'))
+  if (was.paused !== is.paused) found.push(change(id, is.paused ? 'was paused' : 'goes on'))
+  if (was.money !== is.money && is.money !== 'room') {
+    const words =
+      is.money === 'spent' ? 'has used up the budget of today' : 'has used 80 % of the budget of today'
+    found.push(change(id, words, true))
+  }
+  if (!was.longLane && is.longLane) found.push(change(id, `has ${longLane} runs or more in its lane`, true))
+  // Fewer are only older: the count is of a day.
+  if (is.failures > was.failures) {
+    found.push(
+      change(id, `${is.failures} runs ended badly in 24 hours, ${was.failures} at your last look`, true),
+    )
+  }
+  return found
+}
+
+function change(id: string, words: string, worse = false): FleetChange {
+  const line = sanitizeForPrompt(`- ${id}: ${words.replaceAll(/\s+/g, ' ')}`)
+  return { text: truncatePromptText(line, reasonMaxChars + id.length, '…'), worse }
+}
+
+/** Pure. */
+export function changeLines(changes: readonly FleetChange[]): PromptText {
+  const left = changes.length - linesMax
+  return joinPromptText(
+    [
+      ...changes.slice(0, linesMax).map(({ text }) => text),
+      ...(left > 0 ? [sanitizeForPrompt(`- and ${left} more, which inspect_fleet shows`)] : []),
+    ],
+    '\n',
+  )
+}

@@ -1,0 +1,92 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { parseCondition } from '../conditions/index.ts'
+import type { Caller } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { Hook } from './hook-table.ts'
+import { hooksMax, newSecretText } from './manage-hooks.ts'
+import type { ManageHooksDeps } from './manage-hooks.ts'
+
+/** A hook as it shall be; known by its id where there is one already. */
+export interface HookWish extends Pick<
+  Hook,
+  'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'repeats'
+> {
+  readonly id: string | null
+  readonly signed: boolean
+}
+
+/** Hooks whose secrets are stored and whose rows are not written. */
+export interface PreparedHooks {
+  /** Joins the caller's transaction. Problems `unknown-agent`, `agent-archived`. */
+  write(): void
+  /** Whether the rows were written or not: secrets that no row names go. */
+  release(): Promise<void>
+  /** Of hooks that had none: shown this once. */
+  readonly secrets: readonly { readonly hook: Hook; readonly secret: string }[]
+}
+
+/**
+ * Several hooks at once, for whoever writes more than hooks in one transaction. What must stand in `.env` stands there before
+ * this resolves. Problems `denied`, `conflict`, `bad-request`.
+ */
+export type PrepareHooks = (caller: Caller, wishes: readonly HookWish[]) => Promise<PreparedHooks>
+
+export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
+  const { hooks, secrets, clock } = deps
+
+  return async (caller, wishes) => {
+    if (wishes.length > 0) deps.guard(caller, { do: 'make-webhooks' })
+    const made = wishes.map((wish) => wished(wish))
+    const isNew = made.filter(({ before }) => before === null).length
+    if (hooks.count() + isNew > hooksMax)
+      throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks at most; delete some first` })
+    for (const { hook } of made) if (hook.when !== null) parseCondition(hook.when)
+    const releases: (() => void)[] = []
+    const release = async () => {
+      for (const one of releases) one()
+      await secrets.sweep(clock.now())
+    }
+    try {
+      for (const { hook, secret } of made) {
+        if (secret === null) continue
+        releases.push(await secrets.storeAhead({ hookId: hook.id, number: hook.secretsMade, text: secret }))
+      }
+    } catch (error) {
+      await release().catch(() => {})
+      throw error
+    }
+    return {
+      release,
+      secrets: made.flatMap(({ hook, secret }) => (secret === null ? [] : [{ hook, secret }])),
+      write: () => {
+        for (const { hook, before } of made) {
+          deps.requireAgent(hook.agentId)
+          hooks.write(hook)
+          deps.journal.append({
+            actor: actorOf(caller),
+            action: before === null ? 'webhook.created' : 'webhook.changed',
+            subject: hook.id,
+            detail: { agent: hook.agentId, fields: '' },
+          })
+        }
+      },
+    }
+  }
+
+  function wished({ id, signed, ...wish }: HookWish) {
+    const before = id === null ? null : hooks.find(id)
+    const secret = signed && (before?.secretNumber ?? null) === null ? newSecretText(deps.randomBytes) : null
+    const secretsMade = (before?.secretsMade ?? 0) + (secret === null ? 0 : 1)
+    const hook: Hook = {
+      id: before?.id ?? deps.newId('hook'),
+      enabled: before?.enabled ?? true,
+      previousNumber: signed ? (before?.previousNumber ?? null) : null,
+      previousUntil: signed ? (before?.previousUntil ?? null) : null,
+      createdAt: before?.createdAt ?? clock.now(),
+      ...wish,
+      secretNumber: signed ? (secret === null ? (before?.secretNumber ?? null) : secretsMade) : null,
+      secretsMade,
+    }
+    return { hook, before, secret }
+  }
+}
