@@ -9,7 +9,8 @@ import { createMeshModel } from './llm/mesh-model.ts'
 import type { McpToolset } from './mcp-servers/mcp-toolset.ts'
 import type { Log } from './log.ts'
 import { createLearnings, readLearnings } from './learnings/learnings.ts'
-import type { Checkpoints } from './loop/checkpoints.ts'
+import { createReadFeedback } from './learnings/read-feedback.ts'
+import type { Checkpoints } from './loop/run-files.ts'
 import { createExecuteRun } from './loop/execute-run.ts'
 import { runLoop } from './loop/run-loop.ts'
 import type { ExecuteRun } from './loop/run-slot.ts'
@@ -19,12 +20,15 @@ import { createMemory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { playbookNotices } from './prompt/playbook-notices.ts'
+import { readObservations } from './workspace/observations.ts'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
 import type { PromptMode } from './prompt/build-system-prompt.ts'
 import { createSubagentPool } from './subagents/create-subagent-pool.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
+const noText = sanitizeForPrompt('')
 /** Of a system prompt. */
 const learningsMaxChars = 3000
 
@@ -50,11 +54,13 @@ export function composeRuns(deps: {
   const { environment, files, workspace, sessions, checkpoints, clock, log } = deps
   const meshHttp = createMeshHttp({ ...environment.mesh, doorToken: deps.doorToken, clock, log })
   const { dataDirectory, embeddingModel, agentId, role, kind } = environment
-  const learnings = createLearnings({ files, clock, log })
+  const readFeedback = createReadFeedback(environment.briefingDirectory)
+  const learnings = createLearnings({ files, clock, log, readFeedback })
   const memory = createMemory({ dataDirectory, embeddingModel, clock, log })
   const tools = composeTools({ environment, files, workspace, memory, clock, log })
   const images = createImageStore(dataDirectory)
   const systemPrompt = async (mode: PromptMode) => {
+    await learnings.takeFeedback()
     const bootstrap = joinBootstrap(await readBootstrapFiles(workspace))
     return buildSystemPrompt({
       agentId,
@@ -62,6 +68,7 @@ export function composeRuns(deps: {
       kind,
       mode,
       bootstrap,
+      observations: kind === 'operator' && mode === 'heartbeat' ? await readObservations(files) : noText,
       learnings: await readLearnings(files, learningsMaxChars),
       now: clock.now(),
     })
@@ -93,22 +100,24 @@ export function composeRuns(deps: {
       learnings,
       images,
       systemPrompt,
+      ...(kind === 'operator' ? { reminders: playbookNotices } : {}),
     },
     meshHttp,
-    withheldFor: tools.withheldFor,
-    newSubagentPool,
-    toolsFor: tools.offeredTo,
     keepReserve: () => keepReserve(environment.dataDirectory),
     tryState: () => tryState(environment.dataDirectory),
-    modelFor: (mesh, { seesImages }, { onFrame }) =>
-      createMeshModel({
+    equip: async (mesh, { onFrame }, signal) => {
+      const withheld = await tools.withheldFor(mesh, signal)
+      const subagents = newSubagentPool()
+      const model = createMeshModel({
         mesh,
         model: environment.model,
         clock,
         images,
-        seesImages,
+        seesImages: withheld.seesImages,
         onWait: (wait) => onFrame({ type: 'model_wait', ...wait }),
-      }),
+      })
+      return { model, subagents, tools: await tools.offeredTo({ mesh, withheld, subagents, signal }) }
+    },
     log,
   })
   const close = async () => {

@@ -83,7 +83,7 @@ export function composeTools(deps: {
     if (kind !== 'operator') return own
     const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
     try {
-      return [...own, ...(await allowedOperatorTools({ mesh, signal }))]
+      return [...own, ...(await allowedOperatorTools({ mesh, signal }, { files, clock }))]
     } catch (error) {
       signal.throwIfAborted()
       log.warn(

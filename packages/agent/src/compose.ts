@@ -5,11 +5,11 @@ import type { RunParts } from './compose-runs.ts'
 import type { AgentEnvironment } from './environment.ts'
 import { createDataFiles } from './files/data-files.ts'
 import type { Log } from './log.ts'
-import { createCheckpoints } from './loop/checkpoints.ts'
-import { createOutcomes } from './loop/outcomes.ts'
+import { createCheckpoints, createOutcomes } from './loop/run-files.ts'
 import { createRunSlot } from './loop/run-slot.ts'
 import { createSessions } from './loop/sessions.ts'
 import { chatRoutes } from './server/chat.routes.ts'
+import { conversationRoutes } from './server/conversation.routes.ts'
 import { createGate } from './server/gate.ts'
 import { heartbeatRoutes } from './server/heartbeat.routes.ts'
 import { createHttpServer } from './server/http-server.ts'
@@ -74,7 +74,8 @@ export function compose(deps: {
         whyNotReady,
         clock,
       }),
-      ...chatRoutes({ slot, sessions, keepAliveMs }),
+      ...chatRoutes({ slot, keepAliveMs }),
+      ...conversationRoutes({ slot, sessions }),
       ...runRoutes({ slot, keepAliveMs }),
       ...workspaceRoutes({ workspace, files }),
       ...heartbeatRoutes({ slot, keepAliveMs, workspace, files, dataDirectory, clock }),

@@ -2,13 +2,15 @@ import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataFiles } from '../files/data-files.ts'
-import { isJsonObject, optional, text } from '../tools/parameters.ts'
+import { flag, isJsonObject, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { refuseIdentityFile, takeLines } from './files.ts'
 
 const agent = optional(
-  text('Whose; left out, yours. Those of others are for whoever may view the fleet.', { maxChars: 64 }),
+  text('Whose; left out, yours. Of others you may read what a task or your project shares with you.', {
+    maxChars: 64,
+  }),
 )
 
 /** What was kept outside the container, found again: the other half of `save_artifact`. */
@@ -17,13 +19,17 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
     defineTool({
       name: 'list_artifacts',
       description: 'Lists the files that were kept outside a container with save_artifact, newest first.',
-      parameters: { agent },
+      parameters: { agent, shared: withDefault(flag('Those that members of your project share'), false) },
       effect: 'none',
       parallelSafe: true,
       timeoutMs: meshToolTimeoutMs,
       run: async (values, { mesh, signal }) =>
         succeeded(
-          await mesh.call({ endpoint: toolEndpoints.artifacts, query: ownerOf(values.agent), signal }),
+          await mesh.call({
+            endpoint: toolEndpoints.artifacts,
+            query: { ...ownerOf(values.agent), ...(values.shared ? { shared: 'true' } : {}) },
+            signal,
+          }),
         ),
     }),
     defineTool({

@@ -1,6 +1,8 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
-import { anyJson, integer, optional, text, withDefault } from '../tools/parameters.ts'
+import { blackboardWatchEndpoints } from '@flotilla/protocol/blackboard-api'
+import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
+import { anyJson, choice, integer, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
@@ -52,6 +54,35 @@ export function blackboardTools(): Tool[] {
       timeoutMs: meshToolTimeoutMs,
       run: async (values, { mesh, signal }) =>
         succeeded(await mesh.call({ endpoint: meshAgentEndpoints.blackboardList, query: values, signal })),
+    }),
+    defineTool({
+      name: 'watch_blackboard',
+      description:
+        'Has you told when others write under a pattern of keys; your own writing does not count. run: you are called for it. steer: you hear it within the work you are at, or are called where you are at none. off: ends it. Without a pattern it lists what you watch.',
+      parameters: {
+        pattern: optional(
+          text('Pattern: * stands for part of a segment, ** for any number of segments', {
+            minChars: 1,
+            maxChars: watchLimits.patternMaxChars,
+          }),
+        ),
+        tell: withDefault(choice('How you are told', [...watchTells, 'off']), 'run'),
+      },
+      effect: 'mesh',
+      timeoutMs: meshToolTimeoutMs,
+      run: async ({ pattern, tell }, { mesh, signal, idempotencyKey }) =>
+        succeeded(
+          await mesh.call(
+            pattern === undefined
+              ? { endpoint: blackboardWatchEndpoints.blackboardWatches, signal }
+              : {
+                  endpoint: blackboardWatchEndpoints.blackboardWatch,
+                  body: { pattern, tell },
+                  signal,
+                  idempotencyKey,
+                },
+          ),
+        ),
     }),
   ]
 }

@@ -4,6 +4,7 @@ import type { Memory } from '../memory/memory.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { artifactTools } from './artifacts.ts'
+import { askAgentTools } from './ask-agents.ts'
 import { blackboardTools } from './blackboard.ts'
 import { cronTools } from './cron.ts'
 import { fileTools } from './files.ts'
@@ -11,8 +12,11 @@ import { handOffTools } from './hand-off.ts'
 import { httpTools } from './http.ts'
 import { memoryTools } from './memory.ts'
 import { messageTools } from './messages.ts'
+import { projectTools } from './projects.ts'
 import { shellTools } from './shell.ts'
 import { signalTools } from './signals.ts'
+import { spawnTools } from './spawn.ts'
+import { taskTools } from './tasks.ts'
 import { statusTools } from './status.ts'
 import { vaultTools } from './vault.ts'
 import { imageTools } from './view-image.ts'
@@ -35,10 +39,14 @@ export function builtinTools(deps: {
     ...shellTools({ files, environment: deps.programEnvironment, clock }),
     ...fileTools({ files }),
     ...imageTools({ files }),
+    ...spawnTools(),
     ...httpTools(),
     ...webSearchTools(),
     ...blackboardTools(),
     ...handOffTools(),
+    ...askAgentTools(),
+    ...taskTools(),
+    ...projectTools(),
     ...messageTools({ files }),
     ...artifactTools({ files }),
     ...statusTools(deps),

@@ -46,7 +46,7 @@ const builtin = builtinTools({
 })
 const names = [
   ...builtin.map(({ definition }) => definition.name),
-  ...Object.keys(operatorToolTable()),
+  ...Object.keys(operatorToolTable({ files, clock })),
   'create_skill',
   'reload_skills',
 ]
@@ -63,7 +63,7 @@ beforeAll(async () => {
   writeFileSync(join(data, 'ne\u200Bxt\u202E.txt'), 'x')
   const skills = createSkillRegistry({ files, ownNames: [], newNonce: () => 'nonce', clock })
   const context = { mesh: noMesh, signal: new AbortController().signal }
-  all = await skills.offer([...builtin, ...Object.values(operatorToolTable())], context)
+  all = await skills.offer([...builtin, ...Object.values(operatorToolTable({ files, clock }))], context)
 })
 
 /** What a call of each tool wants beyond what its form alone says. */
@@ -214,7 +214,7 @@ describe('the groups of tools', () => {
     const own = ['fleet_tool', 'operator_tools']
     expect(grouped.filter(({ operatorOnly }) => operatorOnly).map(({ name }) => name)).toEqual(own)
     expect(own.flatMap((name) => within(name)).toSorted()).toEqual(
-      Object.keys(operatorToolTable()).toSorted(),
+      Object.keys(operatorToolTable({ files, clock })).toSorted(),
     )
     expect(groupsFor('worker').map(({ name }) => name)).not.toEqual(expect.arrayContaining(own))
     expect(groupsFor('operator')).toEqual(toolGroups)

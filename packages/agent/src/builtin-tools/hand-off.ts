@@ -1,6 +1,6 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
-import { Problem } from '@flotilla/protocol/problem'
+import { actionWords, completeStatuses, taskLimits } from '@flotilla/protocol/task-actions'
 import {
   anyJson,
   choice,
@@ -9,10 +9,12 @@ import {
   number,
   optional,
   text,
+  textList,
   withDefault,
 } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
+import { artifactNames, taskOf } from './tasks.ts'
 
 /** Working together: who is there, giving a task away, a word to who works on it, what is open, closing a task. */
 export function handOffTools(): Tool[] {
@@ -21,7 +23,8 @@ export function handOffTools(): Tool[] {
 
 const listAgents = defineTool({
   name: 'list_agents',
-  description: 'Lists the agents that you may give tasks to, with their roles.',
+  description:
+    'Lists the agents that you may message or give tasks to, with their roles and what they declare that they can.',
   parameters: {},
   effect: 'none',
   parallelSafe: true,
@@ -33,7 +36,7 @@ const listAgents = defineTool({
 const handOff = defineTool({
   name: 'hand_off',
   description:
-    'Gives a task to another agent and returns at once. You are called again in this conversation with the result when it is done, so end your turn when there is nothing else to do.',
+    'Gives a task to another agent and returns at once. You are called again in this conversation with the result when it is done, or with its question when it is blocked, so end your turn when there is nothing else to do. When the answer says that the task is kept, it is: do not give it again.',
   parameters: {
     to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
     title: text('What is to be done, in one line', { minChars: 1, maxChars: 200 }),
@@ -46,14 +49,27 @@ const handOff = defineTool({
     max_cost_usd: optional(
       number('US dollars that it may use for this task', { min: 0.000001, max: 30_000 }),
     ),
+    max_turns: optional(integer('Answers of the model that it may take for it', { min: 1, max: 100_000 })),
+    needs: withDefault(
+      textList('Ids of tasks that must be done before it begins', {
+        maxItems: taskLimits.needsMax,
+        maxChars: 64,
+      }),
+      [],
+    ),
+    artifacts: artifactNames,
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,
   run: async (values, { mesh, signal, idempotencyKey }) => {
-    const { max_tokens: tokens, max_cost_usd: usd, ...rest } = values
+    const { max_tokens: tokens, max_cost_usd: usd, max_turns: turns, ...rest } = values
     const capped = tokens !== undefined || usd !== undefined
     const budget = { token_budget: { max_tokens: tokens ?? null, max_cost_usd: usd ?? null } }
-    const body = { ...rest, ...(capped ? budget : {}) }
+    const body = {
+      ...rest,
+      ...(capped ? budget : {}),
+      ...(turns === undefined ? {} : { max_turns: turns }),
+    }
     return succeeded(await mesh.call({ endpoint: meshAgentEndpoints.handOff, body, signal, idempotencyKey }))
   },
 })
@@ -91,25 +107,29 @@ const checkInbox = defineTool({
     succeeded(await mesh.call({ endpoint: meshAgentEndpoints.inbox, signal })),
 })
 
+const completeNames = ['done', 'failed', 'blocked'] as const satisfies (keyof typeof completeStatuses)[]
+const completeWords = completeNames
+  .map((status) => actionWords([completeStatuses[status]]).replace(/^\w+/, status))
+  .join('; ')
+
 const completeTask = defineTool({
   name: 'complete_task',
-  description: 'Closes a task that you were given. Whoever gave it gets the summary and the result.',
+  description: `Closes a task that you were given. Whoever gave it gets the summary and the result. ${completeWords}.`,
   parameters: {
     summary: text('What was done or found, in words', { minChars: 1, maxChars: 20_000 }),
     result: withDefault(anyJson('Structured result, any JSON value'), null),
-    status: withDefault(choice('How it ended', ['done', 'failed', 'blocked']), 'done'),
+    status: withDefault(choice('How it ended', completeNames), 'done'),
+    artifacts: artifactNames,
     promote: withDefault(jsonObject('Blackboard keys and the values to write there once it is done'), {}),
     task_id: optional(text('Only when it is not the task that you are working on now', { maxChars: 64 })),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,
   run: async ({ task_id: named, promote, ...body }, { mesh, signal, idempotencyKey, taskId }) => {
-    const id = named ?? taskId
-    if (id === null) {
-      throw new Problem('bad-request', { detail: '`task_id`: expected the id of a task; see check_inbox.' })
-    }
+    const id = taskOf(named, { taskId })
     const call = { endpoint: meshAgentEndpoints.completeTask, params: { id }, body, signal, idempotencyKey }
     const output = await mesh.call(call)
-    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...body, promote } } : {}) }
+    const { artifacts: _attached, ...said } = body
+    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...said, promote } } : {}) }
   },
 })

@@ -2,7 +2,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataFiles } from '../files/data-files.ts'
-import { optional, text, withDefault } from '../tools/parameters.ts'
+import { flag, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
@@ -27,6 +27,7 @@ export function messageTools(deps: { files: DataFiles }): Tool[] {
         path: optional(text('File below /data to keep', { minChars: 1, maxChars: 4096 })),
         content: optional(text('Text to keep', { maxChars: wireLimits.artifactMaxBytes })),
         description: withDefault(text('What it is', { maxChars: 2000 }), ''),
+        shared: withDefault(flag('Whether members of your project may read it'), false),
       },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,
@@ -36,6 +37,7 @@ export function messageTools(deps: { files: DataFiles }): Tool[] {
           name: values.name,
           content_base64: content.toString('base64'),
           description: values.description,
+          ...(values.shared ? { shared: true } : {}),
         }
         const call = { endpoint: meshAgentEndpoints.saveArtifact, body, signal, idempotencyKey }
         return succeeded(await mesh.call(call))

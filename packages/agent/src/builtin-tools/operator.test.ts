@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { operatorApi, operatorViewApi } from '@flotilla/protocol/operator-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
@@ -6,11 +9,15 @@ import type { OperatorToolName } from '@flotilla/protocol/operator-tools'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
+import { createDataFiles } from '../files/data-files.ts'
+import { systemClock } from '../system-clock.ts'
 import type { RunMesh, RunMeshCall } from '../mesh/run-mesh.ts'
+import { readObservations } from '../workspace/observations.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { allowedOperatorTools, operatorToolTable } from './operator.ts'
 
 const signal = new AbortController().signal
+const own = { files: createDataFiles(mkdtempSync(join(tmpdir(), 'operator-'))), clock: systemClock }
 
 function recording(answer: unknown = {}): { mesh: RunMesh; calls: RunMeshCall[] } {
   const calls: RunMeshCall[] = []
@@ -26,7 +33,7 @@ function recording(answer: unknown = {}): { mesh: RunMesh; calls: RunMeshCall[] 
 
 async function ask(name: OperatorToolName, input: JsonObject) {
   const { mesh, calls } = recording()
-  const tool = operatorToolTable()[name]
+  const tool = operatorToolTable(own)[name]
   await tool.run(input, { mesh, idempotencyKey: 'run_1:4', taskId: null, signal })
   return { tool, calls }
 }
@@ -38,6 +45,18 @@ const asked: readonly (readonly [
   (typeof operatorEndpoints)[keyof typeof operatorEndpoints],
   { safeParse(value: unknown): { success: boolean } },
 ])[] = [
+  [
+    'set_heartbeat',
+    { agent_id: 'w', every: '30m' },
+    operatorEndpoints.agentHeartbeat,
+    operatorApi.agentHeartbeat.request,
+  ],
+  [
+    'set_heartbeat',
+    { agent_id: 'w', every: 'off' },
+    operatorEndpoints.agentHeartbeat,
+    operatorApi.agentHeartbeat.request,
+  ],
   [
     'create_agent',
     { id: 'w', role: 'works' },
@@ -147,25 +166,49 @@ describe('what the operator’s tools ask of the mesh', () => {
   })
 })
 
+describe('what the operator looks at', () => {
+  test.each([
+    ['list_queue', { agent_id: 'w', limit: 5 }, operatorEndpoints.agentRuns, { limit: '5' }, { id: 'w' }],
+    ['read_messages', { agent_id: 'w' }, operatorEndpoints.messages, { agent: 'w' }, undefined],
+    ['read_costs', {}, operatorEndpoints.budgets, undefined, undefined],
+    ['list_templates', {}, operatorEndpoints.templates, undefined, undefined],
+  ] as const)(
+    'by %s has no effect and asks its own address',
+    async (...[name, input, endpoint, query, params]) => {
+      const { tool, calls } = await ask(name, input)
+      expect(tool.effect).toBe('none')
+      expect(calls).toMatchObject([{ endpoint, ...(query ? { query } : {}), ...(params ? { params } : {}) }])
+    },
+  )
+
+  test('is kept on its own disk, and nobody is asked', async () => {
+    const { calls } = await ask('save_observations', { text: 'ada is slow' })
+    expect(calls).toEqual([])
+    expect(await readObservations(own.files)).toContain('ada is slow')
+  })
+})
+
 describe('the tools that the operator is offered', () => {
   test('are those that the mesh names, and no others', async () => {
     heedsLesson(127)
     const { mesh } = recording({ tools: ['undo_change', 'inspect_fleet', 'launch_rocket'] })
-    const offered = await allowedOperatorTools({ mesh, signal })
+    const offered = await allowedOperatorTools({ mesh, signal }, own)
     expect(offered.map((tool) => tool.definition.name)).toEqual(['inspect_fleet', 'undo_change'])
   })
 
   test('are none where the mesh says nothing of the kind', async () => {
     for (const answer of [{}, null, { tools: 'all' }]) {
-      expect(await allowedOperatorTools({ mesh: recording(answer).mesh, signal })).toEqual([])
+      expect(await allowedOperatorTools({ mesh: recording(answer).mesh, signal }, own)).toEqual([])
     }
     const refusing = { ...noMesh, call: () => Promise.reject(new Problem('denied')) }
-    await expect(allowedOperatorTools({ mesh: refusing, signal })).rejects.toMatchObject({ code: 'denied' })
+    await expect(allowedOperatorTools({ mesh: refusing, signal }, own)).rejects.toMatchObject({
+      code: 'denied',
+    })
   })
 
   test('bear the names and words of the one table', () => {
     heedsLesson(127)
-    const table = operatorToolTable()
+    const table = operatorToolTable(own)
     for (const { name, summary } of operatorTools) {
       expect(table[name].definition.name).toBe(name)
       expect(table[name].definition.description.toLowerCase()).toContain(summary.toLowerCase())

@@ -1,10 +1,19 @@
+import type { Clock } from '@flotilla/protocol/clock'
 import { editableFiles, findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { limits } from '@flotilla/protocol/limits'
-import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
+import {
+  operatorArchiveEndpoints,
+  operatorEndpoints,
+  operatorViewEndpoints,
+} from '@flotilla/protocol/operator-endpoints'
 import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { OperatorToolName } from '@flotilla/protocol/operator-tools'
 import { Problem } from '@flotilla/protocol/problem'
+import { taskStates } from '@flotilla/protocol/task-actions'
+import type { DataFiles } from '../files/data-files.ts'
+import { observationLinesMax, observationMaxChars, saveObservation } from '../workspace/observations.ts'
 import {
   anyJson,
   choice,
@@ -19,6 +28,13 @@ import {
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 
+/** What the operator keeps for itself on its own disk. */
+export interface OwnNotes {
+  readonly files: DataFiles
+  readonly clock: Clock
+}
+
+const ownFileTimeoutMs = 30_000
 const agentId = text('Id of the agent', { minChars: 1, maxChars: 64 })
 const reason = withDefault(text('Why, for the record', { maxChars: 500 }), '')
 const limit = optional(integer('How many', { min: 1, max: 200 }))
@@ -28,12 +44,23 @@ const fields = ['role', 'model', 'budget', 'permissions', ...editableFiles] as c
  * What the operator does to the fleet, by name. The table of the protocol names the tools and what each needs; a tool
  * without a row there, or a row without a tool, does not compile. The mesh decides and holds the ceiling.
  */
-export function operatorToolTable(): Readonly<Record<OperatorToolName, Tool>> {
+export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolName, Tool>> {
   return {
     inspect_fleet: view('inspect_fleet', {}, ({ mesh, signal }) =>
       mesh.call({ endpoint: operatorEndpoints.agents, signal }),
     ),
     inspect_agent: inspectAgent,
+    list_tasks: view(
+      'list_tasks',
+      {
+        agent: optional(text('Only tasks that this agent gave or was given', { maxChars: 64 })),
+        project: optional(text('Only tasks of this project', { maxChars: 64 })),
+        state: optional(choice('Only tasks that are', taskStates)),
+        limit,
+      },
+      ({ mesh, signal }, query) =>
+        mesh.call({ endpoint: operatorViewEndpoints.tasks, query: texts(query), signal }),
+    ),
     list_stale_tasks: view(
       'list_stale_tasks',
       { hours: withDefault(integer('Nothing happened for so many hours', { min: 1, max: 720 }), 24) },
@@ -60,6 +87,21 @@ export function operatorToolTable(): Readonly<Record<OperatorToolName, Tool>> {
       params: { id },
       body: {},
     })),
+    hibernate_agent: act('hibernate_agent', { agent_id: agentId }, ({ agent_id: id }) => ({
+      endpoint: operatorEndpoints.agentHibernate,
+      params: { id },
+      body: {},
+    })),
+    archive_agent: act('archive_agent', { agent_id: agentId }, ({ agent_id: id }) => ({
+      endpoint: operatorArchiveEndpoints.archive,
+      params: { id },
+      body: {},
+    })),
+    restore_agent: act('restore_agent', { agent_id: agentId }, ({ agent_id: id }) => ({
+      endpoint: operatorArchiveEndpoints.unarchive,
+      params: { id },
+      body: {},
+    })),
     delete_agent: act('delete_agent', { agent_id: agentId, reason }, ({ agent_id: id, ...body }) => ({
       endpoint: operatorEndpoints.agentDelete,
       params: { id },
@@ -82,6 +124,58 @@ export function operatorToolTable(): Readonly<Record<OperatorToolName, Tool>> {
     list_changes: view('list_changes', { limit }, ({ mesh, signal }, query) =>
       mesh.call({ endpoint: operatorEndpoints.changes, query: texts(query), signal }),
     ),
+    set_heartbeat: act(
+      'set_heartbeat',
+      {
+        agent_id: agentId,
+        every: text('Such as 30m, 2h or 1d, or off', { minChars: 2, maxChars: 20 }),
+      },
+      ({ agent_id: id, every }) => ({
+        endpoint: operatorEndpoints.agentHeartbeat,
+        params: { id },
+        body: { schedule: every === 'off' ? null : `every ${every.replace(/^every\s+/, '')}` },
+      }),
+    ),
+    list_templates: view('list_templates', {}, ({ mesh, signal }) =>
+      mesh.call({ endpoint: operatorEndpoints.templates, signal }),
+    ),
+    apply_template: act(
+      'apply_template',
+      { name: text('Name of the template', { minChars: 1, maxChars: 64 }) },
+      ({ name }) => ({ endpoint: operatorEndpoints.templateApply, params: { name }, body: {} }),
+    ),
+    list_queue: view(
+      'list_queue',
+      { agent_id: agentId, limit },
+      ({ mesh, signal }, { agent_id: id, ...query }) =>
+        mesh.call({ endpoint: operatorEndpoints.agentRuns, params: { id }, query: texts(query), signal }),
+    ),
+    read_costs: view('read_costs', {}, ({ mesh, signal }) =>
+      mesh.call({ endpoint: operatorEndpoints.budgets, signal }),
+    ),
+    read_messages: view(
+      'read_messages',
+      { agent_id: optional(text('Only those of this agent, or to it', { maxChars: 64 })), limit },
+      ({ mesh, signal }, { agent_id: agent, ...query }) =>
+        mesh.call({
+          endpoint: operatorEndpoints.messages,
+          query: { ...texts(query), ...(agent === undefined ? {} : { agent }) },
+          signal,
+        }),
+    ),
+    save_observations: defineTool({
+      name: 'save_observations',
+      description: `${summaryOf('save_observations')} The newest ${observationLinesMax} are kept.`,
+      parameters: {
+        text: text('What you saw, with figures and names, in a few sentences', {
+          minChars: 1,
+          maxChars: observationMaxChars,
+        }),
+      },
+      effect: 'local',
+      timeoutMs: ownFileTimeoutMs,
+      run: async (values) => succeeded({ kept: await saveObservation(own, values.text) }),
+    }),
   }
 }
 
@@ -91,12 +185,13 @@ export function operatorToolTable(): Readonly<Record<OperatorToolName, Tool>> {
  */
 export async function allowedOperatorTools(
   context: Pick<ToolContext, 'mesh' | 'signal'>,
+  own: OwnNotes,
 ): Promise<readonly Tool[]> {
   const { mesh, signal } = context
   const reply = await mesh.call({ endpoint: operatorEndpoints.tools, signal })
   const names: unknown = isJsonObject(reply) ? reply['tools'] : null
   if (!Array.isArray(names)) return []
-  const table = operatorToolTable()
+  const table = operatorToolTable(own)
   return operatorTools.filter(({ name }) => names.includes(name)).map(({ name }) => table[name])
 }
 
@@ -130,7 +225,7 @@ function act<S extends Shape>(
   name: OperatorToolName,
   parameters: S,
   call: (values: Read<S>) => {
-    endpoint: (typeof operatorEndpoints)[keyof typeof operatorEndpoints]
+    endpoint: Endpoint
     params?: Record<string, string>
     body: unknown
   },
@@ -239,7 +334,7 @@ function parse(value: string): unknown {
   }
 }
 
-function texts(query: Readonly<Record<string, number | undefined>>): Record<string, string> {
+function texts(query: Readonly<Record<string, number | string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   )

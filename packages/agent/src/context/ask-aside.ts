@@ -34,6 +34,7 @@ async function askAside(
       ],
       tools: [],
       mayCallTools: false,
+      purpose: 'aside',
       answerTokensMax,
     },
     () => undefined,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../system-clock.ts'
-import { createCheckpoints } from '../loop/checkpoints.ts'
+import { createCheckpoints } from '../loop/run-files.ts'
 import { freshState } from '../loop/loop-state.ts'
 import { isDiskFull, keepReserve, writeState } from './state-file.ts'
 

@@ -23,6 +23,21 @@ export function correctionLine(
   return `- [${when}] I said: "${oneLine(exchange.said, saidMaxChars)}" Correction: "${oneLine(exchange.answer, correctionMaxChars)}"`
 }
 
+/** Pure. One line for the file: when, whose word on which task, and what it was. */
+export function feedbackLine(
+  said: {
+    readonly taskId: string
+    readonly title: string
+    readonly outcome: string
+    readonly comment: string
+    readonly by: string
+  },
+  when: string,
+): string {
+  const comment = said.comment === '' ? '' : `: "${oneLine(said.comment, correctionMaxChars)}"`
+  return `- [${when}] ${said.taskId} "${oneLine(said.title, saidMaxChars)}" was ${said.outcome === 'rework' ? 'to be done again' : said.outcome} by ${oneLine(said.by, 80)}${comment}`
+}
+
 /** Pure. Two lines that differ only in when they were written. */
 export function isSameLearning(one: string, other: string): boolean {
   return one.replace(stampPattern, '') === other.replace(stampPattern, '')

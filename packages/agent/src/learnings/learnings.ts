@@ -5,7 +5,8 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { DataFiles } from '../files/data-files.ts'
 import type { Log } from '../log.ts'
 import { isCorrection } from './is-correction.ts'
-import { correctionLine, failureLine, isSameLearning, newestWithin } from './learning-lines.ts'
+import { correctionLine, failureLine, feedbackLine, isSameLearning, newestWithin } from './learning-lines.ts'
+import type { ReadFeedback } from './read-feedback.ts'
 
 /** Above this a file is rotated, bytes: it becomes the older one, and its newest lines begin the new one. */
 export const rotateAboveBytes = 50_000
@@ -19,6 +20,7 @@ const readMaxBytes = 8 * rotateAboveBytes
 export const learningsFiles = {
   errors: 'learnings/errors.md',
   corrections: 'learnings/corrections.md',
+  feedback: 'learnings/feedback.md',
 } as const
 type LearningsFile = (typeof learningsFiles)[keyof typeof learningsFiles]
 
@@ -33,9 +35,17 @@ export interface Learnings {
   recordToolFailure(failure: ToolFailure): Promise<void>
   /** Recorded when the owner’s words correct what the agent said before; answers whether they do. */
   recordCorrection(exchange: { said: string; answer: string }): Promise<boolean>
+  /** Takes down what was said of its work since the last time. */
+  takeFeedback(): Promise<void>
 }
 
-export function createLearnings(deps: { files: DataFiles; clock: Clock; log: Log }): Learnings {
+export function createLearnings(deps: {
+  files: DataFiles
+  clock: Clock
+  log: Log
+  /** As the briefing has it; nothing where it is left out. */
+  readFeedback?: ReadFeedback
+}): Learnings {
   let last: Promise<void> = Promise.resolve()
   const add = (file: LearningsFile, line: string): Promise<void> => {
     last = last
@@ -51,7 +61,29 @@ export function createLearnings(deps: { files: DataFiles; clock: Clock; log: Log
       await add(learningsFiles.corrections, correctionLine({ said, answer }, now()))
       return true
     },
+    takeFeedback: async () => {
+      try {
+        const all = (await deps.readFeedback?.()) ?? []
+        if (all.length === 0) return
+        const taken = await readPosition(deps.files)
+        for (const said of all.filter(({ position }) => position > taken)) {
+          await add(learningsFiles.feedback, feedbackLine(said, now()))
+          // One by one: what was taken down before a crash is not taken down again.
+          await deps.files.write(positionFile, Buffer.from(`${said.position}\n`))
+        }
+      } catch (err) {
+        deps.log.warn({ err }, 'what was said of the work was not taken down; it is with the next run')
+      }
+    },
   }
+}
+
+/** The last feedback that stands in the learnings. */
+const positionFile = 'learnings/.feedback-position'
+
+async function readPosition(files: DataFiles): Promise<number> {
+  const [line = ''] = await readLines(files, positionFile)
+  return /^\d{1,15}$/.test(line) ? Number(line) : 0
 }
 
 /**
@@ -61,8 +93,10 @@ export function createLearnings(deps: { files: DataFiles; clock: Clock; log: Log
 export async function readLearnings(files: DataFiles, maxChars: number): Promise<PromptText> {
   const errors = newestWithin(await readLines(files, learningsFiles.errors), injectedLinesMax)
   const corrections = newestWithin(await readLines(files, learningsFiles.corrections), injectedLinesMax)
+  const feedback = newestWithin(await readLines(files, learningsFiles.feedback), injectedLinesMax)
   const parts = [
     { heading: 'What the owner corrected', lines: corrections },
+    { heading: 'How your work was received', lines: feedback },
     { heading: 'What failed before', lines: errors },
   ].filter(({ lines }) => lines.length > 0)
   if (parts.length === 0) return sanitizeForPrompt('')
@@ -90,7 +124,10 @@ async function addLine(files: DataFiles, file: LearningsFile, line: string): Pro
   await files.write(file, Buffer.from(`${kept.join('\n')}\n`))
 }
 
-async function readLines(files: DataFiles, file: LearningsFile): Promise<readonly string[]> {
+async function readLines(
+  files: DataFiles,
+  file: LearningsFile | typeof positionFile,
+): Promise<readonly string[]> {
   try {
     const content = (await files.read(file, readMaxBytes)).toString('utf8')
     return content.split('\n').filter((line) => line.trim() !== '')

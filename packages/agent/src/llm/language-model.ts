@@ -37,6 +37,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   /** False for a last answer: the tools stay named, since the conversation mentions them, and none may be called. */
   readonly mayCallTools: boolean
+  /** What it is to the run, where it is no part of its conversation. */
+  readonly purpose?: 'subagent' | 'aside'
   /** Upper bound of the answer in tokens, when the task has a budget. */
   readonly answerTokensMax: number | null
 }

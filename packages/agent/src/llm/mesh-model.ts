@@ -58,6 +58,7 @@ export function createMeshModel(deps: {
   ) => {
     const reply = await deps.mesh.open({
       asksAgain,
+      ...(request.purpose === undefined ? {} : { purpose: request.purpose }),
       endpoint: meshAgentEndpoints.chatCompletions,
       body: await bodyOf(deps.model, request, { store: deps.images ?? null, seen }),
       timeoutMs: silenceMaxMs,

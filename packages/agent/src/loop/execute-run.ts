@@ -1,21 +1,18 @@
 import type { Log } from '../log.ts'
-import type { LanguageModel } from '../llm/language-model.ts'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import type { SubagentPool } from '../subagents/subagent-pool.ts'
-import type { WithheldTools } from '../tools/withheld-tools.ts'
-import type { Tool } from '../tools/tool.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
-import type { RunContext } from './run-context.ts'
+import type { RunContext } from './loop-deps.ts'
 import type { RunHooks } from './active-run.ts'
 import type { ExecutedRun, ExecuteRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
 
-type OfOneRun = 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | 'model' | 'tools' | 'subagents'
+type Equipment = Pick<RunContext, 'model' | 'tools' | 'subagents'>
+type OfOneRun = 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | keyof Equipment
 type Shared = Omit<RunContext, OfOneRun>
 
 /** Does a run of any kind, and keeps its lease meanwhile. */
@@ -26,16 +23,8 @@ export function createExecuteRun(deps: {
   keepReserve: () => Promise<void>
   /** Rejects where nothing can be written for another reason than a full disk. */
   tryState: () => Promise<void>
-  modelFor: (mesh: RunMesh, withheld: WithheldTools, hooks: Pick<RunHooks, 'onFrame'>) => LanguageModel
-  /** What this run may not use; asked anew for each, since rights change while the agent lives. */
-  withheldFor: (mesh: RunMesh, signal: AbortSignal) => Promise<WithheldTools>
-  newSubagentPool: () => SubagentPool
-  toolsFor: (run: {
-    mesh: RunMesh
-    withheld: WithheldTools
-    subagents: SubagentPool
-    signal: AbortSignal
-  }) => Promise<readonly Tool[]>
+  /** Its model and tools; asked anew for each run, since rights change while the agent lives. */
+  equip: (mesh: RunMesh, hooks: Pick<RunHooks, 'onFrame'>, signal: AbortSignal) => Promise<Equipment>
   log: Log
 }): ExecuteRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
@@ -49,20 +38,11 @@ export function createExecuteRun(deps: {
     )
     try {
       await deps.keepReserve()
-      const withheld = await deps.withheldFor(mesh, signal)
-      const subagents = deps.newSubagentPool()
-      const context = {
-        ...deps.shared,
-        inputHash,
-        stepsUsed,
-        hooks,
-        signal,
-        mesh,
-        model: deps.modelFor(mesh, withheld, hooks),
-        subagents,
-        tools: await deps.toolsFor({ mesh, withheld, subagents, signal }),
-      }
-      return await executeKind(context, request)
+      const equipment = await deps.equip(mesh, hooks, signal)
+      return await executeKind(
+        { ...deps.shared, ...equipment, inputHash, stepsUsed, hooks, signal, mesh },
+        request,
+      )
     } finally {
       alive.abort()
       await lease

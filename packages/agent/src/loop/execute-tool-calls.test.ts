@@ -160,6 +160,7 @@ describe('calls of one answer', () => {
         learnings: {
           recordToolFailure: async (failure) => void failures.push(failure),
           recordCorrection: async () => false,
+          takeFeedback: async () => {},
         },
       })
       const ends: unknown[] = []
@@ -170,7 +171,7 @@ describe('calls of one answer', () => {
           arguments: text,
         }))
         state.step += 1
-        state.messages.push({ role: 'assistant', content: deps.systemPrompt, toolCalls })
+        state.messages.push({ role: 'assistant', content: deps.work.systemPrompt, toolCalls })
         ends.push(await executeToolCalls(deps, state, signal))
         if (ends.at(-1) !== null) break
       }

@@ -1,4 +1,5 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import { recordedCallPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { boundImages } from '../images/bound-images.ts'
@@ -9,6 +10,7 @@ import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
 import { offeredDefinitions } from '../tools/withheld-tools.ts'
 import { parallelCalls, readCall } from './parallel-calls.ts'
 import type { ReadCall } from './parallel-calls.ts'
+import { recordedTool } from './recorded-tool.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { stepLoop } from './loop-detection.ts'
@@ -99,7 +101,7 @@ async function executeTogether(
   signal: AbortSignal,
 ): Promise<boolean> {
   const first = state.step + 1
-  deps.onStep(state.step + together.length)
+  deps.watch.onStep(state.step + together.length)
   const ended = await Promise.all(
     together.map(async (call, index) => ({
       call,
@@ -124,7 +126,7 @@ async function executeWithIntent(
   state.step = Math.max(state.step, step)
   state.pending = { callId: call.requested.id, step }
   await deps.saveCheckpoint(state)
-  deps.onStep(step)
+  deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)
   // A call that ended because the run was stopped keeps its intent, for whoever goes on with the run.
   signal.throwIfAborted()
@@ -137,20 +139,23 @@ async function execute(
   signal: AbortSignal,
 ): Promise<ToolCallEnd> {
   const { tool, input } = call
-  deps.onFrame({ type: 'tool_start', step, name: tool.definition.name, input: boundInput(input) })
+  deps.watch.onFrame({ type: 'tool_start', step, name: tool.definition.name, input: boundInput(input) })
   const context: ToolContext = {
     mesh: deps.mesh,
     idempotencyKey: `${state.runId}:${step}`,
-    taskId: deps.taskId,
+    taskId: deps.work.taskId,
     signal,
-    provenance: () => provenanceOf({ ...state, beginning: deps.beginning }),
+    provenance: () => provenanceOf({ ...state, beginning: deps.work.beginning }),
     status: () => runStatusOf(deps, state),
   }
-  return executeToolCall(tool, input, { context, clock: deps.clock })
+  const { id } = call.requested
+  // What a model asked for in a run that is played again is not done a second time.
+  const played = recordedCallPattern.test(id) ? recordedTool(tool, id) : tool
+  return executeToolCall(played, input, { context, clock: deps.clock })
 }
 
 /** How far a run is, in the numbers that bound it. */
-function runStatusOf({ bounds, spending }: LoopDeps, state: LoopState): RunStatus {
+function runStatusOf({ work: { bounds, spending } }: LoopDeps, state: LoopState): RunStatus {
   const { startedAt, rounds, tokens, costUsd } = state
   const isChat = bounds.kind === 'chat'
   return {
@@ -177,8 +182,8 @@ async function storeResults(deps: LoopDeps, state: LoopState, ended: readonly En
   const frames: ChatFrame[] = []
   for (const one of ended) frames.push(await addResult(deps, state, one))
   await deps.saveCheckpoint(state)
-  deps.onStep(state.step)
-  for (const frame of frames) deps.onFrame(frame)
+  deps.watch.onStep(state.step)
+  for (const frame of frames) deps.watch.onFrame(frame)
 }
 
 async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedCall): Promise<ChatFrame> {

@@ -3,21 +3,60 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TokenBudget } from '@flotilla/protocol/task'
 import type { ContextKeeper } from '../context/context-keeper.ts'
+import type { RecordRun } from '../context/record-run.ts'
 import type { ImageStore } from '../images/image-store.ts'
 import type { Learnings } from '../learnings/learnings.ts'
-import type { LanguageModel } from '../llm/language-model.ts'
+import type { LanguageModel, PromptMessage } from '../llm/language-model.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { PromptMode } from '../prompt/build-system-prompt.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
+import type { RunHooks } from './active-run.ts'
 import type { SteeringDeps } from './apply-steers.ts'
 import type { LoopState } from './loop-state.ts'
 import type { RoundLimits } from './round-budget.ts'
+import type { Checkpoints } from './run-files.ts'
 import type { RunBeginning } from './run-provenance.ts'
+import type { Sessions } from './sessions.ts'
 
-/** What THE loop (`run-loop.ts`) and its parts work with. */
-export interface LoopDeps extends SteeringDeps {
+/** Bounds of the loop, from the environment, already within their range. */
+export interface LoopBounds {
+  readonly taskIterationsMax: number
+  readonly chatRoundsPerTurnMax: number
+  readonly chatRoundsPerSessionMax: number
+}
+
+/** What the model is told behind the conversation at each step, given what it did last; no part of it. */
+export type Reminders = (messages: readonly PromptMessage[]) => readonly PromptText[]
+
+/** What one run works with. */
+export interface RunContext {
+  readonly inputHash: string
+  readonly stepsUsed: number
+  readonly hooks: RunHooks
+  readonly signal: AbortSignal
+  readonly mesh: RunMesh
   readonly model: LanguageModel
-  /** Keeps the conversation within the model's window. */
-  readonly context: ContextKeeper
   readonly tools: readonly Tool[]
+  /** Of this run; its tools are among `tools`. */
+  readonly subagents?: LoopSubagents | undefined
+  readonly bounds: LoopBounds
+  readonly sessions: Sessions
+  readonly checkpoints: Checkpoints
+  readonly clock: Clock
+  readonly learnings?: Learnings | undefined
+  readonly images?: ImageStore | undefined
+  readonly context: ContextKeeper
+  /** Writes a line about the run into the day's log. Never rejects. */
+  readonly recordRun: RecordRun
+  /** The same for a heartbeat, in a log that is no sign of activity. Never rejects. */
+  readonly recordHeartbeat: RecordRun
+  readonly reminders?: Reminders | undefined
+  /** Reads the workspace anew: the agent may have changed it since the last run. */
+  systemPrompt(mode: PromptMode): Promise<PromptText>
+}
+
+/** What is asked of one loop, and what of it is bounded; the rest runs of every kind have alike. */
+export interface LoopWork {
   readonly systemPrompt: PromptText
   readonly bounds: RoundLimits
   /** What the run may spend in all, its earlier turns included, or null. */
@@ -25,18 +64,33 @@ export interface LoopDeps extends SteeringDeps {
   readonly taskId: string | null
   /** Without it nothing in the conversation is trusted. */
   readonly beginning?: RunBeginning
-  readonly learnings?: Learnings | undefined
-  /** Where the pictures of results are; without it they are told of in words. */
-  readonly images?: ImageStore | undefined
   /** Whether an agent that ends its turn with the task open is reminded, once. */
   readonly remindsOfTask: boolean
   /** How often an empty answer is asked for again. */
   readonly emptyRetriesMax: number
+}
+
+/** Whoever watches the loop. */
+export interface LoopWatch {
+  readonly onFrame: (frame: ChatFrame) => void
+  readonly onStep: (step: number) => void
+}
+
+/** What THE loop (`run-loop.ts`) and its parts work with. */
+export interface LoopDeps extends SteeringDeps {
+  readonly work: LoopWork
+  readonly watch: LoopWatch
+  readonly model: LanguageModel
+  /** Keeps the conversation within the model's window. */
+  readonly context: ContextKeeper
+  readonly tools: readonly Tool[]
+  readonly learnings?: Learnings | undefined
+  /** Where the pictures of results are; without it they are told of in words. */
+  readonly images?: ImageStore | undefined
   /** Those that the agent may begin to work for it; without it there are none. */
   readonly subagents?: LoopSubagents | undefined
   readonly clock: Clock
-  readonly onFrame: (frame: ChatFrame) => void
-  readonly onStep: (step: number) => void
+  readonly reminders?: Reminders | undefined
 }
 
 /** How the loop ended. Aborting is no end: then it rejects with the signal's reason. */
@@ -65,6 +119,6 @@ export interface LoopSubagents {
 }
 
 /** Pure. */
-export function spendingOf(budget: TokenBudget | null): LoopDeps['spending'] {
+export function spendingOf(budget: TokenBudget | null): LoopWork['spending'] {
   return budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd }
 }

@@ -2,17 +2,15 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { PromptMessage, Speaker } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { momentMessage } from '../prompt/moment-message.ts'
-import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
-import { loopDepsOf, resumeState } from './run-context.ts'
-import type { RunContext } from './run-context.ts'
+import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { Session } from './sessions.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
+import { isReplay, recordedHistory } from './recorded-tool.ts'
 import { spendingOf } from './loop-deps.ts'
 import { runLoop } from './run-loop.ts'
-import type { LoopDeps, LoopEnd } from './loop-deps.ts'
-import { taskResult } from './task-result.ts'
+import type { LoopEnd, LoopWork, RunContext } from './loop-deps.ts'
 import type { RunEnd } from './task-result.ts'
 
 const emptyRetriesMax = 1
@@ -23,17 +21,23 @@ const emptyRetriesMax = 1
  * turns so far have left of the task's rounds, tokens and money.
  */
 export async function runChatTurn(
-  context: RunContext,
+  given: RunContext,
   request: Extract<RunRequest, { kind: 'chat' }>,
 ): Promise<ExecutedRun> {
+  // A run that is played again happened once: there is nothing new to learn from it, and nothing for the log of the day.
+  const context = isReplay(request.session)
+    ? { ...given, learnings: undefined, recordRun: async () => undefined }
+    : given
   const { clock } = context
   const session = await context.sessions.load(request.session)
+  const before =
+    session.messages.length > 0 ? session.messages : await recordedHistory(request.session, context)
   const taskId = request.task?.task_id ?? session.taskId
   const beginning = beginningOf(request.origin, session.trust)
   if (request.origin?.kind === 'human') await recordCorrection(context, session.messages, request.message)
   const state = await resumeState(context, request.runId, {
     messages: [
-      ...session.messages,
+      ...before,
       momentMessage(clock.now()),
       { role: 'user', content: sanitizeForPrompt(request.message), ...spokenBy(request.origin) },
     ],
@@ -48,13 +52,15 @@ export async function runChatTurn(
     runLoop(
       {
         ...loopDepsOf(context),
-        systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
-        ...boundsOf(context, request),
-        taskId,
-        beginning,
-        // Here the mesh reminds, which knows what else is still to come.
-        remindsOfTask: false,
-        emptyRetriesMax,
+        work: {
+          systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
+          ...boundsOf(context, request),
+          taskId,
+          beginning,
+          // Here the mesh reminds, which knows what else is still to come.
+          remindsOfTask: false,
+          emptyRetriesMax,
+        },
       },
       state,
       context.signal,
@@ -67,8 +73,7 @@ export async function runChatTurn(
     throw error
   })
   await close(end)
-  const facts = { ...state, taskId, durationMs: clock.now() - state.startedAt }
-  return { result: taskResult(request, end, facts), lastStep: state.step }
+  return executedRun(context, request, { state, end, taskId })
 }
 
 type ChatTurn = Extract<RunRequest, { kind: 'chat' }>
@@ -80,7 +85,7 @@ function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
   return { rounds: { turn: rounds, session: rounds, continues }, tokens, costUsd }
 }
 
-function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<LoopDeps, 'bounds' | 'spending'> {
+function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<LoopWork, 'bounds' | 'spending'> {
   if (task) {
     return {
       bounds: { kind: 'task', iterationsMax: bounds.taskIterationsMax },
@@ -108,10 +113,7 @@ async function recordCorrection(
 /** Runs the rounds; an abort becomes an end too. */
 async function endOf(context: RunContext, rounds: () => Promise<LoopEnd>): Promise<RunEnd> {
   try {
-    const ended = await rounds()
-    if (ended.kind === 'answered') return { status: 'complete', response: ended.text }
-    if (ended.kind === 'completed') return completedEnd(ended.completion)
-    return { status: 'failed', code: ended.code, detail: ended.detail }
+    return endOfLoop(await rounds())
   } catch (error) {
     if (!context.signal.aborted) throw error
     return abortedEnd(context.signal)

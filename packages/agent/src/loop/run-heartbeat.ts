@@ -3,17 +3,15 @@ import { heartbeatSession, isQuietReply } from '@flotilla/protocol/heartbeat-rep
 import { limits } from '@flotilla/protocol/limits'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { momentMessage } from '../prompt/moment-message.ts'
-import { abortedEnd, closeTurn } from './close-turn.ts'
 import { recentMessages } from './heartbeat-history.ts'
 import type { LoopState } from './loop-state.ts'
-import { loopDepsOf, resumeState } from './run-context.ts'
-import type { RunContext } from './run-context.ts'
+import { abortedEnd, closeTurn, executedRun, loopDepsOf, resumeState } from './turn.ts'
+import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import { runLoop } from './run-loop.ts'
-import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
 const iterationsMax = limits.heartbeatIterationsMax
@@ -45,8 +43,7 @@ export async function runHeartbeat(
   const recorded = { ...context, recordRun: context.recordHeartbeat }
   const closing = { session: heartbeatSession, mark, taskId: null, beginning }
   if (leavesTrace(state, end)) await closeTurn(recorded, closing, { state, end })
-  const facts = { ...state, taskId: null, durationMs: clock.now() - state.startedAt }
-  return { result: taskResult(request, end, facts), lastStep: state.step }
+  return executedRun(context, request, { state, end, taskId: null })
 }
 
 async function endOf(context: RunContext, state: LoopState, beginning: RunBeginning): Promise<RunEnd> {
@@ -54,13 +51,15 @@ async function endOf(context: RunContext, state: LoopState, beginning: RunBeginn
     const ended = await runLoop(
       {
         ...loopDepsOf(context),
-        systemPrompt: await context.systemPrompt('heartbeat'),
-        bounds: { kind: 'heartbeat', iterationsMax },
-        spending: null,
-        taskId: null,
-        beginning,
-        remindsOfTask: false,
-        emptyRetriesMax: 1,
+        work: {
+          systemPrompt: await context.systemPrompt('heartbeat'),
+          bounds: { kind: 'heartbeat', iterationsMax },
+          spending: null,
+          taskId: null,
+          beginning,
+          remindsOfTask: false,
+          emptyRetriesMax: 1,
+        },
       },
       state,
       context.signal,

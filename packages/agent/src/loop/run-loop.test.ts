@@ -151,6 +151,17 @@ describe('the loop', () => {
     expect(output.endsWith('xend')).toBe(true)
   })
 
+  test('what it is reminded of stands behind the conversation of each step and is no part of it', async () => {
+    const model = createScriptedModel([use('1'), { text: 'ok' }])
+    const state = aState()
+    const reminders = (messages: readonly { readonly role: string }[]) =>
+      messages.some(({ role }) => role === 'tool') ? [sanitizeForPrompt('mind the gap')] : []
+    await runLoop(loopParts(model, [fakeTool('tool', 'none')], { reminders }).deps, state, signal)
+    expect(model.asked[0]?.messages.at(-1)).toMatchObject({ role: 'user' })
+    expect(model.asked[1]?.messages.at(-1)).toEqual({ role: 'system', content: 'mind the gap' })
+    expect(JSON.stringify(state.messages)).not.toContain('mind the gap')
+  })
+
   test('repetition is warned about, skipped and in the end terminated', async () => {
     verifies('errors:tool-loop:fourth-repeat', 'errors:tool-loop:ninth-repeat')
     const tool = fakeTool('tool', 'none')

@@ -44,7 +44,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
     }
     if (state.completion) return { kind: 'completed', completion: state.completion }
     const spent = overspent(deps, state)
-    if (spent === null && judgeRound(deps.bounds, state.rounds) !== 'exhausted') {
+    if (spent === null && judgeRound(deps.work.bounds, state.rounds) !== 'exhausted') {
       const problem = await applySteers(deps, state, signal)
       if (problem) return { kind: 'failed', code: problem.code, detail: problem.detail }
       await sayLost(deps, state)
@@ -53,7 +53,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
     if (finalText !== null) return { kind: 'answered', text: finalText }
 
     if (spent !== null) return { kind: 'failed', code: 'budget-exhausted', detail: spent }
-    const verdict = judgeRound(deps.bounds, state.rounds)
+    const verdict = judgeRound(deps.work.bounds, state.rounds)
     if (verdict === 'exhausted')
       return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
     if (verdict === 'last' && keepsLast(deps, state)) return endTurn(deps, state)
@@ -70,7 +70,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
 }
 
 /** The last iteration of a task is for its end, and that has to wait for what was given away. */
-function keepsLast({ bounds, taskId }: LoopDeps, state: LoopState): boolean {
+function keepsLast({ work: { bounds, taskId } }: LoopDeps, state: LoopState): boolean {
   return bounds.kind === 'task' && taskId !== null && hasHandedOff(state)
 }
 
@@ -92,13 +92,13 @@ async function sayLost(deps: LoopDeps, state: LoopState): Promise<void> {
 function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
   const last = state.messages.at(-1)
   if (last?.role !== 'assistant') return null
-  const mayGoOn = judgeRound(deps.bounds, state.rounds) !== 'exhausted'
+  const mayGoOn = judgeRound(deps.work.bounds, state.rounds) !== 'exhausted'
   const unread = mayGoOn ? (deps.subagents?.takeUnread() ?? null) : null
   if (unread !== null) {
     state.messages.push({ role: 'user', content: unread })
     return null
   }
-  if (deps.remindsOfTask && !state.nudged && mayGoOn && !hasHandedOff(state)) {
+  if (deps.work.remindsOfTask && !state.nudged && mayGoOn && !hasHandedOff(state)) {
     state.nudged = true
     state.messages.push({ role: 'user', content: notices.closeTheTask })
     return null
@@ -107,7 +107,7 @@ function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
 }
 
 function overspent(deps: LoopDeps, state: LoopState): string | null {
-  const { spending } = deps
+  const { spending } = deps.work
   if (!spending) return null
   const { maxTokens, maxCostUsd } = spending
   if (maxTokens !== null && state.tokens >= maxTokens) return `The task used its ${maxTokens} tokens.`
@@ -115,7 +115,7 @@ function overspent(deps: LoopDeps, state: LoopState): string | null {
   return null
 }
 
-function tokensLeft({ spending }: LoopDeps, state: LoopState): number | null {
+function tokensLeft({ work: { spending } }: LoopDeps, state: LoopState): number | null {
   const max = spending?.maxTokens ?? null
   return max === null ? null : Math.max(1, max - state.tokens)
 }
@@ -133,10 +133,10 @@ async function askModel(
     if (answer instanceof Problem) return { kind: 'failed', code: answer.code, detail: answer.detail }
     state.tokens += answer.tokens
     state.costUsd += answer.costUsd
-    const calls = last && deps.taskId === null ? [] : usableCalls(answer, state.step + 1)
+    const calls = last && deps.work.taskId === null ? [] : usableCalls(answer, state.step + 1)
     if (answer.text.trim() === '' && calls.length === 0) {
       if (last) return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
-      if (tries < deps.emptyRetriesMax) continue
+      if (tries < deps.work.emptyRetriesMax) continue
       return {
         kind: 'failed',
         code: 'model-failed',
@@ -146,7 +146,7 @@ async function askModel(
     state.step += 1
     state.rounds = countRound(state.rounds)
     state.messages.push({ role: 'assistant', content: sanitizeForPrompt(answer.text), toolCalls: calls })
-    deps.onStep(state.step)
+    deps.watch.onStep(state.step)
     await deps.saveCheckpoint(state)
     return null
   }
@@ -159,9 +159,13 @@ async function answerOf(
 ): Promise<ModelAnswer | Problem> {
   const { state } = turn
   const last = turn.verdict === 'last'
-  const inTask = deps.taskId !== null
+  const inTask = deps.work.taskId !== null
   const offered =
     last && inTask ? deps.tools.filter((tool) => tool.definition.name === 'complete_task') : deps.tools
+  const reminders = (deps.reminders?.(state.messages) ?? []).map((content) => ({
+    role: 'system' as const,
+    content,
+  }))
   const notice = last
     ? [{ role: 'system' as const, content: inTask ? notices.lastIteration : notices.lastAnswer }]
     : []
@@ -169,10 +173,10 @@ async function answerOf(
     return await deps.context.ask(
       { ...contextTurn(deps, state, signal), tools: offeredDefinitions(offered) },
       {
-        notices: notice,
+        notices: [...reminders, ...notice],
         mayCallTools: !last || inTask,
         answerTokensMax: tokensLeft(deps, state),
-        onText: (content) => deps.onFrame({ type: 'text_delta', content }),
+        onText: (content) => deps.watch.onFrame({ type: 'text_delta', content }),
       },
     )
   } catch (error) {
@@ -184,12 +188,13 @@ async function answerOf(
 function contextTurn(deps: LoopDeps, state: LoopState, signal: AbortSignal): ContextTurn {
   return {
     ...deps,
+    systemPrompt: deps.work.systemPrompt,
     state,
     signal,
     tools: offeredDefinitions(deps.tools),
-    provenance: () => provenanceOf({ ...state, beginning: deps.beginning }),
+    provenance: () => provenanceOf({ ...state, beginning: deps.work.beginning }),
     // The first words of a task, and of a sub-agent, are what it is to do.
-    pinFirst: deps.taskId !== null || deps.bounds.kind === 'task',
+    pinFirst: deps.work.taskId !== null || deps.work.bounds.kind === 'task',
   }
 }
 

@@ -61,11 +61,6 @@ export function taskSession({ context, task_id: taskId }: TaskAssignment): strin
   return typeof named === 'string' && named !== '' ? named : `task:${taskId}`
 }
 
-/** Who asks, as the mesh says. No part of what is asked. Pure. */
-export function originOf(request: RunRequest): Origin | undefined {
-  return request.kind === 'task' ? request.assignment.origin : request.origin
-}
-
 /** What is asked, without run and fence, as one text: a run sent again with the same text is the same work. Pure. */
 export function inputText(request: RunRequest): string {
   const { kind } = request

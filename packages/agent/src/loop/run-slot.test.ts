@@ -6,14 +6,14 @@ import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { systemClock } from '../system-clock.ts'
 import { quietLog } from '../testing/quiet-log.ts'
-import { createCheckpoints } from './checkpoints.ts'
-import { createOutcomes } from './outcomes.ts'
+import { createCheckpoints } from './run-files.ts'
+import { createOutcomes } from './run-files.ts'
 import { createRunSlot } from './run-slot.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { ExecuteRun, Admission } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { taskResult } from './task-result.ts'
-import { abortedEnd } from './close-turn.ts'
+import { abortedEnd } from './turn.ts'
 
 const facts = { taskId: null, toolOutputs: [], tokens: 1, costUsd: 0, durationMs: 5 }
 const chat = (runId: string, fence: number, message = 'hi'): Extract<RunRequest, { kind: 'chat' }> => ({

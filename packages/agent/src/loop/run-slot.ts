@@ -6,10 +6,11 @@ import { isDiskFull, isWritingOver } from '../files/state-file.ts'
 import type { Log } from '../log.ts'
 import { createActiveRun } from './active-run.ts'
 import type { AbortReason, ActiveRun, RunHooks } from './active-run.ts'
-import type { Checkpoints } from './checkpoints.ts'
-import type { KeptOutcome, Outcomes } from './outcomes.ts'
+import { keepOutcome } from './run-files.ts'
+import type { Checkpoints, KeptOutcome, Outcomes } from './run-files.ts'
 import { inputText, steersOf } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
+import { taskResult } from './task-result.ts'
 
 export interface ExecutedRun {
   readonly result: TaskResult
@@ -93,13 +94,7 @@ export function createRunSlot(deps: {
   /** False where the process is about to end instead. */
   const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
     try {
-      await outcomes.save(outcome).catch(async (error: unknown) => {
-        if (!isDiskFull(error)) throw error
-        // The outcome says all that its checkpoint did.
-        await deps.checkpoints.remove(runId)
-        await outcomes.save(outcome)
-      })
-      await deps.checkpoints.remove(runId)
+      await keepOutcome(deps, runId, outcome)
     } catch (err) {
       log.error(
         { runId, err },
@@ -217,18 +212,7 @@ function failedInside(request: RunRequest, err: unknown): TaskResult {
   const error = isDiskFull(err)
     ? { code: 'data-full', detail: 'There is no room left below /data for what the run must remember.' }
     : { code: 'internal-error', detail: 'The agent failed inside; its log says more.' }
-  return {
-    run_id: request.runId,
-    fence: request.fence,
-    task_id: request.kind === 'task' ? request.assignment.task_id : null,
-    status: 'failed',
-    result: null,
-    response: '',
-    error,
-    promote_to_blackboard: {},
-    tool_outputs: [],
-    tokens_used: 0,
-    cost_usd: 0,
-    duration_ms: 0,
-  }
+  const taskId = request.kind === 'task' ? request.assignment.task_id : null
+  const facts = { taskId, toolOutputs: [], tokens: 0, costUsd: 0, durationMs: 0 }
+  return taskResult(request, { status: 'failed', ...error }, facts)
 }

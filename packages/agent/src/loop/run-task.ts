@@ -4,11 +4,10 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import { isJsonObject } from '../tools/parameters.ts'
-import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
 import { hasHandedOff } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
-import { loopDepsOf, resumeState } from './run-context.ts'
-import type { RunContext } from './run-context.ts'
+import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
+import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import { taskSession } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
@@ -17,7 +16,6 @@ import type { RunBeginning } from './run-provenance.ts'
 import { spendingOf } from './loop-deps.ts'
 import { runLoop } from './run-loop.ts'
 import { createTimeLimit } from './time-limit.ts'
-import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
 const promptJsonMaxChars = 60_000
@@ -32,7 +30,6 @@ export async function runTask(
   request: Extract<RunRequest, { kind: 'task' }>,
 ): Promise<ExecutedRun> {
   const { assignment } = request
-  const { clock } = context
   const session = taskSession(assignment)
   const { mark, trust } = await context.sessions.load(session)
   const beginning = beginningOf(assignment.origin, trust)
@@ -42,8 +39,7 @@ export async function runTask(
   })
   const end = await endInTime(context, { assignment, state, beginning })
   await closeTurn(context, { session, mark, taskId: assignment.task_id, beginning }, { state, end })
-  const facts = { ...state, taskId: assignment.task_id, durationMs: clock.now() - state.startedAt }
-  return { result: taskResult(request, end, facts), lastStep: state.step }
+  return executedRun(context, request, { state, end, taskId: assignment.task_id })
 }
 
 interface Work {
@@ -74,20 +70,20 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
   const ended = await runLoop(
     {
       ...loopDepsOf(context),
-      systemPrompt: await context.systemPrompt('task'),
-      bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
-      spending: spendingOf(assignment.token_budget),
-      taskId: assignment.task_id,
-      beginning: work.beginning,
-      remindsOfTask: true,
-      emptyRetriesMax: 1 + assignment.max_retries,
+      work: {
+        systemPrompt: await context.systemPrompt('task'),
+        bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
+        spending: spendingOf(assignment.token_budget),
+        taskId: assignment.task_id,
+        beginning: work.beginning,
+        remindsOfTask: true,
+        emptyRetriesMax: 1 + assignment.max_retries,
+      },
     },
     state,
     signal,
   )
-  if (ended.kind === 'failed') return { status: 'failed', code: ended.code, detail: ended.detail }
-  if (ended.kind === 'completed') return completedEnd(ended.completion)
-  if (hasHandedOff(state)) return { status: 'complete', response: ended.text }
+  if (ended.kind !== 'answered' || hasHandedOff(state)) return endOfLoop(ended)
   return closeWithText(context, { ...work, text: ended.text }, signal)
 }
 

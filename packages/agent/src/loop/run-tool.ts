@@ -3,12 +3,11 @@ import { executeToolCall } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { notices } from './notices.ts'
 import { beginningOf, provenanceOf } from './run-provenance.ts'
-import { abortedEnd } from './close-turn.ts'
-import { resumeState } from './run-context.ts'
-import type { RunContext } from './run-context.ts'
+import { abortedEnd, executedRun, resumeState } from './turn.ts'
+import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
-import { boundInput, taskResult } from './task-result.ts'
+import { boundInput } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
 /** Calls one tool without a model, with the same care for cut-off calls as the loop takes. */
@@ -21,10 +20,7 @@ export async function runTool(
     messages: [],
     rounds: { turn: 0, session: 0, continues: 0 },
   })
-  const report = (end: RunEnd): ExecutedRun => {
-    const facts = { taskId: null, ...state, durationMs: clock.now() - state.startedAt }
-    return { result: taskResult(request, end, facts), lastStep: state.step }
-  }
+  const report = (end: RunEnd): ExecutedRun => executedRun(context, request, { state, end, taskId: null })
   const tool = context.tools.find((known) => known.definition.name === request.tool)
   if (!tool)
     return report({ status: 'failed', code: 'not-found', detail: `There is no tool ${request.tool}.` })

@@ -30,6 +30,8 @@ export interface MeshCall {
   readonly idempotencyKey?: string
   /** For a model call: where a bound that the mesh chose cuts the answer off, this side asks again. */
   readonly asksAgain?: boolean
+  /** For a model call that is no part of the run's conversation. */
+  readonly purpose?: 'subagent' | 'aside'
   /** For a call without a key that changes something all the same. */
   readonly hasEffect?: boolean
   /** Longest silence of the mesh in one attempt. */
@@ -148,6 +150,7 @@ function headersOf(call: MeshCall): Record<string, string> {
     [headers.runFence]: String(call.ticket.fence),
     ...key,
     ...again,
+    ...(call.purpose === undefined ? {} : { [headers.callPurpose]: call.purpose }),
   }
 }
 

@@ -8,6 +8,7 @@ const parts = {
   kind: 'worker',
   mode: 'chat',
   bootstrap: sanitizeForPrompt('[SOUL.md]\nbe kind'),
+  observations: sanitizeForPrompt('[OBSERVATIONS.md]\n- the sea is high'),
   learnings: sanitizeForPrompt('## Learnings\n- the sea is wet'),
   now: Date.UTC(2030, 0, 2),
 } as const

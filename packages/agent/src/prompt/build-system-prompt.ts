@@ -11,6 +11,8 @@ export interface SystemPromptParts {
   readonly kind: 'operator' | 'worker'
   readonly mode: PromptMode
   readonly bootstrap: PromptText
+  /** What an operator saw at its heartbeats before; empty for everybody else. */
+  readonly observations: PromptText
   /** What failed and was corrected before; empty when nothing was. */
   readonly learnings: PromptText
   /** Milliseconds since 1970. */
@@ -30,6 +32,7 @@ export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
     commonRules,
     modeRules[parts.mode],
     parts.bootstrap,
+    parts.observations,
     parts.learnings,
     sanitizeForPrompt(`Today is ${new Date(parts.now).toISOString().slice(0, 10)} (UTC).`),
   ]

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { ContextTurn } from '../context/context-turn.ts'
 import type { FactKeeper } from '../context/fact-keeper.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
-import type { LoopDeps } from '../loop/loop-deps.ts'
+import type { LoopWork } from '../loop/loop-deps.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
@@ -41,8 +41,8 @@ const parts = (): SystemPromptParts => ({
   learnings: raw,
   now: 0,
 })
-const rounds = (deps: LoopDeps): LoopDeps => ({
-  ...deps,
+const rounds = (work: LoopWork): LoopWork => ({
+  ...work,
   // @ts-expect-error the loop takes no other instructions
   systemPrompt: raw,
 })

@@ -38,27 +38,31 @@ export async function childDepsOf(
   { id, name, beginning }: SubagentStart,
 ): Promise<LoopDeps> {
   const { parent } = deps
-  const { onFrame, onStep } = parent.deps
+  const { onFrame, onStep } = parent.deps.watch
   const subagents = deps.childPool?.()
   return {
     ...parent.deps,
     model: chargeParent(parent),
     tools: [...childTools(parent.deps.tools, name), ...(subagents ? subagentTools(subagents) : [])],
-    systemPrompt: await deps.systemPrompt(),
-    bounds: { kind: 'task', iterationsMax: limits.subagents.iterationsDefault },
-    spending: null,
-    taskId: null,
-    beginning,
-    remindsOfTask: false,
-    emptyRetriesMax,
+    work: {
+      systemPrompt: await deps.systemPrompt(),
+      bounds: { kind: 'task', iterationsMax: limits.subagents.iterationsDefault },
+      spending: null,
+      taskId: null,
+      beginning,
+      remindsOfTask: false,
+      emptyRetriesMax,
+    },
     subagents,
     saveCheckpoint: async () => undefined,
     // What is said to the run is said to the agent itself.
     steers: () => [],
-    onStep: () => onStep(parent.state.step),
-    onFrame: (frame) => {
-      if (frame.type !== 'tool_start' && frame.type !== 'tool_result') return
-      onFrame({ ...frame, subagent: frame.subagent === undefined ? id : `${id}/${frame.subagent}` })
+    watch: {
+      onStep: () => onStep(parent.state.step),
+      onFrame: (frame) => {
+        if (frame.type !== 'tool_start' && frame.type !== 'tool_result') return
+        onFrame({ ...frame, subagent: frame.subagent === undefined ? id : `${id}/${frame.subagent}` })
+      },
     },
   }
 }
@@ -67,15 +71,19 @@ export async function childDepsOf(
  * The parent's model for a child: what each answer took is the parent's use too, at once, and what the parent may
  * still spend bounds the next one. Made of a model that is itself such a one, it charges the whole line of parents.
  */
-function chargeParent({ deps: { model, spending }, state }: ParentLoop): LanguageModel {
+function chargeParent({ deps: { model, work }, state }: ParentLoop): LanguageModel {
   return {
     answer: async (request, onText, signal) => {
-      const { maxTokens, maxCostUsd } = spending ?? { maxTokens: null, maxCostUsd: null }
+      const { maxTokens, maxCostUsd } = work.spending ?? { maxTokens: null, maxCostUsd: null }
       const leftTokens = maxTokens === null ? Infinity : maxTokens - state.tokens
       if (leftTokens <= 0) throw spentAll(`${maxTokens} tokens`)
       if (maxCostUsd !== null && state.costUsd >= maxCostUsd) throw spentAll(`${maxCostUsd} USD`)
       const most = Math.min(request.answerTokensMax ?? answerTokensMax, answerTokensMax, leftTokens)
-      const answer = await model.answer({ ...request, answerTokensMax: most }, onText, signal)
+      const answer = await model.answer(
+        { ...request, purpose: request.purpose ?? 'subagent', answerTokensMax: most },
+        onText,
+        signal,
+      )
       state.tokens += answer.tokens
       state.costUsd += answer.costUsd
       return answer

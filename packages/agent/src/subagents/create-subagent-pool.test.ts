@@ -302,7 +302,7 @@ describe('what sub-agents use', () => {
       [fakeTool(name, 'none')],
     )
     const beginning = { origin: human, trust: 'owner' } as const
-    Object.assign(harness.deps, { beginning })
+    Object.assign(harness.deps.work, { beginning })
     await harness.run()
     expect(provenanceOf({ ...harness.state, beginning }).trust).toBe(trust)
   })

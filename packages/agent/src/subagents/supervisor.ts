@@ -92,7 +92,7 @@ export function createSupervisor(
         name,
         loop,
         ttlSeconds,
-        beginning: { origin: parent.deps.beginning?.origin ?? null, trust },
+        beginning: { origin: parent.deps.work.beginning?.origin ?? null, trust },
         signal: AbortSignal.any([parent.signal, controller.signal]),
       }).then((end) => {
         subagent.end = end

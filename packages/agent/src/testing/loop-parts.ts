@@ -5,7 +5,7 @@ import type { LanguageModel, RequestedCall } from '../llm/language-model.ts'
 import { freshState } from '../loop/loop-state.ts'
 import { aContextKeeper } from './context-parts.ts'
 import type { LoopState } from '../loop/loop-state.ts'
-import type { LoopDeps } from '../loop/loop-deps.ts'
+import type { LoopDeps, LoopWork } from '../loop/loop-deps.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
 import { text } from '../tools/parameters.ts'
@@ -56,8 +56,12 @@ export function aState(question = 'do it'): LoopState {
   })
 }
 
+/** What of a loop is otherwise than in a plain chat turn. */
+export type LoopChanges = Partial<Omit<LoopDeps, 'work'> & Omit<LoopWork, 'systemPrompt'>>
+
 /** The loop's parts for a chat turn; checkpoints are kept as the JSON that would be on disk. */
-export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: Partial<LoopDeps> = {}) {
+export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: LoopChanges = {}) {
+  const { bounds, spending, taskId, beginning, remindsOfTask, emptyRetriesMax, ...others } = changes
   const checkpoints: string[] = []
   const frames: ChatFrame[] = []
   const deps: LoopDeps = {
@@ -65,20 +69,22 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
     context: aContextKeeper(),
     mesh: noMesh,
     tools,
-    systemPrompt: sanitizeForPrompt('be good'),
-    bounds: { kind: 'chat', perTurnMax: 30, perSessionMax: 200 },
-    spending: null,
-    taskId: null,
-    remindsOfTask: false,
-    emptyRetriesMax: 1,
+    work: {
+      systemPrompt: sanitizeForPrompt('be good'),
+      bounds: bounds ?? { kind: 'chat', perTurnMax: 30, perSessionMax: 200 },
+      spending: spending ?? null,
+      taskId: taskId ?? null,
+      ...(beginning ? { beginning } : {}),
+      remindsOfTask: remindsOfTask ?? false,
+      emptyRetriesMax: emptyRetriesMax ?? 1,
+    },
     clock: systemClock,
     saveCheckpoint: async (state) => {
       checkpoints.push(JSON.stringify(state))
     },
-    onFrame: (frame) => frames.push(frame),
-    onStep: () => undefined,
+    watch: { onFrame: (frame) => frames.push(frame), onStep: () => undefined },
     steers: () => [],
-    ...changes,
+    ...others,
   }
   return { deps, checkpoints, frames }
 }

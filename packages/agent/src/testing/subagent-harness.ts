@@ -2,11 +2,11 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { subagentTools, tellsOfUnread } from '../builtin-tools/subagents.ts'
 import type { LanguageModel, ModelAnswer, ModelRequest } from '../llm/language-model.ts'
 import { runLoop } from '../loop/run-loop.ts'
-import type { LoopDeps } from '../loop/loop-deps.ts'
 import { createSubagentPool } from '../subagents/create-subagent-pool.ts'
 import { createExclusiveUse } from '../tools/exclusive-use.ts'
 import type { Tool } from '../tools/tool.ts'
 import { aState, calls, loopParts } from './loop-parts.ts'
+import type { LoopChanges } from './loop-parts.ts'
 import { quietLog } from './quiet-log.ts'
 
 /** One question to the model, with whose it is. */
@@ -75,7 +75,7 @@ export function never(): Promise<never> {
 }
 
 /** The loop of an agent that may begin sub-agents. */
-export function subagentHarness(think: Think, tools: readonly Tool[] = [], changes: Partial<LoopDeps> = {}) {
+export function subagentHarness(think: Think, tools: readonly Tool[] = [], changes: LoopChanges = {}) {
   const exclusive = createExclusiveUse()
   const subagents = createSubagentPool({
     depth: 0,

@@ -94,6 +94,7 @@ describe('the workspace', () => {
   })
 
   test('PROJECT.md and SYSTEM.md come from the briefing and cannot be written', async () => {
+    verifies('resources:workspace:project')
     verifies('resources:workspace:system-read-only')
     const { data, briefing, workspace } = aWorkspace()
     mkdirSync(join(data, 'workspace'))

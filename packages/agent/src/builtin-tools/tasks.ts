@@ -1,0 +1,120 @@
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import {
+  actionWords,
+  manageActions,
+  outcomeWords,
+  taskLimits,
+  taskOutcomes,
+  updateActions,
+} from '@flotilla/protocol/task-actions'
+import { choice, optional, text, textList, withDefault } from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool, ToolContext } from '../tools/tool.ts'
+
+const taskId = text('Id of the task', { minChars: 1, maxChars: 64 })
+const ownTask = optional(text('Only when it is not the task that you are working on now', { maxChars: 64 }))
+/** Saved before, with `save_artifact`. */
+export const artifactNames = withDefault(
+  textList('Names of files that you saved with save_artifact, for the other side to read', {
+    maxItems: taskLimits.artifactsMax,
+    maxChars: 200,
+  }),
+  [],
+)
+
+/** What may be said of tasks beside giving and completing them. The mesh's table says what each means. */
+export function taskTools(): Tool[] {
+  return [updateTask, readTask, reviewTask, manageTask]
+}
+
+const updateTask = defineTool({
+  name: 'update_task',
+  description: `Says how a task that you were given stands. ${actionWords(updateActions)}. To close it use complete_task.`,
+  parameters: {
+    action: choice('What you say', updateActions),
+    note: withDefault(text('Your words', { maxChars: taskLimits.noteMaxChars }), ''),
+    artifacts: artifactNames,
+    task_id: ownTask,
+  },
+  effect: 'mesh',
+  timeoutMs: meshToolTimeoutMs,
+  run: async ({ task_id: named, ...body }, context) => {
+    const { mesh, signal, idempotencyKey } = context
+    const params = { id: taskOf(named, context) }
+    return succeeded(
+      await mesh.call({ endpoint: meshAgentEndpoints.updateTask, params, body, signal, idempotencyKey }),
+    )
+  },
+})
+
+const readTask = defineTool({
+  name: 'read_task',
+  description:
+    'Shows one task that you gave, were given or may route: its state, its notes and questions, what was handed in.',
+  parameters: { task_id: ownTask },
+  effect: 'none',
+  parallelSafe: true,
+  timeoutMs: meshToolTimeoutMs,
+  run: async ({ task_id: named }, context) => {
+    const { mesh, signal } = context
+    const params = { id: taskOf(named, context) }
+    return succeeded(await mesh.call({ endpoint: meshAgentEndpoints.readTask, params, signal }))
+  },
+})
+
+const reviewTask = defineTool({
+  name: 'review_task',
+  description: `Says what the end of a task that you gave is worth; its agent learns from it. ${taskOutcomes
+    .map((outcome) => `${outcome}: ${outcomeWords[outcome]}`)
+    .join('; ')}.`,
+  parameters: {
+    task_id: taskId,
+    outcome: choice('Your verdict', taskOutcomes),
+    comment: withDefault(
+      text('Why, and what is to be different', { maxChars: taskLimits.feedbackMaxChars }),
+      '',
+    ),
+  },
+  effect: 'mesh',
+  timeoutMs: meshToolTimeoutMs,
+  run: async ({ task_id: id, ...body }, { mesh, signal, idempotencyKey }) =>
+    succeeded(
+      await mesh.call({
+        endpoint: meshAgentEndpoints.reviewTask,
+        params: { id },
+        body,
+        signal,
+        idempotencyKey,
+      }),
+    ),
+})
+
+const manageTask = defineTool({
+  name: 'manage_task',
+  description: `Does something with a task that you gave or may route. ${actionWords(manageActions)}. You are called again with the result, as after hand_off.`,
+  parameters: {
+    task_id: taskId,
+    action: choice('What is done', manageActions),
+    note: withDefault(text('The answer, or why', { maxChars: taskLimits.noteMaxChars }), ''),
+    to: optional(text('For reroute: id of the agent that gets it', { maxChars: 64 })),
+  },
+  effect: 'mesh',
+  timeoutMs: meshToolTimeoutMs,
+  run: async ({ task_id: id, to, ...rest }, { mesh, signal, idempotencyKey }) => {
+    const body = { ...rest, ...(to === undefined ? {} : { to }) }
+    const params = { id }
+    return succeeded(
+      await mesh.call({ endpoint: meshAgentEndpoints.manageTask, params, body, signal, idempotencyKey }),
+    )
+  },
+})
+
+/** Problem `bad-request` where neither the call nor the run says which. */
+export function taskOf(named: string | undefined, { taskId: own }: Pick<ToolContext, 'taskId'>): string {
+  const id = named ?? own
+  if (id === null) {
+    throw new Problem('bad-request', { detail: '`task_id`: expected the id of a task; see check_inbox.' })
+  }
+  return id
+}

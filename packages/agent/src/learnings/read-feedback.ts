@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isJsonObject } from '../tools/parameters.ts'
+
+/** What whoever gave a task said of its end, as the mesh tells it. */
+export interface Feedback {
+  /** Rises; what was taken down is not told anew. */
+  readonly position: number
+  readonly taskId: string
+  readonly title: string
+  readonly outcome: string
+  readonly comment: string
+  readonly by: string
+}
+
+/** Oldest first. Nothing where the file is not there or not of the form: the mesh writes it, and nobody else can. */
+export type ReadFeedback = () => Promise<readonly Feedback[]>
+
+export function createReadFeedback(briefingDirectory: string): ReadFeedback {
+  return async () => {
+    const text = await readFile(join(briefingDirectory, 'feedback.json'), 'utf8').catch(() => '[]')
+    const rows: unknown = JSON.parse(text)
+    return Array.isArray(rows) ? rows.flatMap(feedbackOf) : []
+  }
+}
+
+function feedbackOf(row: unknown): Feedback[] {
+  if (!isJsonObject(row) || typeof row['position'] !== 'number') return []
+  const text = (name: string): string => (typeof row[name] === 'string' ? row[name] : '')
+  const taskId = text('taskId')
+  if (taskId === '') return []
+  const said = { title: text('title'), outcome: text('outcome'), comment: text('comment'), by: text('by') }
+  return [{ position: row['position'], taskId, ...said }]
+}

@@ -1,0 +1,110 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { RunTicket } from '../mesh/mesh-http.ts'
+import type { TaskCompletion } from '../tools/tool.ts'
+import { dropUnacknowledged } from './apply-steers.ts'
+import type { LoopDeps, LoopEnd, RunContext } from './loop-deps.ts'
+import { freshState, openCalls } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import { provenanceOf } from './run-provenance.ts'
+import type { RunBeginning } from './run-provenance.ts'
+import type { ExecutedRun } from './run-slot.ts'
+import { taskResult } from './task-result.ts'
+import type { RunEnd } from './task-result.ts'
+
+/** What runs of every kind give the loop alike; a kind adds only what is its own. */
+export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
+  const { checkpoints, hooks, model, mesh, tools, subagents, learnings, images, clock, reminders } = context
+  return {
+    model,
+    context: context.context,
+    mesh,
+    tools,
+    subagents,
+    learnings,
+    images,
+    clock,
+    reminders,
+    saveCheckpoint: (state) => checkpoints.save(state),
+    steers: hooks.steers,
+    watch: hooks,
+  }
+}
+
+/** Where the run was cut off, when it was and the same is asked again; else its beginning, already stored. */
+export async function resumeState(
+  context: RunContext,
+  runId: string,
+  begin: Omit<Parameters<typeof freshState>[0], 'runId' | 'inputHash' | 'startedAt' | 'step'>,
+): Promise<LoopState> {
+  const found = await context.checkpoints.load(runId)
+  if (found?.inputHash === context.inputHash) return found
+  const state = freshState({
+    runId,
+    inputHash: context.inputHash,
+    startedAt: context.clock.now(),
+    step: Math.max(context.stepsUsed, found?.step ?? 0),
+    ...begin,
+  })
+  await context.checkpoints.save(state)
+  return state
+}
+
+/**
+ * Stores the conversation at the end of a turn, unless another attempt goes on with it. A turn that ended badly
+ * leaves a conversation that can go on: every call answered, the reason in its place.
+ */
+export async function closeTurn(
+  context: RunContext,
+  turn: { session: string; mark: number; taskId: string | null; beginning: RunBeginning },
+  ended: { state: LoopState; end: RunEnd },
+): Promise<void> {
+  const { state, end } = ended
+  if (context.hooks.isLeftToAnother()) return
+  dropUnacknowledged(state)
+  for (const call of openCalls(state.messages)) {
+    state.messages.push({ role: 'tool', toolCallId: call.id, content: sanitizeForPrompt('[not made]') })
+  }
+  if (end.status !== 'complete') {
+    const words = sanitizeForPrompt(`[This turn ended without an answer: ${end.detail}]`)
+    state.messages.push({ role: 'assistant', content: words, toolCalls: [] })
+  }
+  const { messages, rounds, flushed } = state
+  const { trust } = provenanceOf({ ...state, beginning: turn.beginning })
+  const { session: sessionRounds, continues } = rounds
+  const { taskId } = turn
+  const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust }
+  await context.sessions.save(turn.session, stored, turn.mark)
+  await context.recordRun({ session: turn.session, state, end })
+}
+
+/** Pure. */
+export function abortedEnd(signal: AbortSignal): RunEnd {
+  const reason: unknown = signal.reason
+  const problem = reason instanceof Problem ? reason : new Problem('cancelled')
+  return { status: 'cancelled', code: problem.code, detail: problem.detail }
+}
+
+/** What the run says when its loop has come to its end. Pure. */
+export function endOfLoop(ended: LoopEnd): RunEnd {
+  if (ended.kind === 'answered') return { status: 'complete', response: ended.text }
+  if (ended.kind === 'completed') return completedEnd(ended.completion)
+  return { status: 'failed', code: ended.code, detail: ended.detail }
+}
+
+/** What the run says when its agent closed the task. Pure. */
+function completedEnd({ status, summary, result, promote }: TaskCompletion): RunEnd {
+  if (status === 'done') return { status: 'complete', response: summary, result, promote }
+  if (status === 'blocked') return { status: 'complete', response: summary, result }
+  return { status: 'failed', code: 'unprocessable', detail: summary, response: summary, result }
+}
+
+/** What the slot is handed: the agent's account of the run, and how far its steps have come. */
+export function executedRun(
+  { clock }: Pick<RunContext, 'clock'>,
+  ticket: RunTicket,
+  { state, end, taskId }: { readonly state: LoopState; readonly end: RunEnd; readonly taskId: string | null },
+): ExecutedRun {
+  const facts = { ...state, taskId, durationMs: clock.now() - state.startedAt }
+  return { result: taskResult(ticket, end, facts), lastStep: state.step }
+}

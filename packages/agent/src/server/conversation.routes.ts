@@ -1,0 +1,42 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunSlot } from '../loop/run-slot.ts'
+import type { Sessions } from '../loop/sessions.ts'
+import type { Routes } from './http-server.ts'
+import { parseWith } from './parse-with.ts'
+import { readJson } from './read-body.ts'
+
+/** What the agent remembers of its conversations, for people: which there are, what was said, forgetting. */
+export function conversationRoutes(deps: {
+  slot: RunSlot
+  sessions: Sessions
+}): Pick<Routes, 'chatReset' | 'chatHistory' | 'chatSessions'> {
+  return {
+    chatReset: async (call) => {
+      const body = await readJson(call.request)
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { session } = parseWith(agentApi.chatReset.request, body)
+      const { speaksIn } = await import('../loop/run-request.ts')
+      const active = deps.slot.current()
+      if (active && speaksIn(active.request) === session) {
+        throw new Problem('conflict', { detail: `${active.request.runId} speaks in this conversation.` })
+      }
+      return { session, archived_messages: await deps.sessions.reset(session) }
+    },
+    chatHistory: async (call) => {
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { session, limit } = parseWith(agentApi.chatHistory.query, Object.fromEntries(call.query))
+      const { sessionHistory } = await import('../loop/session-history.ts')
+      return sessionHistory(session, await deps.sessions.load(session), limit)
+    },
+    chatSessions: async () => {
+      const { sessions, total } = await deps.sessions.list()
+      const listed = sessions.map(({ session, messages, updatedAt, taskId }) => ({
+        session,
+        messages,
+        updated_at: updatedAt,
+        task_id: taskId,
+      }))
+      return { sessions: listed, total }
+    },
+  }
+}

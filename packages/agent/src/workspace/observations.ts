@@ -1,0 +1,54 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { DataFiles } from '../files/data-files.ts'
+
+/** What the operator saw of its fleet, for itself: one line each time, the newest last. */
+export const observationsFile = 'workspace/OBSERVATIONS.md'
+/** Of one observation. */
+export const observationMaxChars = 1500
+/** Lines that are kept; older ones go. */
+export const observationLinesMax = 50
+/** Of all that a prompt gets, from the end. */
+const shownMaxChars = 12_000
+const readMaxBytes = 512 * 1024
+
+/** Adds one; white space is one blank, so that a line is one observation. Resolves to how many are kept. */
+export async function saveObservation(
+  { files, clock }: { readonly files: DataFiles; readonly clock: Clock },
+  text: string,
+): Promise<number> {
+  const said = sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim())
+  if (said === '') throw new Problem('bad-request', { detail: '`text`: expected words.' })
+  const at = new Date(clock.now()).toISOString().slice(0, 16)
+  const lines = [...(await linesOf(files)), `- ${at} ${truncatePromptText(said, observationMaxChars)}`]
+  const kept = lines.slice(-observationLinesMax)
+  await files.write(observationsFile, Buffer.from(`# OBSERVATIONS\n\n${kept.join('\n')}\n`), {
+    durable: true,
+  })
+  return kept.length
+}
+
+/** The newest for a prompt; empty where there are none. */
+export async function readObservations(files: DataFiles): Promise<PromptText> {
+  const shown: string[] = []
+  let chars = 0
+  for (const line of (await linesOf(files)).toReversed()) {
+    chars += line.length + 1
+    if (chars > shownMaxChars) break
+    shown.unshift(line)
+  }
+  return sanitizeForPrompt(shown.length === 0 ? '' : `[OBSERVATIONS.md]\n${shown.join('\n')}`)
+}
+
+async function linesOf(files: DataFiles): Promise<readonly string[]> {
+  try {
+    const text = (await files.read(observationsFile, readMaxBytes)).toString('utf8')
+    return text.split('\n').filter((line) => line.startsWith('- '))
+  } catch (error) {
+    // Whatever a program put there instead, the next observation replaces it.
+    if (error instanceof Problem) return []
+    throw error
+  }
+}
