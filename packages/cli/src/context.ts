@@ -67,7 +67,8 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     const cookie = await sessionFor({ home: at.home, elsewhere }, deps.environment, deps.signal)
     // Read at each call for a client: a first start gives the home its id.
     const home = await meantHome(at, deps.environment)
-    return createMeshClient({ baseUrl, cookie, home, clock: deps.clock, userAgent: 'flotilla-cli' })
+    const { personToken: token } = deps.environment
+    return createMeshClient({ baseUrl, cookie, token, home, clock: deps.clock, userAgent: 'flotilla-cli' })
   }
   return {
     ...deps,

@@ -11,6 +11,8 @@ export interface Environment {
   readonly url: string | undefined
   /** Value of the session cookie, for a hosted mesh. */
   readonly sessionCookie: string | undefined
+  /** The personal token of whoever is not the owner of the machine. */
+  readonly personToken: string | undefined
   readonly noColor: boolean
   /** Nothing may be installed or started on this machine but the mesh. */
   readonly noInstall: boolean
@@ -26,7 +28,7 @@ export interface Environment {
 }
 
 /** Names that mean something to this program alone; the mesh would warn of them. */
-const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION']
+const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION', 'FLOTILLA_TOKEN']
 
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const value = (name: string) => (variables[name] === '' ? undefined : variables[name])
@@ -37,6 +39,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     port: Number.isInteger(port) && port > 0 ? port : undefined,
     url: value('FLOTILLA_URL'),
     sessionCookie: value('FLOTILLA_SESSION'),
+    personToken: value('FLOTILLA_TOKEN'),
     noColor: value('NO_COLOR') !== undefined || value('TERM') === 'dumb',
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',

@@ -94,7 +94,7 @@ describe('command line', () => {
     ['an unknown command', ['fly']],
     ['an unknown option', ['status', '--fast']],
     ['a missing operand', ['put', 'auditor']],
-    ['a spare operand', ['stop', 'now']],
+    ['a spare operand', ['restart', 'auditor', 'now']],
     ['a port that is none', ['status', '--port', '70000']],
     ['a runtime that is none', ['start', '--runtime', 'magic']],
     ['a limit that is no number', ['runs', '--limit', 'many']],

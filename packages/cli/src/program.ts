@@ -3,27 +3,34 @@ import { addApplyCommand } from './commands/apply.ts'
 import { addArtifactsCommand } from './commands/artifacts.ts'
 import { addBlackboardCommand } from './commands/blackboard.ts'
 import { addBudgetCommand } from './commands/budget.ts'
+import { addBackupCommands } from './commands/backup.ts'
 import { addArchiveCommands } from './commands/archive.ts'
 import { addPauseCommands } from './commands/pause.ts'
 import { addChangesCommands } from './commands/changes.ts'
 import { addChatCommand } from './commands/chat.ts'
 import { addChatSessionCommands } from './commands/chat-sessions.ts'
 import { addCostsCommand } from './commands/costs.ts'
+import { addCreateCommand } from './commands/create.ts'
 import { addCredentialsCommand } from './commands/credentials.ts'
 import { addCronCommand } from './commands/cron.ts'
 import { addDeleteCommand } from './commands/delete.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
+import { addEvalCommand } from './commands/eval.ts'
 import { addEventsCommand } from './commands/events.ts'
+import { addExportCommand } from './commands/export.ts'
 import { addHeartbeatCommand } from './commands/heartbeat.ts'
+import { addHibernateCommand } from './commands/hibernate.ts'
 import { addInvokeCommand } from './commands/invoke.ts'
 import { addJournalCommand } from './commands/journal.ts'
 import { addMcpCommand } from './commands/mcp.ts'
 import { addModelsCommand } from './commands/models.ts'
 import { addPendingCommands } from './commands/pending.ts'
 import { addPermissionsCommand } from './commands/permissions.ts'
+import { addProjectsCommand } from './commands/projects.ts'
 import { addPutCommand } from './commands/put.ts'
 import { addRecordCommand } from './commands/record.ts'
+import { addReplayCommands } from './commands/replay.ts'
 import { addResetCommand } from './commands/reset.ts'
 import { addRestartCommand } from './commands/restart.ts'
 import { addRunsCommand } from './commands/runs.ts'
@@ -32,7 +39,11 @@ import { addStatusCommand } from './commands/status.ts'
 import { addSteerCommand } from './commands/steer.ts'
 import { addStopCommand } from './commands/stop.ts'
 import { addTasksCommand } from './commands/tasks.ts'
+import { addMessagesCommand } from './commands/messages.ts'
+import { addPeopleCommand } from './commands/people.ts'
+import { addTemplatesCommand } from './commands/templates.ts'
 import { addTopicsCommands } from './commands/topics.ts'
+import { addTraceCommand } from './commands/trace.ts'
 import { addVersionCommand } from './commands/version.ts'
 import { addWallsCommand } from './commands/walls.ts'
 import { addWebhooksCommand } from './commands/webhooks.ts'
@@ -49,12 +60,17 @@ const commands = [
   addChatCommand,
   addSteerCommand,
   addChatSessionCommands,
+  addTemplatesCommand,
   addApplyCommand,
+  addCreateCommand,
+  addExportCommand,
   addPutCommand,
   addInvokeCommand,
   addHeartbeatCommand,
   addRunsCommand,
+  addTraceCommand,
   addTasksCommand,
+  addProjectsCommand,
   addCostsCommand,
   addModelsCommand,
   addBudgetCommand,
@@ -64,6 +80,8 @@ const commands = [
   addBlackboardCommand,
   addWebhooksCommand,
   addTopicsCommands,
+  addMessagesCommand,
+  addPeopleCommand,
   addWatchersCommand,
   addCronCommand,
   addEventsCommand,
@@ -71,13 +89,17 @@ const commands = [
   addPermissionsCommand,
   addChangesCommands,
   addRestartCommand,
+  addHibernateCommand,
   addArchiveCommands,
   addPauseCommands,
   addDeleteCommand,
   addWallsCommand,
   addDoctorCommand,
   addJournalCommand,
+  addBackupCommands,
   addRecordCommand,
+  addReplayCommands,
+  addEvalCommand,
   addResetCommand,
   addVersionCommand,
 ]
@@ -91,7 +113,10 @@ export function createProgram(deps: CliDeps): Command {
     .option('--json', 'machine-readable output on standard output, and nothing else there')
     .option('--home <folder>', 'home folder of the fleet (default: FLOTILLA_HOME or ~/.flotilla)')
     .option('--port <number>', 'port of the mesh on 127.0.0.1 (default: 8420)', wholeNumber(1, 65_535))
-    .option('--url <url>', 'address of a mesh elsewhere; FLOTILLA_SESSION holds the session cookie')
+    .option(
+      '--url <url>',
+      'address of a mesh elsewhere; FLOTILLA_TOKEN holds your personal token, or FLOTILLA_SESSION the session cookie',
+    )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void deps.out.write(text),

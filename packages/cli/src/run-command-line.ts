@@ -9,7 +9,7 @@ import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
 import { createProgram } from './program.ts'
 import { createColor } from './terminal/color.ts'
-import { errorLines, errorWords } from './terminal/error-words.ts'
+import { errorLines, formatError } from './terminal/format-error.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
 export async function runCommandLine(words: readonly string[]): Promise<ExitCode> {
@@ -40,7 +40,7 @@ export async function runCommandLine(words: readonly string[]): Promise<ExitCode
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const color = createColor(process.stderr.isTTY && !environment.noColor)
     if (interrupts.signal.aborted) process.stderr.write('Interrupted.\n')
-    else process.stderr.write(`${errorLines(errorWords(error), color).join('\n')}\n`)
+    else process.stderr.write(`${errorLines(formatError(error), color).join('\n')}\n`)
     return error instanceof CommandFailed ? error.exitCode : exitCodeOf(error)
   }
 }

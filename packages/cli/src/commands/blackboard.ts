@@ -1,22 +1,73 @@
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
+import { watchTells } from '@flotilla/protocol/blackboard-limits'
 import type { Command } from 'commander'
-import { commandAction } from '../command-action.ts'
+import { Option } from 'commander'
+import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 export function addBlackboardCommand(program: Command, deps: CliDeps): void {
-  program
+  const blackboard = program
     .command('blackboard')
     .summary('what agents share')
-    .description('Lists entries of the blackboard under a prefix; --json shows whole values.')
+    .description(
+      'Lists entries of the blackboard under a prefix; --json shows whole values. What stands under history/ is added to and never changed.',
+    )
     .argument('[prefix]', 'only keys that start with it', '')
-    .addHelpText('after', '\nExample:\n  $ flotilla blackboard output/')
-    .action(commandAction(deps, blackboard))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla blackboard output/
+  $ flotilla blackboard get output/report
+  $ flotilla blackboard set goals/week '"ship it"' --expect 0
+  $ flotilla blackboard watch auditor 'output/**' --tell steer`,
+    )
+    .action(commandAction(deps, list))
+  blackboard
+    .command('get')
+    .summary('the whole value of one key')
+    .argument('<key>', 'the key')
+    .action(commandAction(deps, get))
+  blackboard
+    .command('set')
+    .summary('write one entry')
+    .argument('<key>', 'the key')
+    .argument('<value>', 'JSON; what is none is taken as a text')
+    .option('--expect <version>', 'only over this version; 0 when the key must be new', wholeNumber(0, 1e15))
+    .option('--ttl <seconds>', 'forget it after so long', wholeNumber(1, 316_224_000))
+    .action(commandAction(deps, set))
+  blackboard
+    .command('delete')
+    .summary('take one entry away')
+    .argument('<key>', 'the key')
+    .action(commandAction(deps, remove))
+  blackboard.command('watches').summary('which agents are told of what').action(commandAction(deps, watches))
+  blackboard
+    .command('watch')
+    .summary('have an agent told when others write')
+    .description(
+      'Has an agent told when others write under a pattern: * stands for part of a segment, ** for any number of segments. run: it is called for it. steer: it hears it within the work it is at, or is called where it is at none.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .argument('<pattern>', 'pattern of keys')
+    .addOption(new Option('--tell <how>', 'how it is told').choices([...watchTells]).default('run'))
+    .action(commandAction(deps, watch))
+  blackboard
+    .command('unwatch')
+    .summary('end that')
+    .argument('<agent>', 'id of the agent')
+    .argument('<pattern>', 'the pattern, as flotilla blackboard watches shows it')
+    .action(commandAction(deps, unwatch))
 }
 
-async function blackboard(context: CommandContext, line: CommandLine): Promise<void> {
+const titlesOf = (...names: string[]) => names.map((title) => ({ title }))
+
+async function list(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
   const reply = await (
     await context.mesh()
@@ -25,13 +76,7 @@ async function blackboard(context: CommandContext, line: CommandLine): Promise<v
   if (reply.entries.length === 0) return terminal.print('Nothing there.')
   terminal.print(
     ...renderTable(
-      [
-        { title: 'KEY' },
-        { title: 'VERSION', align: 'right' },
-        { title: 'BY' },
-        { title: 'UPDATED (UTC)' },
-        { title: 'VALUE' },
-      ],
+      [{ title: 'KEY' }, { title: 'VERSION', align: 'right' }, ...titlesOf('BY', 'UPDATED (UTC)', 'VALUE')],
       reply.entries.map((entry) => [
         entry.key,
         `${entry.version}`,
@@ -41,4 +86,94 @@ async function blackboard(context: CommandContext, line: CommandLine): Promise<v
       ]),
     ),
   )
+}
+
+async function get(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const entry = await (
+    await context.mesh()
+  ).call('blackboardEntry', { params: { key: operand(line, 0) }, signal })
+  terminal.printJson(entry)
+  const words = typeof entry.value === 'string' ? entry.value : JSON.stringify(entry.value, null, 2)
+  terminal.print(...words.split('\n').map((one) => oneLine(one, 100_000)), entryWords(entry))
+}
+
+async function set(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const [expected, ttl] = [numberOption(line, 'expect'), numberOption(line, 'ttl')]
+  const entry = await (
+    await context.mesh()
+  ).call('blackboardPut', {
+    params: { key: operand(line, 0) },
+    body: {
+      value: valueOf(operand(line, 1)),
+      ...(expected === undefined ? {} : { expected_version: expected }),
+      ...(ttl === undefined ? {} : { ttl_s: ttl }),
+    },
+    signal,
+  })
+  terminal.printJson(entry)
+  terminal.print(entryWords(entry))
+}
+
+async function remove(context: CommandContext, line: CommandLine): Promise<void> {
+  const reply = await (
+    await context.mesh()
+  ).call('blackboardDelete', { params: { key: operand(line, 0) }, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(`${reply.deleted} is taken away.`)
+}
+
+async function watches(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('blackboardWatchList', { signal })
+  terminal.printJson(reply)
+  if (reply.watches.length === 0) return terminal.print('Nobody watches anything.')
+  terminal.print(
+    ...renderTable(
+      titlesOf('AGENT', 'PATTERN', 'TOLD BY', 'SET BY', 'WAITING', 'WHY'),
+      reply.watches.map((one) => [
+        one.agent_id,
+        one.pattern,
+        one.tell,
+        one.created_by,
+        `${one.waiting}`,
+        oneLine(one.held ?? '', 100),
+      ]),
+    ),
+  )
+}
+
+async function watch(context: CommandContext, line: CommandLine): Promise<void> {
+  const tell = watchTells.find((known) => known === textOption(line, 'tell')) ?? 'run'
+  await setWatch(context, line, tell)
+  context.terminal.print(`${operand(line, 0)} is told of ${operand(line, 1)} by a ${tell}.`)
+}
+
+async function unwatch(context: CommandContext, line: CommandLine): Promise<void> {
+  await setWatch(context, line, 'off')
+  context.terminal.print(`${operand(line, 0)} is no longer told of ${operand(line, 1)}.`)
+}
+
+async function setWatch(
+  context: CommandContext,
+  line: CommandLine,
+  tell: 'run' | 'steer' | 'off',
+): Promise<void> {
+  const body = { agent_id: operand(line, 0), pattern: operand(line, 1), tell }
+  const reply = await (await context.mesh()).call('blackboardWatchSet', { body, signal: context.signal })
+  context.terminal.printJson(reply)
+}
+
+function entryWords({ key, version, written_by: by, expires_at: expiresAt }: BlackboardEntry): string {
+  const until = expiresAt === null ? '' : `, forgotten at ${formatTime(expiresAt)} (UTC)`
+  return `${key}: version ${version} by ${by}${until}`
+}
+
+function valueOf(text: string): BlackboardEntry['value'] {
+  try {
+    return JSON.parse(text) as BlackboardEntry['value']
+  } catch {
+    return text
+  }
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
 import { editableFiles } from '@flotilla/protocol/workspace-file'
 import type { Command } from 'commander'
@@ -8,6 +7,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wholeNumber } from '../number-argument.ts'
+import { readValue } from '../read-value.ts'
 import { oneLine } from '../terminal/color.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
@@ -84,16 +84,6 @@ async function readEdit(line: CommandLine): Promise<Pick<AgentEdit, 'field' | 'v
     detail: `${field} cannot be changed here.`,
     repair: `Name role, model, or one of ${editableFiles.join(', ')}. For permissions see: flotilla permissions set --help`,
     exitCode: exitCodes.usage,
-  })
-}
-
-async function readValue(word: string): Promise<string> {
-  if (!word.startsWith('@')) return word
-  return readFile(word.slice(1), 'utf8').catch((error: unknown) => {
-    throw new CommandFailed('file-unreadable', {
-      detail: `${word.slice(1)} cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: 'Check the path and its permissions.',
-    })
   })
 }
 

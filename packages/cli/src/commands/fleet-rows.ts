@@ -33,7 +33,6 @@ export function agentRows(agents: readonly AgentView[]): string[] {
 }
 
 function stateOf(agent: AgentView): string {
-  if (agent.archived) return 'archived'
   const words = [agent.state, agent.busy ? 'working' : '', agent.paused === null ? '' : 'paused']
   return words.filter((word) => word !== '').join(', ')
 }

@@ -4,6 +4,8 @@ import type { Command } from 'commander'
 import { commandAction, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { ExitCode } from '../exit-codes.ts'
 import { askLive } from '../repl/live-run.ts'
 import { sayRead } from '../say-read.ts'
 import { formatBytes } from '../terminal/format.ts'
@@ -30,7 +32,8 @@ async function record(context: CommandContext, line: CommandLine): Promise<void>
   const file = operand(line, 0)
   const client = await context.mesh()
   await client.call('recordingStart', { signal: context.signal })
-  let cassette: Uint8Array | null = null
+  let cassette: Uint8Array
+  let exitCode: ExitCode
   try {
     const run = await askLive(client, context.terminal, {
       agentId: textOption(line, 'agent') ?? operatorAgentId,
@@ -42,9 +45,14 @@ async function record(context: CommandContext, line: CommandLine): Promise<void>
       eventsBeside: true,
     })
     await sayRead(client, run)
-    context.setExitCode(exitCodeOfRun(run))
+    exitCode = exitCodeOfRun(run)
   } finally {
     cassette = await client.bytes('recordingStop')
+  }
+  if (exitCode !== exitCodes.ok) {
+    context.setExitCode(exitCode)
+    context.terminal.note(`${file} was not written, because the run did not end well.`)
+    return
   }
   await writeFile(file, cassette)
   context.terminal.printJson({ file, size_bytes: cassette.length })

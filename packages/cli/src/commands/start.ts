@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs'
+import * as fs from 'node:fs'
+import { makeHome } from '@flotilla/protocol/home-folder'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
@@ -41,7 +42,7 @@ Examples:
 async function start(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place } = context
   await refuseSecond(place.home)
-  mkdirSync(place.home, { recursive: true, mode: 0o700 })
+  makeHome(fs, place.home)
   const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
   if (runtime === 'process') terminal.note(terminal.color.warning(noIsolationWords))
   const detached = flagOption(line, 'detach')

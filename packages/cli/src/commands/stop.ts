@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { commandAction } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
@@ -7,15 +8,29 @@ import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 export function addStopCommand(program: Command, deps: CliDeps): void {
   program
     .command('stop')
-    .summary('stop the mesh and its agents')
+    .summary('stop the mesh and its agents, or one agent')
     .description(
-      'Stops the mesh of a home folder and its agents. Queued and running runs are kept and go on at the next start.',
+      'Stops the mesh of a home folder and its agents. Queued and running runs are kept and go on at the next start. With an agent, only its container is stopped; its next work starts it.',
     )
-    .addHelpText('after', '\nExample:\n  $ flotilla stop --home /srv/fleet')
+    .argument('[agent]', 'id of one agent')
+    .addHelpText('after', '\nExamples:\n  $ flotilla stop --home /srv/fleet\n  $ flotilla stop auditor')
     .action(commandAction(deps, stop))
 }
 
-async function stop({ terminal, place, clock, signal }: CommandContext): Promise<void> {
+async function stop(context: CommandContext, line: CommandLine): Promise<void> {
+  const [agent] = line.operands
+  await (agent === undefined ? stopMesh(context) : stopAgent(context, agent))
+}
+
+async function stopAgent({ terminal, mesh, signal }: CommandContext, id: string): Promise<void> {
+  terminal.progress.step(`Stopping ${id}`)
+  const agent = await (await mesh()).call('agentStop', { params: { id }, signal })
+  terminal.progress.done()
+  terminal.printJson(agent)
+  terminal.print(`${id} is ${agent.state}. Its next work starts it.`)
+}
+
+async function stopMesh({ terminal, place, clock, signal }: CommandContext): Promise<void> {
   const found = await readMeshFile(place.home)
   if (found === null || !found.alive) {
     terminal.printJson({ stopped: false, home: place.home })

@@ -1,27 +1,176 @@
+import { manageActions, taskActions, taskOutcomes, taskStates } from '@flotilla/protocol/task-actions'
+import type { ManageAction, TaskOutcome } from '@flotilla/protocol/task-actions'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
-import { commandAction, numberOption, textOption } from '../command-action.ts'
+import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { taskRows } from './fleet-rows.ts'
+import { taskLines } from './task-lines.ts'
 
 export function addTasksCommand(program: Command, deps: CliDeps): void {
-  program
+  const tasks = program
     .command('tasks')
-    .summary('work that agents handed to each other')
-    .description('Lists tasks, newest first.')
+    .summary('work that agents were given')
+    .description('Lists tasks, newest first; the commands below look at one, give one, or move one.')
     .option('--agent <id>', 'only tasks of this agent')
+    .option('--project <name>', 'only tasks of this project')
+    .addOption(new Option('--state <state>', 'only tasks that are').choices([...taskStates]))
     .option('--limit <count>', 'how many', wholeNumber(1, 500), 50)
-    .action(commandAction(deps, tasks))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla tasks --state blocked
+  $ flotilla tasks show task_0123456789abcdef
+  $ flotilla tasks give auditor "Count the licences" --max-usd 0.50
+  $ flotilla tasks answer task_0123456789abcdef "the second folder"`,
+    )
+    .action(commandAction(deps, list))
+  tasks
+    .command('show')
+    .summary('one task with what happened to it')
+    .argument('<task>', 'id of the task')
+    .action(commandAction(deps, show))
+  tasks
+    .command('give')
+    .summary('give an agent a task; it begins by itself')
+    .argument('<agent>', 'id of the agent')
+    .argument('<title>', 'what is to be done, in one line')
+    .option('--description <words>', 'everything that the agent needs to know')
+    .option('--needs <tasks>', 'ids of tasks that must be done before, with commas between')
+    .option('--max-usd <usd>', 'US dollars that it may use', dollars)
+    .option('--max-turns <count>', 'answers of the model that it may take', wholeNumber(1, 100_000))
+    .action(commandAction(deps, give))
+  for (const action of manageActions) addManage(tasks, deps, action)
+  for (const outcome of taskOutcomes) addReview(tasks, deps, outcome)
 }
 
-async function tasks(context: CommandContext, line: CommandLine): Promise<void> {
-  const agent = textOption(line, 'agent')
-  const client = await context.mesh()
-  const reply = await client.call('tasks', {
-    query: { limit: numberOption(line, 'limit') ?? 50, ...(agent === undefined ? {} : { agent }) },
-    signal: context.signal,
+const notes = {
+  answer: { syntax: '<words>', text: 'the answer' },
+  retry: { syntax: '[words]', text: 'what is different now' },
+  reroute: { syntax: '[words]', text: 'why' },
+  cancel: { syntax: '[words]', text: 'why' },
+} as const satisfies Record<ManageAction, { syntax: string; text: string }>
+
+function addManage(tasks: Command, deps: CliDeps, action: ManageAction): void {
+  const command = tasks
+    .command(action)
+    .summary(peoplesWords[action])
+    .description(`For a task that is ${taskActions[action].from.join(', ')}: ${peoplesWords[action]}.`)
+    .argument('<task>', 'id of the task')
+  if (action === 'reroute') command.argument('<agent>', 'id of the agent that gets it')
+  command.argument(notes[action].syntax, notes[action].text).action(
+    commandAction(deps, async (context, line) => {
+      const to = action === 'reroute' ? { to: operand(line, 1) } : {}
+      const note = line.operands[action === 'reroute' ? 2 : 1] ?? ''
+      const task = await (
+        await context.mesh()
+      ).call('taskManage', {
+        params: { id: operand(line, 0) },
+        body: { action, note, ...to },
+        signal: context.signal,
+      })
+      context.terminal.printJson(task)
+      context.terminal.print(`${task.id} is ${task.state}${task.waits_for ? `: ${task.waits_for}` : ''}.`)
+    }),
+  )
+}
+
+const peoplesWords = {
+  answer: 'answers what a blocked task asks; its agent goes on',
+  retry: 'lets a blocked task go on; of a failed or cancelled one it makes a new task',
+  reroute: 'gives an open task to another agent',
+  cancel: 'ends an open task, with what was handed on below it',
+} as const satisfies Record<ManageAction, string>
+
+const verdicts = {
+  accepted: {
+    name: 'accept',
+    summary: 'say that what was handed in is what was wanted',
+    syntax: '[comment]',
+  },
+  rework: { name: 'rework', summary: 'have it done again with your comment', syntax: '<comment>' },
+  rejected: { name: 'reject', summary: 'say that it is of no use, and why', syntax: '<comment>' },
+} as const satisfies Record<TaskOutcome, { name: string; summary: string; syntax: string }>
+
+function addReview(tasks: Command, deps: CliDeps, outcome: TaskOutcome): void {
+  const { name, summary, syntax } = verdicts[outcome]
+  tasks
+    .command(name)
+    .summary(summary)
+    .description(`Judges a task that has ended: ${summary}. Its agent takes that into its learnings.`)
+    .argument('<task>', 'id of the task')
+    .argument(syntax, 'why, for its agent')
+    .action(
+      commandAction(deps, async (context, line) => {
+        const reply = await (
+          await context.mesh()
+        ).call('taskReview', {
+          params: { id: operand(line, 0) },
+          body: { outcome, comment: line.operands[1] ?? '' },
+          signal: context.signal,
+        })
+        context.terminal.printJson(reply)
+        context.terminal.print(`${reply.task.id}: ${outcome}.`)
+        if (reply.rework) context.terminal.print(`Done again as ${reply.rework.id}.`)
+      }),
+    )
+}
+
+async function list(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const [agent, project] = [textOption(line, 'agent'), textOption(line, 'project')]
+  const state = taskStates.find((known) => known === textOption(line, 'state'))
+  const reply = await (
+    await context.mesh()
+  ).call('tasks', {
+    query: {
+      limit: numberOption(line, 'limit') ?? 50,
+      ...(agent === undefined ? {} : { agent }),
+      ...(project === undefined ? {} : { project }),
+      ...(state === undefined ? {} : { state }),
+    },
+    signal,
   })
-  context.terminal.printJson(reply)
-  context.terminal.print(...(reply.tasks.length === 0 ? ['No tasks yet.'] : taskRows(reply.tasks)))
+  terminal.printJson(reply)
+  terminal.print(...(reply.tasks.length === 0 ? ['No tasks yet.'] : taskRows(reply.tasks)))
+}
+
+async function show(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('task', { params: { id: operand(line, 0) }, signal })
+  terminal.printJson(reply)
+  terminal.print(...taskLines(reply))
+}
+
+async function give(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const usd = numberOption(line, 'maxUsd')
+  const turns = numberOption(line, 'maxTurns')
+  const needs = (textOption(line, 'needs') ?? '').split(',').map((id) => id.trim())
+  const reply = await (
+    await context.mesh()
+  ).call('taskGive', {
+    body: {
+      to: operand(line, 0),
+      title: operand(line, 1),
+      description: textOption(line, 'description') ?? '',
+      needs: needs.filter((id) => id !== ''),
+      ...(usd === undefined ? {} : { token_budget: { max_tokens: null, max_cost_usd: usd } }),
+      ...(turns === undefined ? {} : { max_turns: turns }),
+    },
+    idempotencyKey: context.newKey(),
+    signal,
+  })
+  terminal.printJson(reply)
+  terminal.print(`${reply.task.id} is given to ${reply.task.assignee}.`)
+  if (reply.note !== null) terminal.print(reply.note)
+}
+
+function dollars(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value > 0)) throw new InvalidArgumentError('Expected US dollars, such as 0.50.')
+  return value
 }

@@ -34,6 +34,9 @@ export interface DemoReport {
   readonly ledger: LedgerReport
 }
 
+const nextWords =
+  'Next, a fleet of your own: npx flotilla start -d, then npx flotilla chat. README.md says how to give it a model.'
+
 const scriptedModel = 'scripted/licence-audit'
 
 /** The whole demo, from an empty temporary home to an empty machine again, also when it fails or is interrupted. */
@@ -76,6 +79,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     const held = fleet.runtime === 'process' || walls.every((wall) => wall.held)
     const report = { passed: job.right && held, runtime: fleet.runtime, model, readyMs, job, walls, ledger }
     terminal.print('', verdictWords(context, report))
+    if (report.passed) terminal.print(terminal.color.faint(nextWords))
     return report
   } finally {
     await cleanUp(context, { home, fleet, keep: options.keep })

@@ -5,7 +5,15 @@ import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
 import { guardedNode, meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
-  readonly verb: 'doctor' | 'verify-journal' | 'begin-journal' | 'reset' | 'session'
+  readonly verb:
+    | 'doctor'
+    | 'verify-journal'
+    | 'begin-journal'
+    | 'reset'
+    | 'session'
+    | 'backup'
+    | 'restore'
+    | 'verify-backup'
   readonly home: string
   readonly extra?: readonly string[]
   readonly environment: Record<string, string>
@@ -14,7 +22,13 @@ export interface AskOptions {
 }
 
 /** What these answer counts only when they came to their end. */
-const changing: readonly AskOptions['verb'][] = ['reset', 'begin-journal']
+const changing: readonly AskOptions['verb'][] = [
+  'reset',
+  'begin-journal',
+  'backup',
+  'restore',
+  'verify-backup',
+]
 
 /** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {

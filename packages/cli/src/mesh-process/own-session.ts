@@ -16,6 +16,8 @@ export async function sessionFor(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  // Whoever has a token of their own is that person alone.
+  if (environment.personToken !== undefined) return undefined
   if (environment.sessionCookie !== undefined) return environment.sessionCookie
   if (asked.elsewhere || !existsSync(accessTokenPath)) return undefined
   const answer = await askMeshProgram({

@@ -25,6 +25,10 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       return line(color, event.agent_id, `is ready after ${formatDuration(event.ready_ms)}`)
     case 'agent.stopped':
       return line(color, event.agent_id, `stopped: ${oneLine(event.reason, quotedMax)}`)
+    case 'agent.spawned':
+      return line(color, event.agent_id, `is made by ${event.parent_id} for one task`)
+    case 'agent.changed':
+      return changedLine(event, color)
     case 'agent.warned':
       return line(color, event.agent_id, color.warning(oneLine(event.message, 200)))
     case 'agent.died':
@@ -55,10 +59,22 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       return line(
         color,
         event.assignee,
-        `task “${oneLine(event.title, 60)}” from ${event.creator} is ${event.state}`,
+        `task “${oneLine(event.title, 60)}” from ${event.creator} ${taskWords(event)}`,
       )
+    case 'message.changed': {
+      const answered = event.state === 'answered'
+      const [who, other] = answered ? [event.to, event.from] : [event.from, event.to]
+      const words = answered
+        ? `answered ${other}`
+        : `asked ${other}${event.state === 'kept' ? ' (at its next heartbeat)' : ''}: “${oneLine(event.text, 60)}”`
+      return line(color, who, words)
+    }
     case 'blackboard.written':
       return line(color, event.written_by, `wrote ${event.key} on the blackboard (version ${event.version})`)
+    case 'blackboard.deleted':
+      return line(color, event.deleted_by, `took ${event.key} off the blackboard`)
+    case 'project.changed':
+      return line(color, event.actor, `project ${event.project} is ${event.action}`)
     case 'artifact.saved':
       return line(color, event.agent_id, `saved artifact ${event.name}, ${formatBytes(event.size_bytes)}`)
     case 'model.called':
@@ -225,4 +241,24 @@ function potWords(scope: string, id: string): string {
 
 function limitWords(usd: number | null): string {
   return usd === null ? 'no limit' : formatUsd(usd)
+}
+
+/** Only what no other event tells better. */
+function changedLine(
+  { agent_id: agentId, to, reason }: Extract<FleetEventBody, { type: 'agent.changed' }>,
+  color: Color,
+): string | null {
+  const why = reason === null ? '' : `: ${oneLine(reason, quotedMax)}`
+  if (to === 'hibernated') return line(color, agentId, 'sleeps until its next work')
+  if (to === 'unhealthy') return line(color, agentId, color.warning(`is unhealthy${why}`))
+  if (to === 'restarting') return line(color, agentId, color.warning(`will be started again${why}`))
+  if (to === 'quarantined') return line(color, agentId, color.bad(`is in quarantine${why}`))
+  return null
+}
+
+/** What was said where the state stays as it was, else the state. */
+function taskWords(event: Extract<FleetEventBody, { type: 'task.changed' }>): string {
+  if (event.action === 'progress') return 'gets on'
+  if (event.action === 'review') return 'was judged'
+  return event.action === 'reroute' ? 'was given to another' : `is ${event.state}`
 }

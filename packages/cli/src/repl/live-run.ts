@@ -1,10 +1,10 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { RunView } from '@flotilla/protocol/run'
-import { outcomeWords } from './outcome-words.ts'
+import { formatOutcome } from './format-outcome.ts'
 import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { errorLines } from '../terminal/error-words.ts'
+import { errorLines } from '../terminal/format-error.ts'
 import { eventLine } from './event-line.ts'
 import { formatTurn, formatWait } from './format-wait.ts'
 import type { DelayedEvent } from './format-wait.ts'
@@ -113,7 +113,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       const words = run.outcome?.text ?? ''
       endParagraph()
       if (run.outcome?.status !== 'done') {
-        terminal.note(...errorLines(outcomeWords(run), terminal.color))
+        terminal.note(...errorLines(formatOutcome(run), terminal.color))
         return
       }
       if (ask.eventsBeside || !last.endsWith(words.trim())) terminal.printText(words)

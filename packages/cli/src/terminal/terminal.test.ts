@@ -4,7 +4,7 @@ import { CommandFailed } from '../command-failed.ts'
 import { keepTerminal } from '../fake-terminal.ts'
 import { createColor, marksMax, oneLine, printable } from './color.ts'
 import { columnsOf } from './columns.ts'
-import { errorLines, errorWords } from './error-words.ts'
+import { errorLines, formatError } from './format-error.ts'
 import { formatBytes, formatDuration, formatUsd } from './format.ts'
 import { renderTable } from './table.ts'
 
@@ -136,7 +136,7 @@ describe('an error', () => {
       detail: '100 runs are queued',
       repair: 'Cancel some.',
     })
-    expect(errorLines(errorWords(problem), createColor(false))).toEqual([
+    expect(errorLines(formatError(problem), createColor(false))).toEqual([
       '✗ 100 runs are queued',
       '  code lane-full',
       '  next Cancel some.',
@@ -144,19 +144,19 @@ describe('an error', () => {
   })
 
   it('brings the catalogue’s repair where the mesh sent none', () => {
-    expect(errorWords(new Problem('unknown-agent')).repair).toBe('List the agents with flotilla status.')
+    expect(formatError(new Problem('unknown-agent')).repair).toBe('List the agents with flotilla status.')
   })
 
   it('keeps several commands of a repair on lines of their own', () => {
     const failed = new CommandFailed('engine-absent', { detail: 'none', repair: 'run\n  apt-get install x' })
-    expect(errorLines(errorWords(failed), createColor(false)).slice(2)).toEqual([
+    expect(errorLines(formatError(failed), createColor(false)).slice(2)).toEqual([
       '  next run',
       '         apt-get install x',
     ])
   })
 
   it('of an unknown kind still names a next step', () => {
-    expect(errorWords('odd')).toMatchObject({
+    expect(formatError('odd')).toMatchObject({
       code: 'internal-error',
       repair: expect.stringContaining('doctor') as string,
     })

@@ -1,10 +1,10 @@
 import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunView } from '@flotilla/protocol/run'
-import type { ErrorWords } from '../terminal/error-words.ts'
+import type { FormattedError } from '../terminal/format-error.ts'
 
 /** How a run that did not end well is told: its words, its code, and what the catalogue says to do. Pure. */
-export function outcomeWords(run: RunView): ErrorWords {
+export function formatOutcome(run: RunView): FormattedError {
   const code = run.outcome?.code ?? run.state
   const detail = run.outcome?.text ?? ''
   return {

@@ -4,13 +4,13 @@ import { markedLines, printable } from './color.ts'
 import type { Color } from './color.ts'
 
 /** What happened, under which code, and what to do next. */
-export interface ErrorWords {
+export interface FormattedError {
   readonly detail: string
   readonly code: string
   readonly repair: string
 }
 
-export function errorWords(error: unknown): ErrorWords {
+export function formatError(error: unknown): FormattedError {
   if (error instanceof Problem) return { detail: error.detail, code: error.code, repair: error.repair }
   if (error instanceof CommandFailed) return { detail: error.message, code: error.code, repair: error.repair }
   return {
@@ -21,7 +21,7 @@ export function errorWords(error: unknown): ErrorWords {
 }
 
 /** The same as lines for standard error. */
-export function errorLines(words: ErrorWords, color: Color): string[] {
+export function errorLines(words: FormattedError, color: Color): string[] {
   return [
     ...markedLines(words.detail).map((line, index) => (index === 0 ? `${color.bad('✗')} ${line}` : line)),
     `  ${color.faint('code')} ${words.code}`,

@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import * as z from 'zod/mini'
+import { commandAction, flagOption, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import { formatBytes, formatTime } from '../terminal/format.ts'
+
+/** A fleet of many gigabytes on a slow disk. */
+const timeoutMs = 24 * 3600_000
+/** Shorter ones are guessed whatever is computed of them. */
+const passphraseMinChars = 8
+
+const madeSchema = z.looseObject({
+  file: z.string(),
+  bytes: z.number(),
+  agents: z.int(),
+  files: z.int(),
+  encrypted: z.boolean(),
+  secrets: z.boolean(),
+  not_held: z.array(z.string()),
+})
+const aboutSchema = z.looseObject({
+  product: z.string(),
+  made_at: z.number(),
+  agents: z.int(),
+  secrets: z.boolean(),
+})
+const verifiedSchema = z.looseObject({
+  ok: z.boolean(),
+  about: aboutSchema,
+  entries: z.int(),
+  bytes: z.number(),
+})
+const restoredSchema = z.looseObject({ restored: z.boolean(), home: z.string(), about: aboutSchema })
+
+const passphraseWords =
+  'The passphrase is the first line of --passphrase-file, or FLOTILLA_BACKUP_PASSPHRASE of the environment.'
+
+export function addBackupCommands(program: Command, deps: CliDeps): void {
+  program
+    .command('backup')
+    .summary('write the whole fleet into one file, while it runs')
+    .description(
+      `Home, database and what each agent keeps, as they stand. With a passphrase the file is encrypted; without one say whether its secrets (.env, data/mesh-secret) come along. ${passphraseWords}`,
+    )
+    .argument('<file>', 'what is written; must not be there yet')
+    .option('--passphrase-file <file>', 'encrypt it with the passphrase in this file')
+    .option('--without-secrets', 'leave the secrets out')
+    .option('--secrets-in-plain', 'with the secrets although nobody needs a passphrase to read them')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla backup /srv/backups/fleet-monday --passphrase-file ~/.backup-passphrase\n  $ flotilla backup fleet --without-secrets',
+    )
+    .action(commandAction(deps, backup))
+  program
+    .command('verify')
+    .summary('read a backup to its end as a restore would')
+    .description(
+      `Checks every part of it, its database and the names in what agents kept; writes nothing. ${passphraseWords}`,
+    )
+    .argument('<file>', 'the backup')
+    .option('--passphrase-file <file>', 'where its passphrase is')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla verify /srv/backups/fleet-monday --passphrase-file ~/.backup-passphrase',
+    )
+    .action(commandAction(deps, verify))
+  program
+    .command('restore')
+    .summary('make a home of a backup')
+    .description(
+      `The same fleet in a home that is empty: agents, runs, costs, memory, settings. It has an id of its own, so that the old home may go on beside it. A restore that is cut off begins anew when it is asked for again. ${passphraseWords}`,
+    )
+    .argument('<file>', 'the backup')
+    .option('--passphrase-file <file>', 'where its passphrase is')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla restore /srv/backups/fleet-monday --home /srv/fleet --passphrase-file ~/.backup-passphrase',
+    )
+    .action(commandAction(deps, restore))
+}
+
+async function backup(context: CommandContext, line: CommandLine): Promise<void> {
+  const secrets = flagOption(line, 'withoutSecrets')
+    ? 'none'
+    : flagOption(line, 'secretsInPlain')
+      ? 'plain'
+      : null
+  const made = madeSchema.parse(
+    await ask(context, line, { verb: 'backup', extra: secrets === null ? [] : ['--secrets', secrets] }),
+  )
+  const { terminal } = context
+  terminal.printJson(made)
+  terminal.print(
+    `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets.`,
+    'Look at it with:  flotilla verify FILE',
+  )
+  for (const agent of made.not_held) {
+    terminal.note(
+      `${agent} keeps so much that it went on while it was read; files that it changed then may be torn.`,
+    )
+  }
+  if (made.secrets && !made.encrypted) terminal.note('Whoever gets this file has the keys in it.')
+}
+
+async function verify(context: CommandContext, line: CommandLine): Promise<void> {
+  const verified = verifiedSchema.parse(await ask(context, line, { verb: 'verify-backup' }))
+  context.terminal.printJson(verified)
+  context.terminal.print(`It is whole: ${aboutWords(verified.about)}, ${formatBytes(verified.bytes)}.`)
+}
+
+async function restore(context: CommandContext, line: CommandLine): Promise<void> {
+  const restored = restoredSchema.parse(await ask(context, line, { verb: 'restore' }))
+  const { terminal } = context
+  terminal.printJson(restored)
+  terminal.print(`${restored.home} is the fleet again: ${aboutWords(restored.about)}.`)
+  if (restored.about.secrets) {
+    terminal.print('Stop the mesh of the old home, if there is one, then go on with:  flotilla start')
+    return
+  }
+  terminal.print(
+    'The backup had no secrets. Write .env again, then:  flotilla journal begin-anew',
+    'and go on with:  flotilla start',
+  )
+}
+
+function aboutWords(about: z.infer<typeof aboutSchema>): string {
+  return `${about.agents} agents as of ${formatTime(about.made_at)} UTC, release ${about.product}, ${about.secrets ? 'with' : 'without'} secrets`
+}
+
+async function ask(
+  context: CommandContext,
+  line: CommandLine,
+  asked: { readonly verb: 'backup' | 'restore' | 'verify-backup'; readonly extra?: readonly string[] },
+): Promise<unknown> {
+  const passphrase = await passphraseIn(textOption(line, 'passphraseFile'))
+  return askMeshProgram({
+    verb: asked.verb,
+    home: context.place.home,
+    extra: ['--file', resolve(operand(line, 0)), ...(asked.extra ?? [])],
+    environment: context.environment.childEnvironment(
+      passphrase === null ? {} : { FLOTILLA_BACKUP_PASSPHRASE: passphrase },
+    ),
+    signal: context.signal,
+    timeoutMs,
+  })
+}
+
+async function passphraseIn(path: string | undefined): Promise<string | null> {
+  if (path === undefined) return null
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CommandFailed('bad-request', {
+      detail: `the passphrase file ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      repair: 'Name a file whose first line is the passphrase.',
+    })
+  })
+  const passphrase = text.split('\n', 1)[0]?.replace(/\r$/, '') ?? ''
+  if (passphrase.length >= passphraseMinChars) return passphrase
+  throw new CommandFailed('bad-request', {
+    detail: `the first line of ${path} is shorter than ${passphraseMinChars} characters`,
+    repair: 'Take a longer passphrase: whoever has the file can try as often as they like.',
+  })
+}

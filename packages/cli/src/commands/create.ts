@@ -1,0 +1,60 @@
+import type { Command } from 'commander'
+import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { readValue } from '../read-value.ts'
+
+export function addCreateCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('create')
+    .summary('create a worker')
+    .description('Creates a worker; it is started when work reaches it.')
+    .argument('<agent>', 'its id: 1 to 64 of A-Z a-z 0-9 _ -')
+    .argument('<role>', 'what it is for, in one or two sentences')
+    .option('--instructions <text>', 'how it works; @file reads it from a file')
+    .option('--model <name>', 'provider/model; without it, that of the fleet')
+    .option('--daily <usd>', 'budget a day; with --monthly', Number)
+    .option('--monthly <usd>', 'budget a month; with --daily', Number)
+    .option('--project <name>', 'whose budget it is charged to, beside its own')
+    .addHelpText(
+      'after',
+      "\nExample:\n  $ flotilla create auditor 'Reads contracts.' --instructions @auditor.md --daily 2 --monthly 20",
+    )
+    .action(commandAction(deps, create))
+}
+
+async function create(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const instructions = textOption(line, 'instructions')
+  const model = textOption(line, 'model')
+  const project = textOption(line, 'project')
+  const body = {
+    id: operand(line, 0),
+    role: operand(line, 1),
+    instructions: instructions === undefined ? '' : await readValue(instructions),
+    ...(model === undefined ? {} : { model }),
+    ...(project === undefined ? {} : { project }),
+    ...budgetOf(line),
+  }
+  const agent = await (await context.mesh()).call('agentCreate', { body, signal })
+  terminal.printJson(agent)
+  terminal.print(
+    `${agent.id} is created, with ${agent.budget.daily_usd} USD a day. Talk to it with: flotilla chat ${agent.id}`,
+  )
+}
+
+function budgetOf(line: CommandLine) {
+  const daily = numberOption(line, 'daily')
+  const monthly = numberOption(line, 'monthly')
+  if (daily === undefined && monthly === undefined) return {}
+  if (daily === undefined || monthly === undefined) {
+    throw new CommandFailed('half-a-budget', {
+      detail: 'A budget has a limit a day and one a month.',
+      repair: 'Give --daily and --monthly together, or neither.',
+      exitCode: exitCodes.usage,
+    })
+  }
+  return { budget: { daily_usd: daily, monthly_usd: monthly } }
+}

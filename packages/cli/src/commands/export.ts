@@ -1,0 +1,61 @@
+import { writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { commandAction, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { printable } from '../terminal/color.ts'
+
+export function addExportCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('export')
+    .summary('write the fleet as a template')
+    .description(
+      'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, their files as they were given, skills, webhooks, schedules and the budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
+    )
+    .argument('[agents...]', 'only these workers')
+    .option('-o, --output <file>', 'where it goes; without it, to standard output')
+    .option('--name <name>', 'what the template calls itself', 'fleet')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla export -o fleet.yaml --name fleet\n  $ flotilla export watcher clerk | less\n  $ flotilla --home /srv/other apply ./fleet.yaml',
+    )
+    .action(commandAction(deps, exportFleet))
+}
+
+async function exportFleet(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const file = textOption(line, 'output')
+  const name = textOption(line, 'name') ?? 'fleet'
+  const reply = await (
+    await context.mesh()
+  ).call('fleetExport', {
+    query: { name, ...(line.operands.length === 0 ? {} : { agents: line.operands.join(',') }) },
+    signal,
+  })
+  if (file !== undefined) await write(file, reply.text)
+  terminal.printJson({ ...reply, file: file ?? null })
+  if (file === undefined) terminal.printText(reply.text.replace(/\n$/, ''))
+  else terminal.print(`${file} holds the fleet. Elsewhere: flotilla apply ./${file}`)
+  for (const { what, why, command } of reply.left_out) {
+    terminal.note(
+      terminal.color.warning(`Left out: ${printable(what)} (${printable(why)}).`),
+      ...(command === null ? [] : [`  By hand: ${printable(command)}`]),
+    )
+  }
+}
+
+/** Never over something that is there. */
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    throw new CommandFailed('not-written', {
+      detail: isThere ? `${file} is there already.` : `${file} cannot be written: ${String(error)}`,
+      repair: 'Name another file with -o.',
+      exitCode: exitCodes.usage,
+    })
+  }
+}

@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { commandAction, operand } from '../command-action.ts'
+import type { CliDeps } from '../context.ts'
+
+export function addHibernateCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('hibernate')
+    .summary('put an idle agent to sleep')
+    .description(
+      'Stops the container of an agent that has nothing to do; its next work wakes it. Workers do so by themselves after hibernate_after_minutes (config/settings.json).',
+    )
+    .argument('<agent>', 'id of the agent')
+    .addHelpText('after', '\nExample:\n  $ flotilla hibernate auditor')
+    .action(
+      commandAction(deps, async (context, line) => {
+        const id = operand(line, 0)
+        const client = await context.mesh()
+        const agent = await client.call('agentHibernate', { params: { id }, signal: context.signal })
+        context.terminal.printJson(agent)
+        context.terminal.print(`${id} sleeps until its next work.`)
+      }),
+    )
+}

@@ -1,0 +1,192 @@
+import { personRoles } from '@flotilla/protocol/people'
+import type { PersonRole } from '@flotilla/protocol/people'
+import type { PersonView } from '@flotilla/protocol/people-api'
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { commandAction, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { renderTable } from '../terminal/table.ts'
+
+const roleWords = `
+viewer  looks and changes nothing
+member  looks, and works with the agents of --agents: chats, edits their texts, restarts them, lowers their budgets
+owner   everything: credentials, permissions, more money, people and what waits for a person are theirs alone`
+
+export function addPeopleCommand(program: Command, deps: CliDeps): void {
+  const people = program
+    .command('people')
+    .summary('who may use this fleet, and as what')
+    .description(
+      'People beside the owner of this machine, who needs no entry. Each has a role and a token of their own; config/people.json holds them, the tokens as digests alone.',
+    )
+    .addHelpText(
+      'after',
+      `${roleWords}
+
+Example:
+  $ flotilla people add ann --role member --agents scout,auditor
+  $ FLOTILLA_TOKEN=flp_... flotilla --url https://fleet.example.org chat scout`,
+    )
+  people
+    .command('list', { isDefault: true })
+    .summary('everybody')
+    .description('Lists everybody whom config/people.json names.')
+    .action(commandAction(deps, list))
+  people
+    .command('add')
+    .summary('add a person; prints their token once')
+    .description('Adds a person and prints the token that proves who they are. It is shown this once.')
+    .argument('<name>', 'lower-case letters, digits and _ . -')
+    .addOption(roleOption().makeOptionMandatory())
+    .option('--agents <ids>', 'of a member: agents by id, with commas; * is every worker', identifiers)
+    .option('--user <number>', 'an account of this machine whose programs need no token', identifiers)
+    .addHelpText(
+      'after',
+      `${roleWords}\n\nExample:\n  $ flotilla people add ann --role member --agents scout`,
+    )
+    .action(commandAction(deps, add))
+  people
+    .command('change')
+    .summary('change role, agents or account of a person')
+    .description('Changes what is named; the token stays. It counts at once.')
+    .argument('<name>', 'who')
+    .addOption(roleOption())
+    .option('--agents <ids>', 'in the place of those before; none with an empty text', identifiers)
+    .option('--user <number>', 'in the place of those before; none with an empty text', identifiers)
+    .addHelpText('after', '\nExample:\n  $ flotilla people change ann --agents scout,auditor')
+    .action(commandAction(deps, change))
+  people
+    .command('rotate')
+    .summary('give a person a new token')
+    .description('Prints a new token; the old one ends at once, and so do answers that it has open.')
+    .argument('<name>', 'who')
+    .addHelpText('after', '\nExample:\n  $ flotilla people rotate ann')
+    .action(commandAction(deps, rotate))
+  people
+    .command('remove')
+    .summary('take a person and their token away')
+    .description('Removes a person at once. What they set up stays: look at flotilla cron list.')
+    .argument('<name>', 'who')
+    .addHelpText('after', '\nExample:\n  $ flotilla people remove ann')
+    .action(commandAction(deps, remove))
+  program
+    .command('whoami')
+    .summary('who you are to this mesh')
+    .description('Shows name, role and agents of whoever asks.')
+    .action(commandAction(deps, whoami))
+}
+
+function roleOption(): Option {
+  return new Option('--role <role>', 'what they may').choices(personRoles)
+}
+
+function identifiers(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+}
+
+async function list(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('people', { signal })
+  terminal.printJson(reply)
+  if (reply.people.length === 0) {
+    return terminal.print(
+      'Nobody but the owner of this machine. Add somebody: flotilla people add NAME --role viewer',
+    )
+  }
+  terminal.print(...renderTable(columns, reply.people.map(row)))
+}
+
+const columns = ['NAME', 'ROLE', 'AGENTS', 'KNOWN BY'].map((title) => ({ title }))
+
+function row({ name, role, agents, identities, has_token: hasToken }: PersonView): string[] {
+  const all = { viewer: 'none', member: agents.join(', ') || 'none', owner: 'all' }
+  return [name, role, all[role], [...(hasToken ? ['token'] : []), ...identities].join(', ') || 'nothing']
+}
+
+async function add(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const { agents, identities } = named(line)
+  const body = { name: operand(line, 0), role: roleOf(line) ?? 'viewer', agents, identities }
+  const reply = await (await context.mesh()).call('personAdd', { body, signal })
+  terminal.printJson(reply)
+  terminal.print(
+    `${reply.person.name} is a${reply.person.role === 'owner' ? 'n' : ''} ${reply.person.role} now.`,
+  )
+  showToken(context, reply.token)
+}
+
+async function change(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const role = roleOf(line)
+  const { agents, identities } = named(line)
+  if (role === undefined && agents === undefined && identities === undefined) {
+    throw new CommandFailed('bad-parameters', {
+      detail: 'Nothing is named that changes.',
+      repair: 'Name --role, --agents or --user: flotilla people change ann --agents scout',
+      exitCode: exitCodes.usage,
+    })
+  }
+  const params = { name: operand(line, 0) }
+  const person = await (
+    await context.mesh()
+  ).call('personChange', {
+    params,
+    body: { role, agents, identities },
+    signal,
+  })
+  terminal.printJson(person)
+  terminal.print(...renderTable(columns, [row(person)]))
+}
+
+async function rotate(context: CommandContext, line: CommandLine): Promise<void> {
+  const params = { name: operand(line, 0) }
+  const reply = await (await context.mesh()).call('personRotate', { params, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(`The old token of ${reply.person.name} has ended.`)
+  showToken(context, reply.token)
+}
+
+async function remove(context: CommandContext, line: CommandLine): Promise<void> {
+  const params = { name: operand(line, 0) }
+  const reply = await (await context.mesh()).call('personRemove', { params, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(`${reply.removed} is removed, with their token.`)
+}
+
+async function whoami(context: CommandContext): Promise<void> {
+  const me = await (await context.mesh()).call('me', { signal: context.signal })
+  context.terminal.printJson(me)
+  const who = me.name ?? 'the owner of this machine'
+  const of = me.role === 'member' ? `, of ${me.agents.join(', ') || 'no agent'}` : ''
+  context.terminal.print(`You are ${who}: ${me.role}${of}.`)
+}
+
+function showToken({ terminal }: CommandContext, token: string): void {
+  terminal.print(
+    '',
+    token,
+    '',
+    'It is shown this once. They set it as FLOTILLA_TOKEN, or send Authorization: Bearer.',
+  )
+}
+
+function roleOf(line: CommandLine): PersonRole | undefined {
+  const text = textOption(line, 'role')
+  return personRoles.find((role) => role === text)
+}
+
+function named(line: CommandLine): { agents: string[] | undefined; identities: string[] | undefined } {
+  const { agents, user } = line.options
+  return {
+    agents: Array.isArray(agents) ? agents.map(String) : undefined,
+    identities: Array.isArray(user)
+      ? user.map((one) => (/^\d+$/.test(String(one)) ? `user:${one}` : String(one)))
+      : undefined,
+  }
+}

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import process from 'node:process'
+
+const outputMaxChars = 2000
+const killGraceMs = 2000
+
+/**
+ * Runs a program of the owner's with `input` on its standard input. Null when it ends with exit code 0, else why not with
+ * what it said last.
+ */
+export function runProgram(
+  command: string,
+  asked: {
+    readonly input: string
+    readonly folder: string
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+  },
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const bounded = AbortSignal.any([asked.signal, AbortSignal.timeout(asked.timeoutMs)])
+    const child = spawn('sh', ['-c', command], {
+      cwd: asked.folder,
+      env: process.env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
+    let said = ''
+    const hear = (piece: Buffer) => {
+      said = `${said}${piece.toString()}`.slice(-outputMaxChars)
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    // One that reads nothing closes its end; that is its answer to give.
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(asked.input)
+    const kill = () => {
+      endGroup(child.pid, 'SIGTERM')
+      setTimeout(() => endGroup(child.pid, 'SIGKILL'), killGraceMs).unref()
+    }
+    bounded.addEventListener('abort', kill, { once: true })
+    const end = (failure: string | null) => {
+      bounded.removeEventListener('abort', kill)
+      resolve(failure)
+    }
+    child.once('error', (error) => end(`the program could not be run: ${error.message}`))
+    child.once('close', (code) => {
+      if (bounded.aborted) end(`the program took longer than ${asked.timeoutMs / 1000} s`)
+      else end(code === 0 ? null : `the program ended with ${code}: ${said.trim() || 'it said nothing'}`)
+    })
+  })
+}
+
+function endGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // It has ended.
+  }
+}
