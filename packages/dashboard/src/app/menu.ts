@@ -1,0 +1,18 @@
+import type { IconName } from '../design/icons.tsx'
+
+export interface PageEntry {
+  readonly path: string
+  readonly title: string
+  readonly icon: IconName
+}
+
+/** What the menu and the palette offer: pages that are there. */
+export const menu: readonly PageEntry[] = [
+  { path: '/chat', title: 'Chat', icon: 'chat' },
+  { path: '/fleet', title: 'Fleet', icon: 'fleet' },
+  { path: '/runs', title: 'Runs', icon: 'runs' },
+  { path: '/approvals', title: 'Approvals', icon: 'approvals' },
+  { path: '/costs', title: 'Costs', icon: 'costs' },
+  { path: '/triggers', title: 'Triggers', icon: 'triggers' },
+  { path: '/journal', title: 'Journal', icon: 'journal' },
+]

@@ -1,0 +1,24 @@
+import { lazy } from 'react'
+
+// Each page is loaded when it is first looked at.
+export const ChatPage = lazy(async () => ({
+  default: (await import('../pages/chat/chat-page.tsx')).ChatPage,
+}))
+export const FleetPage = lazy(async () => ({ default: (await import('../pages/fleet-page.tsx')).FleetPage }))
+export const RunsPage = lazy(async () => ({ default: (await import('../pages/runs-page.tsx')).RunsPage }))
+export const RunPage = lazy(async () => ({ default: (await import('../pages/run-page.tsx')).RunPage }))
+export const ApprovalsPage = lazy(async () => ({
+  default: (await import('../pages/approvals-page.tsx')).ApprovalsPage,
+}))
+export const CostsPage = lazy(async () => ({ default: (await import('../pages/costs-page.tsx')).CostsPage }))
+export const TriggersPage = lazy(async () => ({
+  default: (await import('../pages/triggers-page.tsx')).TriggersPage,
+}))
+export const JournalPage = lazy(async () => ({
+  default: (await import('../pages/journal-page.tsx')).JournalPage,
+}))
+export const DesignPage = lazy(async () => ({
+  default: (await import('../pages/design-page.tsx')).DesignPage,
+}))
+export const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+export const Drawer = lazy(async () => ({ default: (await import('./drawer.tsx')).Drawer }))

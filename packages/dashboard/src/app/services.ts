@@ -1,0 +1,61 @@
+import { QueryClient } from '@tanstack/react-query'
+import { followEventSocket } from '@flotilla/client/follow-event-socket'
+import { createMeshClient } from '@flotilla/client/mesh-client'
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { dashboardEndpoints } from '@flotilla/protocol/dashboard-api'
+import { dashboardSurface } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import { createChatStore } from '../pages/chat/chat-store.ts'
+import type { ChatStore } from '../pages/chat/chat-store.ts'
+import { createLiveStore } from '../live/live-store.ts'
+import type { LiveStore } from '../live/live-store.ts'
+import { createToastStore } from './toasts.ts'
+import type { ToastStore } from './toasts.ts'
+
+/** Events from before the page was opened, so that it does not begin empty. */
+const recentEvents = 200
+
+/** What every page is given; made once. */
+export interface Services {
+  readonly client: MeshClient
+  readonly queries: QueryClient
+  readonly live: LiveStore
+  readonly chats: ChatStore
+  readonly toasts: ToastStore
+  start(): void
+}
+
+export function createServices({ origin }: { readonly origin: string }): Services {
+  const client = createMeshClient({
+    baseUrl: origin,
+    fetch: (...call) => window.fetch(...call),
+    requestedWith: dashboardSurface,
+  })
+  const queries = new QueryClient({
+    defaultOptions: {
+      queries: {
+        // Events say when something is another; see `live/stale-queries.ts`.
+        staleTime: 30_000,
+        refetchOnWindowFocus: false,
+        retry: (failures, error) => failures < 3 && error instanceof Problem && isPassing(error),
+      },
+    },
+  })
+  const live = createLiveStore(queries)
+  const stopped = new AbortController()
+  return {
+    client,
+    queries,
+    live,
+    chats: createChatStore(client),
+    toasts: createToastStore(),
+    start: () => {
+      const url = `${origin.replace(/^http/, 'ws')}${dashboardEndpoints.eventSocket.path}`
+      void followEventSocket({ url, since: -recentEvents, signal: stopped.signal }, live)
+    },
+  }
+}
+
+function isPassing({ code }: Problem): boolean {
+  return code === 'mesh-unreachable' || code === 'rate-limited'
+}

@@ -1,0 +1,69 @@
+import { Suspense, useEffect, useRef, useState } from 'react'
+import type { ReactNode } from 'react'
+import { useLocation } from 'wouter'
+import { Icon } from '../design/icons.tsx'
+import { menu } from './menu.ts'
+import { Drawer, Palette } from './pages.ts'
+import { Side } from './side.tsx'
+
+/** The frame around every page. */
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const [path] = useLocation()
+  const [palette, setPalette] = useState(false)
+  const [drawer, setDrawer] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const title = menu.find((page) => path.startsWith(page.path))?.title ?? 'Flotilla'
+
+  useEffect(() => {
+    document.title = title === 'Flotilla' ? title : `${title} · Flotilla`
+    setDrawer(false)
+    setPalette(false)
+  }, [title, path])
+
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      setPalette(true)
+    }
+    window.addEventListener('keydown', open)
+    return () => window.removeEventListener('keydown', open)
+  }, [])
+
+  return (
+    <div className="shell">
+      <a
+        className="button skip"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault()
+          main.current?.focus()
+        }}
+      >
+        Skip to the page
+      </a>
+      <header className="top">
+        <button
+          type="button"
+          className="button quiet"
+          aria-label="Menu"
+          aria-expanded={drawer}
+          onClick={() => setDrawer(true)}
+        >
+          <Icon name="menu" />
+        </button>
+        <strong>{title}</strong>
+      </header>
+      <aside aria-label="Menu">
+        <Side onPalette={() => setPalette(true)} />
+      </aside>
+      <main id="content" tabIndex={-1} ref={main}>
+        {children}
+      </main>
+      <Suspense fallback={null}>
+        {drawer && <Drawer close={() => setDrawer(false)} />}
+        {palette && <Palette close={() => setPalette(false)} />}
+      </Suspense>
+    </div>
+  )
+}

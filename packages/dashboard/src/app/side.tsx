@@ -1,0 +1,100 @@
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useLive, useMesh } from '../data/use-mesh.ts'
+import { Icon } from '../design/icons.tsx'
+import { Badge, Dot } from '../design/parts.tsx'
+import icon from '../icon.svg'
+import { menu } from './menu.ts'
+import { applyTheme, readTheme, themes } from './theme.ts'
+import type { Theme } from './theme.ts'
+
+/** The menu, with what waits for a person on every page. */
+export function Side({ onPalette }: { readonly onPalette?: () => void }) {
+  const [path] = useLocation()
+  const pending = useMesh('pending', { query: { state: 'open', limit: 200 } })
+  const waiting = pending.data?.pending.length ?? 0
+  return (
+    <div className="side">
+      <Link href="/chat" className="brand">
+        <img src={icon} alt="" /> Flotilla
+      </Link>
+      <nav className="menu" aria-label="Pages">
+        {menu.map((page) => (
+          <Link
+            key={page.path}
+            href={page.path}
+            aria-current={path.startsWith(page.path) ? 'page' : undefined}
+          >
+            <Icon name={page.icon} />
+            {page.title}
+            {page.path === '/approvals' && waiting > 0 && (
+              <span className="count">
+                <Badge tone="warn">
+                  {waiting}
+                  <span className="hidden-words"> waiting</span>
+                </Badge>
+              </span>
+            )}
+          </Link>
+        ))}
+      </nav>
+      <div className="side-end">
+        {onPalette && (
+          <button type="button" className="button quiet" onClick={onPalette}>
+            Go to … <kbd className="small">Ctrl K</kbd>
+          </button>
+        )}
+        <ThemeChoice />
+        <nav className="menu" aria-label="About the dashboard">
+          <Link href="/design" aria-current={path === '/design' ? 'page' : undefined}>
+            <Icon name="design" />
+            Design
+          </Link>
+        </nav>
+        <LineState />
+      </div>
+    </div>
+  )
+}
+
+/** Whether what is shown is what is. */
+function LineState() {
+  const { line, dropped } = useLive()
+  const shown = {
+    connecting: { tone: 'neutral', words: 'Connecting' },
+    live: { tone: 'ok', words: 'Live' },
+    broken: { tone: 'warn', words: 'Reconnecting' },
+  } as const
+  const { tone, words } = shown[line]
+  return (
+    <div className="line-state" data-line={line}>
+      <Dot tone={tone} />
+      <span role="status">{words}</span>
+      {dropped > 0 && <span>{dropped} events missed</span>}
+    </div>
+  )
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState<Theme>(readTheme)
+  return (
+    <label className="field line-state">
+      Theme
+      <select
+        className="input"
+        value={theme}
+        onChange={(event) => {
+          const chosen = themes.find((one) => one === event.target.value) ?? 'system'
+          applyTheme(chosen)
+          setTheme(chosen)
+        }}
+      >
+        {themes.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

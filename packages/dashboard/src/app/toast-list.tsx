@@ -1,0 +1,30 @@
+import { useSyncExternalStore } from 'react'
+import { useServices } from '../data/use-mesh.ts'
+import { Icon } from '../design/icons.tsx'
+import { Dot } from '../design/parts.tsx'
+
+export function Toasts() {
+  const { toasts } = useServices()
+  const list = useSyncExternalStore(toasts.subscribe, toasts.list)
+  return (
+    <div className="toasts" role="status" aria-live="polite">
+      {list.map(({ id, tone, title, repair }) => (
+        <div key={id} className="toast">
+          <Dot tone={tone} />
+          <div>
+            <div>{title}</div>
+            {repair !== undefined && <div className="muted">{repair}</div>}
+          </div>
+          <button
+            type="button"
+            className="button quiet small"
+            aria-label="Close message"
+            onClick={() => toasts.close(id)}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { createContext, use, useSyncExternalStore } from 'react'
+import type { CallParts, Reply } from '@flotilla/client/mesh-call'
+import type { PeopleEndpointName } from '@flotilla/client/people-api'
+import type { Services } from '../app/services.ts'
+import type { LiveState } from '../live/live-store.ts'
+
+export const ServicesContext = createContext<Services | null>(null)
+
+export function useServices(): Services {
+  const services = use(ServicesContext)
+  if (!services) throw new Error('pages are drawn inside the app')
+  return services
+}
+
+export interface MeshQuery {
+  readonly enabled?: boolean
+  readonly staleTime?: number
+}
+
+/** An answer of the mesh, kept, and asked for again when an event made it old. */
+export function useMesh<N extends PeopleEndpointName>(
+  name: N,
+  parts: CallParts<N> = {},
+  query: MeshQuery = {},
+): UseQueryResult<Reply<N>> {
+  const { client } = useServices()
+  return useQuery<Reply<N>>({
+    queryKey: [name, parts.params ?? null, parts.query ?? null],
+    queryFn: ({ signal }) => client.call(name, { ...parts, signal }),
+    ...query,
+  })
+}
+
+/** A call that changes something. What fails is told over the page; `done` names what to say when it went well. */
+export function useAction<N extends PeopleEndpointName>(
+  name: N,
+  options: { readonly done?: string; readonly stale?: readonly PeopleEndpointName[] } = {},
+) {
+  const { client, queries, toasts } = useServices()
+  return useMutation({
+    mutationFn: (parts: CallParts<N>) => client.call(name, parts),
+    onSuccess: () => {
+      if (options.done !== undefined) toasts.tell(options.done)
+    },
+    onError: (error) => toasts.fail(error),
+    onSettled: () => {
+      for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
+    },
+  })
+}
+
+export function useLive(): LiveState {
+  const { live } = useServices()
+  return useSyncExternalStore(live.subscribe, live.read)
+}

@@ -1,0 +1,34 @@
+import { Dialog, DialogDescription, DialogHeading } from '@ariakit/react/dialog'
+import type { ReactNode } from 'react'
+
+/** Asks once more before what cannot be taken back. */
+export function Confirm({
+  title,
+  action,
+  busy,
+  children,
+  onConfirm,
+  onClose,
+}: {
+  readonly title: string
+  readonly action: string
+  readonly busy: boolean
+  readonly children: ReactNode
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+}) {
+  return (
+    <Dialog open onClose={onClose} className="dialog" backdrop={<div className="veil" />}>
+      <DialogHeading>{title}</DialogHeading>
+      <DialogDescription render={<div />}>{children}</DialogDescription>
+      <div className="actions">
+        <button type="button" className="button" onClick={onClose}>
+          Not now
+        </button>
+        <button type="button" className="button danger" disabled={busy} onClick={onConfirm}>
+          {action}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

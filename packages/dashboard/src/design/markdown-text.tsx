@@ -1,0 +1,33 @@
+import { memo } from 'react'
+import ReactMarkdown from 'react-markdown'
+import type { Components } from 'react-markdown'
+import rehypeSanitize from 'rehype-sanitize'
+import remarkGfm from 'remark-gfm'
+
+/**
+ * A link is shown with where it leads, opens beside the page and tells nobody where it was found. A picture elsewhere is a
+ * link: the page asks no other host for anything.
+ */
+const drawn: Components = {
+  a: ({ href, children }) => (
+    <a href={href} target="_blank" rel="noopener noreferrer nofollow" title={href}>
+      {children}
+    </a>
+  ),
+  img: ({ src, alt }) => (
+    <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noopener noreferrer nofollow">
+      {alt === undefined || alt === '' ? 'picture' : alt}
+    </a>
+  ),
+}
+
+/** Markdown into elements: markup in it stays text, and what is left is checked against a list once more. */
+export const MarkdownText = memo(function MarkdownText({ text }: { readonly text: string }) {
+  return (
+    <div className="prose">
+      <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={drawn}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  )
+})

@@ -1,0 +1,135 @@
+import type { ReactNode } from 'react'
+import { wordsOf } from '../app/toasts.ts'
+import { formatDistance, formatMoment } from '../data/format.ts'
+import { useNow } from '../data/use-now.ts'
+import type { Tone } from '../live/state-tone.ts'
+
+export function Badge({
+  tone = 'neutral',
+  children,
+}: {
+  readonly tone?: Tone
+  readonly children: ReactNode
+}) {
+  return <span className={`badge ${tone}`}>{children}</span>
+}
+
+/** A coloured point; what it means stands beside it in words. */
+export function Dot({ tone }: { readonly tone: Tone }) {
+  return <span className={`dot ${tone}`} aria-hidden="true" />
+}
+
+export function Card({
+  title,
+  more,
+  children,
+}: {
+  readonly title: string
+  readonly more?: ReactNode
+  readonly children: ReactNode
+}) {
+  return (
+    <section className="card" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {more}
+      </header>
+      {children}
+    </section>
+  )
+}
+
+export function PageHead({ title, children }: { readonly title: ReactNode; readonly children?: ReactNode }) {
+  return (
+    <div className="page-head">
+      <h1>{title}</h1>
+      <div className="row">{children}</div>
+    </div>
+  )
+}
+
+/** What is not there yet, and how it comes about. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <strong>{title}</strong>
+      <p>{children}</p>
+    </div>
+  )
+}
+
+/** An error in the words of the mesh, with its repair. */
+export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
+  const { title, repair } = wordsOf(error)
+  return (
+    <div className="note bad" role="alert">
+      <strong>{title}</strong>
+      {repair !== undefined && <span>{repair}</span>}
+      {retry && (
+        <div>
+          <button type="button" className="button small" onClick={() => void retry()}>
+            Try again
+          </button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+export function Loading({ rows = 4 }: { readonly rows?: number }) {
+  return (
+    <div className="skeletons" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} className="skeleton" />
+      ))}
+    </div>
+  )
+}
+
+/** How long ago or until; the moment itself on a longer look. */
+export function Ago({ at }: { readonly at: number }) {
+  const now = useNow()
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatMoment(at)} className="number">
+      {formatDistance(at, now)}
+    </time>
+  )
+}
+
+/** A part of a whole, as a bar that also says its number. */
+export function Bar({ part, label }: { readonly part: number; readonly label: string }) {
+  const percent = Math.max(0, Math.min(100, Math.round(part * 100)))
+  const tone = percent >= 100 ? 'bad' : percent >= 80 ? 'warn' : ''
+  return (
+    <div
+      className={`bar ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuenow={percent}
+      aria-valuemin={0}
+      aria-valuemax={100}
+    >
+      <span style={{ width: `${percent}%` }} />
+    </div>
+  )
+}
+
+/** Text or JSON as it is, in bounded height. */
+export function Code({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return (
+    // A part that scrolls must be reachable by keyboard.
+    <pre className="code" tabIndex={0} role="region" aria-label={label}>
+      {text}
+    </pre>
+  )
+}
+
+/** A table that may be wider than the page; a part that scrolls must be reachable by keyboard. */
+export function Scrolls({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
+      {children}
+    </div>
+  )
+}

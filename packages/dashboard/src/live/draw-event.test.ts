@@ -1,0 +1,36 @@
+import { fleetEventBodySchema } from '@flotilla/protocol/fleet-event'
+import { expect, it } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
+import { drawEvent, eventDrawings } from './draw-event.ts'
+import type { EventDrawings } from './draw-event.ts'
+import { staleQueries } from './stale-queries.ts'
+
+const kinds = fleetEventBodySchema.def.options.flatMap((option) => option.def.shape.type.def.values)
+
+it('every kind of event of the contract has its drawing, and what it makes old', () => {
+  heedsLesson(113)
+  expect(Object.keys(eventDrawings).toSorted()).toEqual(kinds.toSorted())
+  expect(Object.keys(staleQueries).toSorted()).toEqual(kinds.toSorted())
+})
+
+it('a table that lacks a kind does not compile, nor one that has another', () => {
+  heedsLesson(113)
+  const { 'agent.died': left, ...others } = eventDrawings
+  // @ts-expect-error one kind is not drawn
+  const lacking: EventDrawings = others
+  // @ts-expect-error no contract names it
+  const added: EventDrawings = { ...eventDrawings, 'agent.sang': left }
+  expect([lacking, added]).toHaveLength(2)
+})
+
+it('an event is one line: who, what, and where to read more', () => {
+  const drawn = drawEvent({
+    type: 'run.changed',
+    agent_id: 'scribe',
+    run_id: 'run_1',
+    parent_id: null,
+    state: 'failed',
+    outcome: { status: 'failed', text: 'the model is gone' },
+  })
+  expect(drawn).toEqual({ tone: 'bad', who: 'scribe', what: 'run failed: the model is gone', runId: 'run_1' })
+})

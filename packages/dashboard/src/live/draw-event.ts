@@ -1,0 +1,181 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { stateTone } from './state-tone.ts'
+import type { Tone } from './state-tone.ts'
+import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
+
+/** An event as one line of the activity list. */
+export interface DrawnEvent {
+  readonly tone: Tone
+  /** Whom it is about; an agent's id where there is one. */
+  readonly who: string
+  readonly what: string
+  /** Where to read more. */
+  readonly runId?: string | undefined
+}
+
+type Kind = FleetEventBody['type']
+type Of<K extends Kind> = Extract<FleetEventBody, { type: K }>
+/** One drawing for each kind of event there is. */
+export type EventDrawings = { readonly [K in Kind]: (event: Of<K>) => DrawnEvent }
+
+/** A kind of event without a line here does not compile, so that none is ever told and not seen. */
+export const eventDrawings: EventDrawings = {
+  'agent.created': (e) => ({ tone: 'ok', who: e.agent_id, what: `was created: ${e.role}` }),
+  'agent.started': (e) => ({
+    tone: 'ok',
+    who: e.agent_id,
+    what: `is ready after ${formatDuration(e.ready_ms)}`,
+  }),
+  'agent.stopped': (e) => ({ tone: 'neutral', who: e.agent_id, what: `stopped: ${e.reason}` }),
+  'agent.died': (e) => ({
+    tone: 'bad',
+    who: e.agent_id,
+    what: e.out_of_memory ? 'ran out of memory' : `died with exit code ${e.exit_code}`,
+  }),
+  'agent.changed': (e) => ({
+    tone: stateTone(e.to),
+    who: e.agent_id,
+    what: e.reason === null ? `is ${e.to}` : `is ${e.to}: ${e.reason}`,
+  }),
+  'agent.spawned': (e) => ({ tone: 'ok', who: e.agent_id, what: `was made by ${e.parent_id} for one task` }),
+  'agent.warned': (e) => ({ tone: 'warn', who: e.agent_id, what: e.message }),
+  'run.changed': (e) => ({
+    tone: runTone(e.state),
+    who: e.agent_id,
+    what: e.outcome && e.state !== 'done' ? `run ${e.state}: ${e.outcome.text}` : `run ${e.state}`,
+    runId: e.run_id,
+  }),
+  'steer.changed': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `was told “${e.text}” (${e.state})`,
+    runId: e.run_id,
+  }),
+  'text.streamed': (e) => ({ tone: 'busy', who: e.agent_id, what: 'is answering', runId: e.run_id }),
+  'tool.started': (e) => ({ tone: 'busy', who: e.agent_id, what: `uses ${e.name}`, runId: e.run_id }),
+  'tool.ended': (e) => ({
+    tone: e.ok ? 'neutral' : 'warn',
+    who: e.agent_id,
+    what: e.ok ? `${e.name} is done` : `${e.name} failed: ${e.output}`,
+    runId: e.run_id,
+  }),
+  'task.changed': (e) => ({ tone: 'neutral', who: e.assignee, what: `task “${e.title}” is ${e.state}` }),
+  'message.changed': (e) => ({
+    tone: 'neutral',
+    who: e.from,
+    what: `asked ${e.to} (${e.state}): “${e.text}”`,
+  }),
+  'project.changed': (e) => ({ tone: 'neutral', who: e.actor, what: `project ${e.project}: ${e.action}` }),
+  'blackboard.deleted': (e) => ({ tone: 'neutral', who: e.deleted_by, what: `deleted ${e.key}` }),
+  'blackboard.written': (e) => ({
+    tone: 'neutral',
+    who: e.written_by,
+    what: `wrote ${e.key}, version ${e.version}`,
+  }),
+  'artifact.saved': (e) => ({ tone: 'ok', who: e.agent_id, what: `saved ${e.name}` }),
+  'model.called': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `${e.model}, ${formatTokens(e.tokens)} tokens, ${formatUsd(e.cost_usd)}, ${formatDuration(e.duration_ms)}`,
+    runId: e.run_id ?? undefined,
+  }),
+  'model.delayed': (e) => ({
+    tone: e.state === 'over' ? 'neutral' : 'warn',
+    who: e.agent_id,
+    what: delayWords(e),
+    runId: e.run_id ?? undefined,
+  }),
+  'model.cooling': (e) => ({
+    tone: 'warn',
+    who: e.model,
+    what: `is left alone for ${e.seconds} s after ${e.failures} failures: ${e.detail}`,
+  }),
+  'model.recovered': (e) => ({ tone: 'ok', who: e.model, what: 'answers again' }),
+  'call.denied': (e) => ({ tone: 'warn', who: e.agent_id, what: `may not ${e.action}: ${e.reason}` }),
+  'note.added': (e) => ({ tone: 'neutral', who: e.agent_id, what: e.message }),
+  'budget.changed': (e) => ({ tone: 'neutral', who: e.scope_id || e.scope, what: 'has another budget' }),
+  'budget.reached': (e) => ({
+    tone: e.percent >= 100 ? 'bad' : 'warn',
+    who: e.scope_id || e.scope,
+    what: `has used ${e.percent} % of its ${e.period} budget of ${formatUsd(e.limit_usd)}`,
+  }),
+  'journal.broken': (e) => ({ tone: 'bad', who: 'journal', what: `is broken: ${e.detail}` }),
+  'approval.asked': (e) => ({
+    tone: 'warn',
+    who: e.agent_id,
+    what: `asks you: ${e.summary}`,
+    runId: e.run_id ?? undefined,
+  }),
+  'approval.settled': (e) => ({
+    tone: e.state === 'done' || e.state === 'confirmed' ? 'ok' : 'neutral',
+    who: e.agent_id,
+    what: `what it asked is ${e.state}`,
+    runId: e.run_id ?? undefined,
+  }),
+  'agent.edited': (e) => ({ tone: 'neutral', who: e.agent_id, what: `${e.field} was changed by ${e.actor}` }),
+  'edit.undone': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `${e.field} was changed back by ${e.actor}`,
+  }),
+  'cron.changed': (e) => ({
+    tone: e.action === 'error' ? 'bad' : 'neutral',
+    who: e.agent_id,
+    what: `job ${e.schedule}: ${e.action}${e.detail === '' ? '' : `, ${e.detail}`}`,
+  }),
+  'wall.failed': (e) => ({ tone: 'bad', who: e.wall_id, what: `does not hold: ${e.detail}` }),
+  'work.paused': (e) => ({ tone: 'warn', who: e.agent_id ?? 'fleet', what: `was paused by ${e.actor}` }),
+  'work.resumed': (e) => ({ tone: 'ok', who: e.agent_id ?? 'fleet', what: `was resumed by ${e.actor}` }),
+  'permissions.broken': (e) => ({ tone: 'bad', who: 'permissions', what: `are broken: ${e.detail}` }),
+  'watch.fired': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `${e.filepath} was ${e.change}`,
+    runId: e.run_id,
+  }),
+  'watch.troubled': (e) => ({ tone: 'warn', who: e.watch, what: e.detail }),
+  'watch.recovered': (e) => ({ tone: 'ok', who: e.watch, what: 'is looked through again' }),
+  'watchers.broken': (e) => ({ tone: 'bad', who: 'watchers', what: `are broken: ${e.detail}` }),
+  'signal.published': (e) => ({ tone: 'neutral', who: e.from, what: `told ${e.topic}: ${e.text}` }),
+  'topic.subscribed': (e) => ({ tone: 'neutral', who: e.agent_id, what: `listens to ${e.topic}` }),
+  'topic.unsubscribed': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `no longer listens to ${e.topic}`,
+  }),
+}
+
+export function drawEvent<K extends Kind>(body: Of<K>): DrawnEvent {
+  // The key is the body's own kind, which the compiler cannot follow through the union.
+  const drawing = eventDrawings[body.type] as (event: Of<K>) => DrawnEvent
+  return drawing(body)
+}
+
+export function runTone(state: Of<'run.changed'>['state']): Tone {
+  switch (state) {
+    case 'queued':
+      return 'neutral'
+    case 'running':
+      return 'busy'
+    case 'waiting':
+      return 'warn'
+    case 'done':
+      return 'ok'
+    case 'failed':
+    case 'expired':
+      return 'bad'
+    case 'cancelled':
+      return 'neutral'
+  }
+}
+
+function delayWords({ state, seconds, code }: Of<'model.delayed'>): string {
+  switch (state) {
+    case 'retries':
+      return `asks its model again in ${seconds} s${code === null ? '' : ` (${code})`}`
+    case 'silent':
+      return `has waited ${seconds} s for its model`
+    case 'over':
+      return 'got its answer'
+  }
+}

@@ -1,0 +1,49 @@
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createLiveStore } from './live-store.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function aStore() {
+  const asked: string[] = []
+  const queries = {
+    invalidateQueries: async (filter?: { queryKey?: readonly unknown[] }) =>
+      void asked.push(JSON.stringify(filter?.queryKey?.[0] ?? 'all')),
+  }
+  const live = createLiveStore(queries)
+  let drawings = 0
+  live.subscribe(() => (drawings += 1))
+  return { live, asked, drawings: () => drawings }
+}
+
+const event = (seq: number): FleetEvent => ({
+  seq,
+  at: seq,
+  body: { type: 'agent.stopped', agent_id: 'a', reason: 'idle' },
+})
+
+it('draws ten thousand events of a minute a few times a second, keeps the newest, and asks once in a while', () => {
+  const { live, asked, drawings } = aStore()
+  for (let seq = 1; seq <= 10_000; seq++) {
+    live.onEvent(event(seq))
+    vi.advanceTimersByTime(6)
+  }
+  vi.advanceTimersByTime(1000)
+  expect(live.read().seq).toBe(10_000)
+  expect(live.read().events.at(-1)?.seq).toBe(10_000)
+  expect(live.read().events.length).toBeLessThanOrEqual(400)
+  expect(drawings()).toBeLessThan(500)
+  expect(asked.length).toBeLessThan(100)
+})
+
+it('asks for everything again after a break, and where events were dropped', () => {
+  const { live, asked } = aStore()
+  live.onState('live')
+  expect(asked).toEqual([])
+  live.onState('broken')
+  live.onState('live')
+  live.onDropped({ since: 5, dropped_until: 9 })
+  expect(asked).toEqual(['"all"', '"all"'])
+  expect(live.read()).toMatchObject({ line: 'live', dropped: 4 })
+})

@@ -1,0 +1,81 @@
+import type { QueryClient } from '@tanstack/react-query'
+import type { SocketListener } from '@flotilla/client/follow-event-socket'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
+import { isPassing } from '@flotilla/protocol/fleet-event'
+import { staleQueries } from './stale-queries.ts'
+
+/** Newest events that the page remembers. */
+const keptMax = 400
+/** What came meanwhile is drawn together, so that thousands a minute cost a few drawings a second. */
+const drawEveryMs = 150
+/** A list is asked for again at most so often. */
+const refreshEveryMs = 700
+
+export interface LiveState {
+  readonly line: 'connecting' | 'live' | 'broken'
+  /** Newest last, without pieces of streamed text. */
+  readonly events: readonly FleetEvent[]
+  /** The last number that came. */
+  readonly seq: number
+  /** How many events the page was told that it will not get. */
+  readonly dropped: number
+}
+
+/** What the fleet tells, as pages read it; hears a socket. */
+export interface LiveStore extends SocketListener {
+  read(): LiveState
+  subscribe(listener: () => void): () => void
+}
+
+export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries'>): LiveStore {
+  const listeners = new Set<() => void>()
+  const stale = new Set<string>()
+  let came: FleetEvent[] = []
+  let state: LiveState = { line: 'connecting', events: [], seq: 0, dropped: 0 }
+  let drawing: ReturnType<typeof setTimeout> | null = null
+  let refreshing: ReturnType<typeof setTimeout> | null = null
+
+  function change(part: Partial<LiveState>): void {
+    state = { ...state, ...part }
+    for (const listener of listeners) listener()
+  }
+
+  function draw(): void {
+    drawing = null
+    const kept = came.filter(({ body }) => !isPassing(body))
+    const seq = came.at(-1)?.seq ?? state.seq
+    came = []
+    change({ seq, ...(kept.length === 0 ? {} : { events: [...state.events, ...kept].slice(-keptMax) }) })
+  }
+
+  function refresh(): void {
+    refreshing = null
+    for (const name of stale) void queries.invalidateQueries({ queryKey: [name] })
+    stale.clear()
+  }
+
+  return {
+    read: () => state,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    onEvent: (event) => {
+      came.push(event)
+      drawing ??= setTimeout(draw, drawEveryMs)
+      for (const name of staleQueries[event.body.type]) stale.add(name)
+      if (stale.size > 0) refreshing ??= setTimeout(refresh, refreshEveryMs)
+    },
+    onDropped: ({ since, dropped_until }: EventsDropped) => {
+      change({ dropped: state.dropped + (dropped_until - Math.max(0, since)) })
+      // What was missed may have changed anything.
+      void queries.invalidateQueries()
+    },
+    onState: (line) => {
+      if (line === state.line) return
+      const returned = state.line === 'broken' && line === 'live'
+      change({ line })
+      if (returned) void queries.invalidateQueries()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { PeopleEndpointName } from '@flotilla/client/people-api'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+
+type Stale = readonly PeopleEndpointName[]
+
+const fleet: Stale = ['status']
+const work: Stale = ['status', 'runs', 'run']
+const money: Stale = ['budgets', 'costReport', 'status']
+
+/** Which answers of the mesh an event makes old. A kind without a line does not compile. */
+export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
+  'agent.created': fleet,
+  'agent.started': fleet,
+  'agent.stopped': fleet,
+  'agent.died': fleet,
+  'agent.changed': fleet,
+  'agent.spawned': fleet,
+  'agent.warned': fleet,
+  'run.changed': [...work, 'runEvents', 'cronJobs', 'cronHistory'],
+  'steer.changed': ['run', 'runs', 'runEvents'],
+  'text.streamed': [],
+  'tool.started': ['runEvents'],
+  'tool.ended': ['runEvents'],
+  'task.changed': [],
+  'message.changed': [],
+  'project.changed': fleet,
+  'blackboard.deleted': [],
+  'blackboard.written': [],
+  'artifact.saved': [],
+  'model.called': [...money, 'runEvents', 'run'],
+  'model.delayed': [],
+  'model.cooling': [],
+  'model.recovered': [],
+  'call.denied': ['runEvents'],
+  'note.added': [],
+  'budget.changed': money,
+  'budget.reached': money,
+  'journal.broken': ['status'],
+  'approval.asked': ['pending', ...work],
+  'approval.settled': ['pending', ...work],
+  'agent.edited': fleet,
+  'edit.undone': fleet,
+  'cron.changed': ['cronJobs', 'cronHistory', 'heartbeats'],
+  'wall.failed': ['status'],
+  'work.paused': ['status'],
+  'work.resumed': ['status'],
+  'permissions.broken': ['status'],
+  'watch.fired': ['watchers'],
+  'watch.troubled': ['watchers'],
+  'watch.recovered': ['watchers'],
+  'watchers.broken': ['watchers'],
+  'signal.published': [],
+  'topic.subscribed': [],
+  'topic.unsubscribed': [],
+}

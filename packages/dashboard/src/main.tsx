@@ -1,0 +1,19 @@
+import { createRoot } from 'react-dom/client'
+import { config } from 'zod/mini'
+import { App } from './app/app.tsx'
+import { createServices } from './app/services.ts'
+import { applyTheme, readTheme } from './app/theme.ts'
+import './design/tokens.css'
+import './design/base.css'
+import './design/parts.css'
+import './design/layout.css'
+import './design/chat.css'
+import './design/narrow-screens.css'
+
+// The policy of the page lets nothing be evaluated, and trying would be told as a breach of it.
+config({ jitless: true })
+applyTheme(readTheme())
+const services = createServices(window.location)
+const root = document.querySelector('#app')
+if (root) createRoot(root).render(<App services={services} />)
+services.start()

@@ -1,0 +1,17 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { stateTone } from '../live/state-tone.ts'
+import type { Tone } from '../live/state-tone.ts'
+
+export function agentTone({ state, busy, paused }: AgentView): Tone {
+  const tone = stateTone(state)
+  if (tone === 'bad') return tone
+  if (busy) return 'busy'
+  return paused === null ? tone : 'warn'
+}
+
+/** In words, what the colour says. */
+export function agentWords({ state, busy, archived }: AgentView): string {
+  if (archived) return 'archived'
+  if (busy) return 'working'
+  return state === 'hibernated' ? 'asleep' : state
+}

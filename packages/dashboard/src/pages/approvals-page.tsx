@@ -1,0 +1,152 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { ApprovalState, ApprovalView } from '@flotilla/protocol/agent-edit'
+import { useAction, useMesh } from '../data/use-mesh.ts'
+import { Confirm } from '../design/confirm.tsx'
+import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+import type { Tone } from '../live/state-tone.ts'
+
+export function ApprovalsPage() {
+  const asked = useMesh('pending', { query: { state: 'all', limit: 100 } })
+  const all = asked.data?.pending ?? []
+  const open = all.filter(({ state }) => state === 'pending')
+  const settled = all.filter(({ state }) => state !== 'pending')
+  return (
+    <div className="page">
+      <PageHead title="Approvals">
+        {open.length > 0 && <Badge tone="warn">{open.length} waiting</Badge>}
+      </PageHead>
+      {asked.isPending && <Loading />}
+      {asked.error && <Failed error={asked.error} retry={asked.refetch} />}
+      {asked.isSuccess && open.length === 0 && (
+        <section className="card" aria-label="Waiting">
+          <Empty title="Nothing waits for you">
+            What an agent may not do by itself, such as deleting another, is asked here first, with exactly
+            what would happen.
+          </Empty>
+        </section>
+      )}
+      {open.map((one) => (
+        <Open key={one.id} approval={one} />
+      ))}
+      {settled.length > 0 && <Settled approvals={settled} />}
+    </div>
+  )
+}
+
+function Open({ approval }: { readonly approval: ApprovalView }) {
+  const [asking, setAsking] = useState(false)
+  const stale = ['pending', 'status'] as const
+  const confirm = useAction('pendingConfirm', { done: 'It is done.', stale })
+  const refuse = useAction('pendingCancel', { done: 'It will not happen.', stale })
+  const busy = confirm.isPending || refuse.isPending
+  const { id, summary, consequences, args, digest, asked_by, kind, subject } = approval
+  const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
+  return (
+    <Card title={title} more={<Badge tone="warn">waiting</Badge>}>
+      <div className="body stack">
+        <p className="plain-text">{summary}</p>
+        {consequences.length > 0 && (
+          <ul className="prose points">
+            {consequences.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        )}
+        <Code value={args} label="Exactly what was asked for" />
+        <div className="row small muted">
+          <span>
+            asked by <strong>{asked_by}</strong> <Ago at={approval.created_at} />
+          </span>
+          <span>
+            lapses <Ago at={approval.expires_at} />
+          </span>
+          {approval.run_id !== null && <Link href={`/runs/${approval.run_id}`}>Its run</Link>}
+        </div>
+        <div className="row">
+          <button type="button" className="button primary" disabled={busy} onClick={() => setAsking(true)}>
+            Approve …
+          </button>
+          <button
+            type="button"
+            className="button"
+            disabled={busy}
+            onClick={() => refuse.mutate({ params: { id } })}
+          >
+            Refuse
+          </button>
+        </div>
+      </div>
+      {asking && (
+        <Confirm
+          title={`${title}?`}
+          action="Approve"
+          busy={busy}
+          onClose={() => setAsking(false)}
+          onConfirm={() =>
+            confirm.mutate({ params: { id }, body: { digest } }, { onSettled: () => setAsking(false) })
+          }
+        >
+          <div className="stack">
+            <p>{consequences.join(' ')}</p>
+            <p className="small muted">
+              What you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>; if it were
+              changed meanwhile, this would be refused.
+            </p>
+          </div>
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] }) {
+  return (
+    <Card title="Settled">
+      <Scrolls label="Table of what is settled">
+        <table className="table stacks">
+          <thead>
+            <tr>
+              <th>State</th>
+              <th>What</th>
+              <th>Asked by</th>
+              <th>Settled by</th>
+              <th>When</th>
+            </tr>
+          </thead>
+          <tbody>
+            {approvals.map((one) => (
+              <tr key={one.id}>
+                <td>
+                  <Badge tone={toneOf(one.state)}>{one.state}</Badge>
+                </td>
+                <td>
+                  {one.summary}
+                  {one.detail !== '' && <div className="small muted">{one.detail}</div>}
+                </td>
+                <td data-label="Asked by">{one.asked_by}</td>
+                <td data-label="Settled by">{one.resolved_by ?? '—'}</td>
+                <td className="muted">{one.resolved_at !== null && <Ago at={one.resolved_at} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolls>
+    </Card>
+  )
+}
+
+function toneOf(state: ApprovalState): Tone {
+  switch (state) {
+    case 'pending':
+      return 'warn'
+    case 'confirmed':
+    case 'done':
+      return 'ok'
+    case 'failed':
+      return 'bad'
+    case 'cancelled':
+    case 'expired':
+      return 'neutral'
+  }
+}

@@ -1,0 +1,77 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { newTurn, takeFrame } from './turn.ts'
+import type { Turn } from './turn.ts'
+
+/** Conversations of this page. They go on while another page is looked at. */
+export interface ChatStore {
+  turns(agent: string, session: string): readonly Turn[]
+  subscribe(listener: () => void): () => void
+  /** Asks, and follows to the end. */
+  send(agent: string, session: string, message: string): void
+  /** Forgets what was said here, such as after a reset. */
+  forget(agent: string, session: string): void
+}
+
+/** Turns of one conversation that the page remembers; older ones are the agent's to tell. */
+const turnsMax = 100
+/** Streamed text is drawn together, at most so often. */
+const drawEveryMs = 60
+const none: readonly Turn[] = []
+
+export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatStore {
+  const conversations = new Map<string, readonly Turn[]>()
+  const listeners = new Set<() => void>()
+  let drawing: ReturnType<typeof setTimeout> | null = null
+  const nameOf = (agent: string, session: string) => `${agent}\n${session}`
+
+  function tell(): void {
+    drawing ??= setTimeout(() => {
+      drawing = null
+      for (const listener of listeners) listener()
+    }, drawEveryMs)
+  }
+
+  function change(name: string, key: string, next: (turn: Turn) => Turn): void {
+    const turns = conversations.get(name) ?? none
+    conversations.set(
+      name,
+      turns.map((turn) => (turn.key === key ? next(turn) : turn)),
+    )
+    tell()
+  }
+
+  async function follow(name: string, turn: Turn, asked: { agent: string; session: string }): Promise<void> {
+    const { agent, session } = asked
+    try {
+      const frames = client.chatStream(agent, turn.message, { session, idempotencyKey: turn.key })
+      for await (const frame of frames) change(name, turn.key, (was) => takeFrame(was, frame, agent))
+    } catch (problem) {
+      change(name, turn.key, (was) => ({ ...was, state: 'refused', problem }))
+    }
+  }
+
+  return {
+    turns: (agent, session) => conversations.get(nameOf(agent, session)) ?? none,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    send: (agent, session, message) => {
+      const name = nameOf(agent, session)
+      const turn = newTurn(randomKey(), message)
+      conversations.set(name, [...(conversations.get(name) ?? none), turn].slice(-turnsMax))
+      tell()
+      void follow(name, turn, { agent, session })
+    },
+    forget: (agent, session) => {
+      conversations.delete(nameOf(agent, session))
+      tell()
+    },
+  }
+}
+
+/** `randomUUID` is not there on a page that came without TLS from another machine. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

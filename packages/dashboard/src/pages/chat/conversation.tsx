@@ -1,0 +1,188 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { Link } from 'wouter'
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { formatUsd } from '../../data/format.ts'
+import { useMesh, useServices } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { Icon } from '../../design/icons.tsx'
+import { Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Composer } from './composer.tsx'
+import { PastMessages } from './past-messages.tsx'
+import { TurnView } from './turn-view.tsx'
+
+/** The conversation that this browser begins in. Others of the agent are chosen by their name. */
+const ownSession = 'dashboard'
+/** Messages of before that are shown. */
+const pastMessages = 200
+
+export function Conversation({ agent }: { readonly agent: AgentView }) {
+  const { chats } = useServices()
+  const [session, setSession] = useState(ownSession)
+  const turns = useSyncExternalStore(chats.subscribe, () => chats.turns(agent.id, session))
+  const open = turns.findLast(({ state }) => state === 'sending' || state === 'working')
+  const past = useMesh(
+    'chatHistory',
+    { params: { id: agent.id }, query: { session, limit: pastMessages } },
+    // What is said from now on is in the turns.
+    { staleTime: Number.POSITIVE_INFINITY },
+  )
+  const end = useRef<HTMLDivElement>(null)
+  const scrolled = useStayAtEnd(end)
+  const isEmpty = turns.length === 0 && past.data?.messages.length === 0
+
+  return (
+    <section className="conversation" aria-label={`Conversation with ${agent.id}`}>
+      <header>
+        <div className="row clip">
+          <Link href="/chat" className="button quiet only-narrow" aria-label="All agents">
+            <Icon name="back" />
+          </Link>
+          <div className="clip">
+            <h1 className="clip">{agent.id}</h1>
+            <div className="small muted clip">
+              {agent.model} · {formatUsd(agent.cost_today_usd)} today
+            </div>
+          </div>
+        </div>
+        <div className="row">
+          <SessionChoice agent={agent.id} session={session} onChange={setSession} />
+          <Reset agent={agent.id} session={session} disabled={open !== undefined || isEmpty} />
+        </div>
+      </header>
+      <div
+        className="turns"
+        ref={scrolled}
+        role="log"
+        aria-label="Messages"
+        // A part that scrolls must be reachable by keyboard.
+        tabIndex={0}
+      >
+        {past.isPending && turns.length === 0 && <Loading />}
+        {past.error && turns.length === 0 && <Failed error={past.error} retry={past.refetch} />}
+        {isEmpty && (
+          <Empty title={`Nothing was said to ${agent.id} here`}>
+            {agent.role === '' ? 'Ask it something.' : agent.role}
+          </Empty>
+        )}
+        <ol>
+          {past.data && <PastMessages history={past.data} />}
+          {turns.map((turn) => (
+            <TurnView
+              key={turn.key}
+              turn={turn}
+              agent={agent.id}
+              onRetry={() => chats.send(agent.id, session, turn.message)}
+            />
+          ))}
+        </ol>
+        <div ref={end} />
+      </div>
+      <Composer agent={agent.id} session={session} working={open ?? null} />
+    </section>
+  )
+}
+
+/** Keeps the newest in view, unless the reader has scrolled away from it. */
+function useStayAtEnd(end: React.RefObject<HTMLDivElement | null>): React.RefObject<HTMLDivElement | null> {
+  const box = useRef<HTMLDivElement>(null)
+  const atEnd = useRef(true)
+  useEffect(() => {
+    const element = box.current
+    if (!element) return
+    const look = () => {
+      atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80
+    }
+    const grown = new MutationObserver(() => {
+      if (atEnd.current) end.current?.scrollIntoView({ block: 'end' })
+    })
+    element.addEventListener('scroll', look, { passive: true })
+    grown.observe(element, { childList: true, subtree: true, characterData: true })
+    return () => {
+      element.removeEventListener('scroll', look)
+      grown.disconnect()
+    }
+  }, [end])
+  return box
+}
+
+function SessionChoice({
+  agent,
+  session,
+  onChange,
+}: {
+  readonly agent: string
+  readonly session: string
+  readonly onChange: (session: string) => void
+}) {
+  const known = useMesh('chatSessions', { params: { id: agent } })
+  const names = [...new Set([ownSession, session, ...(known.data?.sessions ?? []).map((one) => one.session)])]
+  return (
+    <label className="field">
+      <span className="only-wide">Session</span>
+      <select
+        className="input"
+        aria-label="Session"
+        value={session}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function Reset({
+  agent,
+  session,
+  disabled,
+}: {
+  readonly agent: string
+  readonly session: string
+  readonly disabled: boolean
+}) {
+  const { client, queries, chats, toasts } = useServices()
+  const [asking, setAsking] = useState(false)
+  const [busy, setBusy] = useState(false)
+
+  async function reset(): Promise<void> {
+    setBusy(true)
+    try {
+      const { archived_messages } = await client.call('chatReset', {
+        params: { id: agent },
+        body: { session },
+      })
+      chats.forget(agent, session)
+      await queries.invalidateQueries({ queryKey: ['chatHistory'] })
+      await queries.invalidateQueries({ queryKey: ['chatSessions'] })
+      toasts.tell(`${archived_messages} messages went into the archive of ${agent}.`)
+      setAsking(false)
+    } catch (error) {
+      toasts.fail(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <>
+      <button type="button" className="button" disabled={disabled} onClick={() => setAsking(true)}>
+        Begin anew
+      </button>
+      {asking && (
+        <Confirm
+          title="Begin this conversation anew?"
+          action="Begin anew"
+          busy={busy}
+          onClose={() => setAsking(false)}
+          onConfirm={() => void reset()}
+        >
+          {agent} no longer has in mind what was said in “{session}”. The messages stay in its archive.
+        </Confirm>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,108 @@
+import { memo } from 'react'
+import { Link } from 'wouter'
+import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
+import { Icon } from '../../design/icons.tsx'
+import { Markdown } from '../../design/markdown.tsx'
+import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
+import { runTone } from '../../live/draw-event.ts'
+import type { ToolBlock, Turn, TurnBlock } from './turn.ts'
+
+export const TurnView = memo(function TurnView({
+  turn,
+  agent,
+  onRetry,
+}: {
+  readonly turn: Turn
+  readonly agent: string
+  readonly onRetry: () => void
+}) {
+  return (
+    <li className="turn">
+      <div className="asked plain-text">{turn.message}</div>
+      {turn.blocks.map((block, index) => (
+        // A block stays where it first was.
+        <Block key={index} block={block} />
+      ))}
+      {(turn.state === 'sending' || turn.state === 'working') && (
+        <div className="row muted" role="status">
+          <Dot tone="busy" /> {turn.state === 'sending' ? 'Sending' : `${agent} works`}
+        </div>
+      )}
+      {turn.state === 'refused' && <Failed error={turn.problem} retry={onRetry} />}
+      {turn.run && <TurnEnd turn={turn} onRetry={onRetry} />}
+    </li>
+  )
+})
+
+function Block({ block }: { readonly block: TurnBlock }) {
+  switch (block.kind) {
+    case 'text':
+      return <Markdown text={block.text} />
+    case 'note':
+      return <div className={`note ${block.tone}`}>{block.text}</div>
+    case 'tool':
+      return <ToolStep tool={block} />
+  }
+}
+
+function ToolStep({ tool }: { readonly tool: ToolBlock }) {
+  const works = tool.output === null
+  return (
+    <details className="tool">
+      <summary>
+        <Icon name="tool" />
+        <span className="mono clip">{tool.name}</span>
+        {tool.by !== null && <span className="small muted clip">by {tool.by}</span>}
+        <span className="small muted clip">{shortInput(tool.input)}</span>
+        <Badge tone={works ? 'busy' : tool.ok ? 'ok' : 'bad'}>
+          {works ? 'works' : tool.ok ? 'done' : 'failed'}
+        </Badge>
+      </summary>
+      <div className="inside">
+        <div className="small muted">Arguments</div>
+        <Code value={tool.input} label={`Arguments of ${tool.name}`} />
+        {tool.output !== null && (
+          <>
+            <div className="small muted">Result</div>
+            <Code value={tool.output} label={`Result of ${tool.name}`} />
+          </>
+        )}
+      </div>
+    </details>
+  )
+}
+
+const shortMaxChars = 80
+
+function shortInput(input: unknown): string {
+  const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
+  return values
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .join(' · ')
+    .slice(0, shortMaxChars)
+}
+
+function TurnEnd({ turn: { run }, onRetry }: { readonly turn: Turn; readonly onRetry: () => void }) {
+  if (!run) return null
+  const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
+  const failed = run.state !== 'done'
+  return (
+    <>
+      {failed && run.outcome && (
+        <div className={`note ${run.state === 'cancelled' ? 'warn' : 'bad'}`}>{run.outcome.text}</div>
+      )}
+      <div className="turn-end number">
+        <Badge tone={runTone(run.state)}>{run.state}</Badge>
+        <span>{formatUsd(run.cost_usd)}</span>
+        <span>{formatTokens(run.tokens_used)} tokens</span>
+        {took !== null && <span>{formatDuration(took)}</span>}
+        <Link href={`/runs/${run.id}`}>Details</Link>
+        {failed && (
+          <button type="button" className="button small" onClick={onRetry}>
+            Ask again
+          </button>
+        )}
+      </div>
+    </>
+  )
+}

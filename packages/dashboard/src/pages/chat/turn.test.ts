@@ -1,0 +1,49 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { RunView } from '@flotilla/protocol/run'
+import { describe, expect, it } from 'vitest'
+import { newTurn, takeFrame } from './turn.ts'
+import type { Turn } from './turn.ts'
+
+function told(...events: readonly FleetEventBody[]): Turn {
+  const accepted = takeFrame(newTurn('key', 'Hello'), { type: 'accepted', run_id: 'run_1' }, 'scribe')
+  return events.reduce((turn, event) => takeFrame(turn, { type: 'event', event }, 'scribe'), accepted)
+}
+
+const text = (content: string, run = 'run_1') =>
+  ({ type: 'text.streamed', agent_id: 'scribe', run_id: run, content }) as const
+const started = (step: number, agent = 'scribe') =>
+  ({ type: 'tool.started', agent_id: agent, run_id: 'run_1', step, name: 'read', input: { step } }) as const
+const ended = (step: number, output: string) =>
+  ({ type: 'tool.ended', agent_id: 'scribe', run_id: 'run_1', step, name: 'read', output, ok: true }) as const
+
+describe('a turn', () => {
+  it('joins streamed text, and begins anew after a tool', () => {
+    const { blocks } = told(text('One '), text('two'), started(1), ended(1, 'ok'), text('three'))
+    expect(blocks).toMatchObject([
+      { kind: 'text', text: 'One two' },
+      { kind: 'tool', output: 'ok' },
+      { kind: 'text', text: 'three' },
+    ])
+  })
+
+  it('ends the call that was begun, the oldest of two of one step, and says whose it was', () => {
+    const { blocks } = told(started(1), started(1), started(2, 'clerk'), ended(1, 'first'))
+    expect(blocks).toMatchObject([
+      { output: 'first', by: null },
+      { output: null },
+      { output: null, by: 'clerk' },
+    ])
+  })
+
+  it('leaves out what others write for it', () => {
+    expect(told(text('theirs', 'run_2')).blocks).toEqual([])
+  })
+
+  it('has the words of the ledger at its end, whatever was streamed', () => {
+    const run = { outcome: { status: 'done', text: 'whole' }, state: 'done' } as RunView
+    const turn = takeFrame(told(started(1), ended(1, 'ok'), text('who')), { type: 'ended', run }, 'scribe')
+    expect(turn.state).toBe('ended')
+    expect(turn.blocks.at(-1)).toEqual({ kind: 'text', text: 'whole' })
+    expect(turn.blocks).toHaveLength(2)
+  })
+})

@@ -1,0 +1,145 @@
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import type { RunView } from '@flotilla/protocol/run'
+
+export interface ToolBlock {
+  readonly kind: 'tool'
+  readonly key: string
+  /** The agent that called it, where that is another than the one that is asked. */
+  readonly by: string | null
+  readonly name: string
+  readonly input: JsonValue
+  readonly output: string | null
+  readonly ok: boolean
+}
+export type TurnBlock =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'note'; readonly tone: 'neutral' | 'warn'; readonly text: string }
+  | ToolBlock
+
+/** One question and all that came of it, as far as it came. */
+export interface Turn {
+  readonly key: string
+  readonly message: string
+  readonly state: 'sending' | 'working' | 'ended' | 'refused'
+  readonly runId: string | null
+  readonly blocks: readonly TurnBlock[]
+  readonly run: RunView | null
+  /** Why there was no run, or no word of its end. */
+  readonly problem: unknown
+}
+
+export function newTurn(key: string, message: string): Turn {
+  return { key, message, state: 'sending', runId: null, blocks: [], run: null, problem: null }
+}
+
+/** A turn after the next thing that was told of it. Pure. */
+export function takeFrame(turn: Turn, frame: ChatStreamFrame, asked: string): Turn {
+  switch (frame.type) {
+    case 'accepted':
+      return { ...turn, state: 'working', runId: frame.run_id }
+    case 'event':
+      return { ...turn, blocks: takeEvent(turn.blocks, frame.event, { asked, runId: turn.runId }) }
+    case 'ended':
+      return { ...turn, state: 'ended', run: frame.run, blocks: withAnswer(turn.blocks, frame.run) }
+  }
+}
+
+interface Whose {
+  readonly asked: string
+  readonly runId: string | null
+}
+
+type Kind = FleetEventBody['type']
+type Take<K extends Kind> = (
+  blocks: readonly TurnBlock[],
+  event: Extract<FleetEventBody, { type: K }>,
+  whose: Whose,
+) => readonly TurnBlock[]
+
+/** What of a run a conversation shows. The others are on the page of the run, and in the activity of the fleet. */
+const taken: { readonly [K in Kind]?: Take<K> } = {
+  // What others write for it is theirs; it says itself what came of it.
+  'text.streamed': (blocks, { run_id, content }, { runId }) =>
+    run_id === runId ? withText(blocks, content) : blocks,
+  'tool.started': (blocks, event, { asked }) => [
+    ...blocks,
+    {
+      kind: 'tool',
+      key: toolKey(event),
+      by: event.agent_id === asked ? (event.subagent ?? null) : event.agent_id,
+      name: event.name,
+      input: event.input,
+      output: null,
+      ok: true,
+    },
+  ],
+  'tool.ended': endTool,
+  'model.delayed': (blocks, event) => (event.state === 'over' ? blocks : withNote(blocks, delayWords(event))),
+  'steer.changed': (blocks, { state, text }) =>
+    state === 'taken' ? [...blocks, { kind: 'note', tone: 'neutral', text: `Heard: ${text}` }] : blocks,
+  'approval.asked': (blocks, { summary }) => [
+    ...blocks,
+    { kind: 'note', tone: 'warn', text: `Waits for you under Approvals: ${summary}` },
+  ],
+  'call.denied': (blocks, { action, reason }) => [
+    ...blocks,
+    { kind: 'note', tone: 'warn', text: `May not ${action}: ${reason}` },
+  ],
+}
+
+function takeEvent<K extends Kind>(
+  blocks: readonly TurnBlock[],
+  event: Extract<FleetEventBody, { type: K }>,
+  whose: Whose,
+): readonly TurnBlock[] {
+  const take: Take<K> | undefined = taken[event.type]
+  return take ? take(blocks, event, whose) : blocks
+}
+
+function toolKey(event: { readonly run_id: string; readonly step: number; readonly name: string }): string {
+  return `${event.run_id}:${event.step}:${event.name}`
+}
+
+/** The oldest call of that step that is still open: the same tool may be called twice at once. */
+function endTool(
+  blocks: readonly TurnBlock[],
+  event: Extract<FleetEventBody, { type: 'tool.ended' }>,
+): readonly TurnBlock[] {
+  const at = blocks.findIndex(
+    (block) => block.kind === 'tool' && block.output === null && block.key === toolKey(event),
+  )
+  return blocks.map((block, index) =>
+    index === at && block.kind === 'tool' ? { ...block, output: event.output, ok: event.ok } : block,
+  )
+}
+
+function withText(blocks: readonly TurnBlock[], content: string): readonly TurnBlock[] {
+  const last = blocks.at(-1)
+  return last?.kind === 'text'
+    ? [...blocks.slice(0, -1), { kind: 'text', text: last.text + content }]
+    : [...blocks, { kind: 'text', text: content }]
+}
+
+/** One line for a wait, whatever is told of it again and again. */
+function withNote(blocks: readonly TurnBlock[], text: string): readonly TurnBlock[] {
+  const note = { kind: 'note', tone: 'warn', text } as const
+  const last = blocks.at(-1)
+  return last?.kind === 'note' && last.tone === 'warn' ? [...blocks.slice(0, -1), note] : [...blocks, note]
+}
+
+/** The outcome is the ledger's; what was streamed may lack pieces. */
+function withAnswer(blocks: readonly TurnBlock[], { outcome }: RunView): readonly TurnBlock[] {
+  if (!outcome || outcome.status !== 'done' || outcome.text === '') return blocks
+  const last = blocks.at(-1)
+  const before = last?.kind === 'text' ? blocks.slice(0, -1) : blocks
+  return [...before, { kind: 'text', text: outcome.text }]
+}
+
+function delayWords({ state, seconds, code }: Extract<FleetEventBody, { type: 'model.delayed' }>): string {
+  const why = code === null ? '' : ` (${code})`
+  return state === 'retries'
+    ? `The model did not answer${why}; it is asked again in ${seconds} s.`
+    : `The model has been silent for ${seconds} s.`
+}

@@ -1,0 +1,174 @@
+import { Suspense, lazy, useState } from 'react'
+import type { BudgetView } from '@flotilla/protocol/money-api'
+import { formatTokens, formatUsd } from '../data/format.ts'
+import { useMesh } from '../data/use-mesh.ts'
+import { Bar, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+
+const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx')).DailyChart }))
+
+const groups = ['agent', 'model', 'project'] as const
+const ranges = [7, 30, 90] as const
+
+export function CostsPage() {
+  const [by, setBy] = useState<(typeof groups)[number]>('agent')
+  const [days, setDays] = useState<number>(30)
+  const report = useMesh('costReport', { query: { by, days } })
+  const budgets = useMesh('budgets')
+  const { data } = report
+  return (
+    <div className="page">
+      <PageHead title="Costs">
+        <select
+          className="input"
+          aria-label="Group by"
+          value={by}
+          onChange={(event) => setBy(groups.find((one) => one === event.target.value) ?? 'agent')}
+        >
+          {groups.map((one) => (
+            <option key={one} value={one}>
+              by {one}
+            </option>
+          ))}
+        </select>
+        <select
+          className="input"
+          aria-label="Days"
+          value={days}
+          onChange={(event) => setDays(Number(event.target.value))}
+        >
+          {ranges.map((one) => (
+            <option key={one} value={one}>
+              {one} days
+            </option>
+          ))}
+        </select>
+      </PageHead>
+      {report.error && <Failed error={report.error} retry={report.refetch} />}
+      {report.isPending && <Loading />}
+      {data && (
+        <>
+          <div className="figures">
+            <Figure label={`Spent in ${days} days`} value={formatUsd(data.total.usd)} />
+            <Figure label="Model calls" value={formatTokens(data.total.calls)} />
+            <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
+            <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
+          </div>
+          <Card title={`Dollars a day, by ${by}`} more={<span className="small muted">UTC days</span>}>
+            <div className="body">
+              {data.total.calls === 0 ? (
+                <Empty title="No model was called yet">Each day gets a bar once agents spend.</Empty>
+              ) : (
+                <Suspense fallback={<Loading />}>
+                  <DailyChart report={data} />
+                </Suspense>
+              )}
+            </div>
+          </Card>
+          {data.rows.length > 0 && <Rows by={by} rows={data.rows} />}
+        </>
+      )}
+      {budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
+      {budgets.data && <Budgets budgets={budgets.data.budgets} />}
+    </div>
+  )
+}
+
+function Figure({ label, value }: { readonly label: string; readonly value: string }) {
+  return (
+    <div className="card figure">
+      <span className="small muted">{label}</span>
+      <span className="value number">{value}</span>
+    </div>
+  )
+}
+
+interface CostRow {
+  readonly key: string
+  readonly usd: number
+  readonly unconfirmed_usd: number
+  readonly calls: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+}
+
+function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostRow[] }) {
+  return (
+    <Card title={`By ${by}`}>
+      <Scrolls label="Table of costs">
+        <table className="table number">
+          <thead>
+            <tr>
+              <th>{by}</th>
+              <th className="right">Dollars</th>
+              <th className="right">Calls</th>
+              <th className="right">Tokens read</th>
+              <th className="right">Tokens written</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.key}>
+                <td>{row.key === '' ? 'none' : row.key}</td>
+                <td className="right">
+                  {formatUsd(row.usd)}
+                  {row.unconfirmed_usd > 0 && (
+                    <div className="small muted">{formatUsd(row.unconfirmed_usd)} unconfirmed</div>
+                  )}
+                </td>
+                <td className="right">{row.calls}</td>
+                <td className="right">{formatTokens(row.prompt_tokens)}</td>
+                <td className="right">{formatTokens(row.completion_tokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolls>
+    </Card>
+  )
+}
+
+function Budgets({ budgets }: { readonly budgets: readonly BudgetView[] }) {
+  return (
+    <Card title="Budgets">
+      <div className="body halves">
+        {budgets.map((budget) => (
+          <div key={`${budget.scope}:${budget.id}`} className="budget">
+            <h3>
+              {budget.id === '' ? 'The whole fleet' : budget.id}{' '}
+              <span className="small muted">{budget.scope === 'fleet' ? '' : budget.scope}</span>
+            </h3>
+            <Period name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
+            <Period name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
+          </div>
+        ))}
+      </div>
+    </Card>
+  )
+}
+
+function Period({
+  name,
+  whose,
+  period,
+}: {
+  readonly name: string
+  readonly whose: string
+  readonly period: BudgetView['daily']
+}) {
+  const { limit_usd: limit, spent_usd: spent, reserved_usd: reserved } = period
+  return (
+    <div className="stack">
+      <div className="row apart small number">
+        <span className="muted">{name}</span>
+        <span>
+          {formatUsd(spent)}
+          {reserved > 0 && <span className="muted"> and {formatUsd(reserved)} set aside</span>}
+          <span className="muted"> {limit === null ? 'without a limit' : `of ${formatUsd(limit)}`}</span>
+        </span>
+      </div>
+      {limit !== null && (
+        <Bar part={limit === 0 ? 1 : (spent + reserved) / limit} label={`${name}, ${whose}`} />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+import * as z from 'zod/mini'
+
+const rowSchema = z.object({
+  seq: z.number(),
+  at: z.number(),
+  actor: z.string(),
+  action: z.string(),
+  subject: z.string(),
+  detail: z.unknown(),
+  hash: z.string(),
+})
+
+export interface JournalRow extends z.infer<typeof rowSchema> {
+  /** All that a search looks at, in small letters. */
+  readonly searched: string
+}
+
+/** Rows that a page holds; of more, the newest. */
+export const journalRowsMax = 5000
+
+/** Reads an export to its end, however long, and keeps the newest rows, newest first. */
+export async function readJournalRows(
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<{ readonly rows: readonly JournalRow[]; readonly more: boolean }> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let rows: JournalRow[] = []
+  let more = false
+  for await (const piece of pieces) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') rows.push(readRow(line))
+    if (rows.length > 2 * journalRowsMax) {
+      rows = rows.slice(-journalRowsMax)
+      more = true
+    }
+  }
+  if (rest !== '') rows.push(readRow(rest))
+  return { rows: rows.slice(-journalRowsMax).toReversed(), more: more || rows.length > journalRowsMax }
+}
+
+function readRow(line: string): JournalRow {
+  const row = rowSchema.parse(JSON.parse(line))
+  const searched = [row.actor, row.action, row.subject, JSON.stringify(row.detail)].join('\n').toLowerCase()
+  return { ...row, searched }
+}

@@ -1,0 +1,141 @@
+import { Link } from 'wouter'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { formatDuration, formatMoment, formatTokens, formatUsd } from '../data/format.ts'
+import { useAction, useMesh } from '../data/use-mesh.ts'
+import { Markdown } from '../design/markdown.tsx'
+import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
+import { drawEvent, runTone } from '../live/draw-event.ts'
+import { inputWords } from './runs-page.tsx'
+
+export function RunPage({ id }: { readonly id: string }) {
+  const found = useMesh('run', { params: { id } })
+  const cancel = useAction('runCancel', { stale: ['run', 'runs'] })
+  const run = found.data
+  return (
+    <div className="page">
+      <PageHead title={<span className="mono">{id}</span>}>
+        {run && <Badge tone={runTone(run.state)}>{run.state}</Badge>}
+        {run && !isTerminal(run.state) && (
+          <button
+            type="button"
+            className="button"
+            disabled={cancel.isPending}
+            onClick={() => cancel.mutate({ params: { id } })}
+          >
+            Stop
+          </button>
+        )}
+        <Link href="/runs" className="button quiet">
+          All runs
+        </Link>
+      </PageHead>
+      {found.isPending && <Loading />}
+      {found.error && <Failed error={found.error} retry={found.refetch} />}
+      {run && (
+        <div className="two">
+          <div className="stack">
+            <Card title="Asked">
+              <div className="body plain-text">{inputWords(run)}</div>
+            </Card>
+            {run.outcome && (
+              <Card
+                title={run.outcome.status === 'done' ? 'Answer' : 'Why it did not end well'}
+                more={run.outcome.code === undefined ? null : <Badge tone="bad">{run.outcome.code}</Badge>}
+              >
+                <div className="body stack">
+                  <Markdown text={run.outcome.text} />
+                  {run.outcome.result !== undefined && <Code value={run.outcome.result} label="Result" />}
+                </div>
+              </Card>
+            )}
+            <Happened run={run} />
+          </div>
+          <Facts run={run} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Facts({ run }: { readonly run: RunView }) {
+  const { started_at: started, ended_at: ended, origin } = run
+  const facts: readonly (readonly [string, React.ReactNode])[] = [
+    ['Agent', <Link href={`/chat/${run.agent_id}`}>{run.agent_id}</Link>],
+    ['Kind', run.kind],
+    ['From', [origin.kind, origin.channel, origin.user].filter(Boolean).join(' · ')],
+    ['Asked', formatMoment(run.created_at)],
+    ['Waited', started === null ? 'still waits' : formatDuration(started - run.created_at)],
+    ['Took', started === null || ended === null ? 'not ended' : formatDuration(ended - started)],
+    ['Cost', `${formatUsd(run.cost_usd)} for ${formatTokens(run.tokens_used)} tokens`],
+    ['Attempt', String(run.attempt)],
+    ...(run.input.kind === 'chat' ? [['Session', run.input.session] as const] : []),
+    ...(run.parent_id === null
+      ? []
+      : [['Asked by', <Link href={`/runs/${run.parent_id}`}>{run.parent_id}</Link>] as const]),
+    ...(run.waiting_on.length === 0 ? [] : [['Waits for', run.waiting_on.join(', ')] as const]),
+    ['Trace', <span className="mono small">{run.trace_id}</span>],
+  ]
+  return (
+    <Card title="Facts">
+      <dl className="facts body">
+        {facts.map(([name, value]) => (
+          <Fact key={name} name={name} value={value} />
+        ))}
+      </dl>
+    </Card>
+  )
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: React.ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd className="number">{value}</dd>
+    </>
+  )
+}
+
+/** What the run did, with the moment since it was asked. */
+function Happened({ run }: { readonly run: RunView }) {
+  const told = useMesh('runEvents', { params: { id: run.id } })
+  return (
+    <Card title="What happened">
+      {told.isPending && <Loading />}
+      {told.error && <Failed error={told.error} retry={told.refetch} />}
+      {told.data && told.data.events.length === 0 && (
+        <Empty title={told.data.forgotten ? 'No longer kept' : 'Nothing yet'}>
+          {told.data.forgotten
+            ? 'Events are kept for a while. The journal keeps decisions and effects for good.'
+            : 'Steps appear here as they happen.'}
+        </Empty>
+      )}
+      <ol className="timeline">
+        {told.data?.events.map(({ seq, at, body }) => {
+          const { tone, what } = drawEvent(body)
+          return (
+            <li key={seq}>
+              <span className="muted number small">+{formatDuration(Math.max(0, at - run.created_at))}</span>
+              <span className="row small only-wide">
+                <Dot tone={tone} />
+                {body.type.split('.')[0]}
+              </span>
+              {body.type === 'tool.started' || body.type === 'tool.ended' ? (
+                <details>
+                  <summary className="clip">{what}</summary>
+                  <Code
+                    value={body.type === 'tool.started' ? body.input : body.output}
+                    label={`${body.type === 'tool.started' ? 'Arguments' : 'Result'} of ${body.name}`}
+                  />
+                </details>
+              ) : (
+                <span className="plain-text">{what}</span>
+              )}
+            </li>
+          )
+        })}
+      </ol>
+      {told.data?.more && <p className="small muted body">More happened than is shown.</p>}
+    </Card>
+  )
+}

@@ -1,0 +1,179 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useRef, useState } from 'react'
+import { Link, useSearchParams } from 'wouter'
+import { runStates } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
+import { useMesh } from '../data/use-mesh.ts'
+import { useNow } from '../data/use-now.ts'
+import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
+import { runTone } from '../live/draw-event.ts'
+
+/** Newest runs that the list holds. */
+const listed = 500
+const rowHeightPx = 40
+
+export function RunsPage() {
+  const [search, setSearch] = useSearchParams()
+  const agent = search.get('agent') ?? ''
+  const state = search.get('state') ?? ''
+  const [words, setWords] = useState('')
+  const status = useMesh('status')
+  const runs = useMesh('runs', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
+  const agents = (status.data?.agents ?? []).map(({ id }) => id)
+  const shown = (runs.data?.runs ?? []).filter(
+    (run) => (state === '' || run.state === state) && matches(run, words.toLowerCase()),
+  )
+
+  function choose(name: 'agent' | 'state', value: string): void {
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value === '') next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  }
+
+  return (
+    <div className="page">
+      <PageHead title="Runs">
+        <input
+          className="input"
+          type="search"
+          placeholder="Search"
+          aria-label="Search runs"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+        <Choice name="Agent" value={agent} of={agents} onChange={(value) => choose('agent', value)} />
+        <Choice name="State" value={state} of={runStates} onChange={(value) => choose('state', value)} />
+      </PageHead>
+      {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
+      <section className="card" aria-label="Runs">
+        {runs.isPending && <Loading />}
+        {runs.isSuccess && shown.length === 0 && (
+          <Empty title={runs.data.runs.length === 0 ? 'Nothing ran yet' : 'No run is like that'}>
+            {runs.data.runs.length === 0
+              ? 'Whatever makes an agent act is a run: a message, a job, a hand-off. Ask an agent something in Chat.'
+              : 'Choose another agent or state, or other words.'}
+          </Empty>
+        )}
+        {shown.length > 0 && <RunList runs={shown} />}
+      </section>
+      {runs.data?.runs.length === listed && (
+        <p className="small muted">
+          The newest {listed} runs are listed. Choose an agent for older ones of it.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Choice({
+  name,
+  value,
+  of,
+  onChange,
+}: {
+  readonly name: string
+  readonly value: string
+  readonly of: readonly string[]
+  readonly onChange: (value: string) => void
+}) {
+  return (
+    <select
+      className="input"
+      aria-label={name}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">{name}: any</option>
+      {of.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function RunList({ runs }: { readonly runs: readonly RunView[] }) {
+  const box = useRef<HTMLDivElement>(null)
+  const now = useNow()
+  const rows = useVirtualizer({
+    count: runs.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeightPx,
+    overscan: 12,
+  })
+  return (
+    <>
+      <div className="list-row list-head run-row" aria-hidden="true">
+        <span>State</span>
+        <span className="only-wide">Agent</span>
+        <span>Asked</span>
+        <span className="only-wide">From</span>
+        <span className="only-wide">Took</span>
+        <span>Cost</span>
+        <span className="only-wide">When</span>
+      </div>
+      <div className="list-scroll" ref={box}>
+        <div className="list-rows" style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const run = runs[index]
+            if (!run) return null
+            return (
+              <Link
+                key={run.id}
+                href={`/runs/${run.id}`}
+                className="list-row run-row"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <span>
+                  <Badge tone={runTone(run.state)}>{run.state}</Badge>
+                </span>
+                <span className="clip only-wide">{run.agent_id}</span>
+                <span className="clip">
+                  <span className="only-narrow muted">{run.agent_id} · </span>
+                  {inputWords(run)}
+                </span>
+                <span className="clip muted only-wide">{run.origin.kind}</span>
+                <span className="muted number only-wide">
+                  {run.started_at === null ? '' : formatDuration((run.ended_at ?? now) - run.started_at)}
+                </span>
+                <span className="number" title={`${formatTokens(run.tokens_used)} tokens`}>
+                  {formatUsd(run.cost_usd)}
+                </span>
+                <span className="muted only-wide">
+                  <Ago at={run.created_at} />
+                </span>
+              </Link>
+            )
+          })}
+        </div>
+      </div>
+    </>
+  )
+}
+
+function matches(run: RunView, words: string): boolean {
+  if (words === '') return true
+  const text = [run.id, run.agent_id, inputWords(run), run.outcome?.text ?? '', run.trace_id].join('\n')
+  return text.toLowerCase().includes(words)
+}
+
+/** What the run is about, on one line. */
+export function inputWords({ input }: RunView): string {
+  switch (input.kind) {
+    case 'chat':
+    case 'heartbeat':
+      return input.message
+    case 'task':
+      return `Task ${input.task_id}`
+    case 'tool':
+      return `${input.tool} ${JSON.stringify(input.params)}`
+  }
+}
