@@ -27,8 +27,8 @@ const alone = [
 ].map((name) => `tests/docker/${name}.test.ts`)
 
 /**
- * Four projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
- * and agent processes; `docker` needs an engine; `docker-alone` are those of its files that bear no others beside them. Bounds
+ * Five projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
+ * and agent processes; `browser` looks at the pages of some with the distribution's Chromium; `docker` needs an engine; `docker-alone` are those of its files that bear no others beside them. Bounds
  * are those of a quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
  */
 export default defineConfig({
@@ -63,8 +63,19 @@ export default defineConfig({
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
           testTimeout: 60_000 * patience,
           hookTimeout: 60_000 * patience,
-          // A third of their time is waiting, for leases, ticks and processes.
-          maxWorkers: 3,
+          // Half of their time is waiting, for leases, ticks and processes.
+          maxWorkers: 4,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          expect: expectation,
+          globalSetup: ['tests/temporary-folder.ts', 'tests/browser/set-up.ts'],
+          include: ['tests/browser/**/*.test.ts'],
+          testTimeout: 60_000 * patience,
+          hookTimeout: 60_000 * patience,
+          maxWorkers: 2,
         },
       },
       {

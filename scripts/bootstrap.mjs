@@ -43,7 +43,7 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 
 const [script, ...rest] = process.argv.slice(2)
 const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
-const programs = ['mesh', 'cli']
+const programs = ['mesh', 'cli', 'dashboard']
 if (programs.some((name) => builtProgram(fs, root, name) === null) && mayBuild()) {
   // It says itself what it cannot do; everything runs without it.
   spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {

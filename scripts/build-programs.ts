@@ -2,26 +2,37 @@ import * as fs from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { builtProgram, programsFolder } from '@flotilla/protocol/built-program'
-import type { ProgramName } from '@flotilla/protocol/built-program'
+import type { BuildName } from '@flotilla/protocol/built-program'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 
 /**
- * Joins each program of ours into few files, unless that was done of just these sources. `bootstrap.mjs` runs it where
- * they are others. What cannot be built runs from its sources, only slower.
+ * Joins each program of ours into few files and compiles the pages that the mesh serves, unless that was done of just these
+ * sources. `bootstrap.mjs` runs it where they are others. A program that cannot be built runs from its sources, only slower;
+ * pages that cannot are not there, and say so.
  */
 const root = join(import.meta.dirname, '..')
-const names: readonly ProgramName[] = ['mesh', 'cli']
+const names: readonly BuildName[] = ['mesh', 'cli', 'dashboard']
 const stale = names.filter((name) => builtProgram(fs, root, name) === null)
-try {
-  if (stale.length > 0) {
-    console.error('Building the programs, since their sources are new (some seconds) ...')
-    const { buildProgram } = await import('./built-programs/build-program.ts')
-    const { forgetOldBuilds } = await import('./built-programs/forget-old-builds.ts')
-    await Promise.all(stale.map((name) => buildProgram(root, name)))
-    const compiled = compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir())
-    forgetOldBuilds(join(root, programsFolder), { compiled, nowMs: Date.now() })
+if (stale.length > 0) {
+  console.error(`Building ${stale.join(', ')}, since their sources are new (some seconds) ...`)
+  const ends = await Promise.allSettled(stale.map(buildOne))
+  for (const [index, end] of ends.entries()) {
+    if (end.status === 'fulfilled') continue
+    const reason = end.reason instanceof Error ? end.reason.message : String(end.reason)
+    const name = stale[index]
+    const instead = name === 'dashboard' ? 'there are no pages' : 'it runs from its sources, which is slower'
+    console.error(`${name} was not built, so ${instead}: ${reason}`)
   }
-} catch (error) {
-  const reason = error instanceof Error ? error.message : String(error)
-  console.error(`The programs were not built and run from their sources, which is slower: ${reason}`)
+  const { forgetOldBuilds } = await import('./built-programs/forget-old-builds.ts')
+  const compiled = compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir())
+  forgetOldBuilds(join(root, programsFolder), { compiled, nowMs: Date.now() })
+}
+
+async function buildOne(name: BuildName): Promise<unknown> {
+  if (name === 'dashboard') {
+    const { buildDashboard } = await import('./built-programs/build-dashboard.ts')
+    return buildDashboard(root)
+  }
+  const { buildProgram } = await import('./built-programs/build-program.ts')
+  return buildProgram(root, name)
 }

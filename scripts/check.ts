@@ -12,6 +12,7 @@ const steps: readonly (readonly [name: string, command: string, args: readonly s
   ['format', bin('oxfmt'), ['--check', '.']],
   ['lint', bin('oxlint'), ['--type-aware', '--deny-warnings', '.']],
   ['types', bin('tsc'), ['-p', '.']],
+  ['types of the pages', bin('tsc'), ['-p', 'packages/dashboard']],
   ['unit, architecture and specification tests', bin('vitest'), ['run', '--project', 'unit']],
   ['specification coverage', process.execPath, [join(root, 'scripts', 'spec.ts')]],
 ]

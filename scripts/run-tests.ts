@@ -11,7 +11,7 @@ import { proofsOf, unproved } from '../tests/run-record/proofs.ts'
 import { readProjectRecords, recordFolder, slowestTests } from '../tests/run-record/test-record.ts'
 
 /**
- * `npm test`: unit, flows, security, then the container tests on a real engine, which is set up first. With
+ * `npm test`: unit, flows, security, pages in a browser, then the container tests on a real engine, which is set up first. With
  * `--soak` the long proofs run at full length. Where no engine can run, the container tests are named and not
  * run; FLOTILLA_REQUIRE_ENGINE=1 makes that a failure, and with it each clause of the specification that is
  * called covered, and each lesson called heeded, that was not proved by this run. Ends with `N passed, N failed, N skipped`.
@@ -135,11 +135,13 @@ const [hasEngine] = await Promise.all([prepareEngine(), runProject('unit')])
 console.log('\n== flow and security tests')
 // Containers wait for their small shares of a processor, and flows for each other: side by side they take half the time.
 await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker', true)] : [])])
+console.log('\n== tests in a browser')
+await runProject('browser')
 if (hasEngine) await runProject('docker-alone')
 if (!hasEngine) {
   nameContainerTests()
   if (mustRunAll)
     broken.push('the container tests were not run, and FLOTILLA_REQUIRE_ENGINE=1 wants them run')
 }
-tellRecord(['unit', 'flows', ...(hasEngine ? ['docker', 'docker-alone'] : [])])
+tellRecord(['unit', 'flows', 'browser', ...(hasEngine ? ['docker', 'docker-alone'] : [])])
 process.exit(broken.length > 0 ? 1 : 0)

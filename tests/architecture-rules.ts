@@ -16,6 +16,7 @@ export const packageEdges: readonly Edge[] = [
     why: 'lives behind the wall; the mesh’s code must not be in its container',
   },
   { from: 'mesh', to: ['protocol'], why: 'the trusted host imports no zone around it' },
+  { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s door and nothing else' },
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
 ]
 
@@ -44,18 +45,23 @@ export const meshModules: readonly MeshModule[] = [
   },
   { folder: 'http', holds: 'servers, gates and the binding of endpoints' },
   { folder: 'kernel', holds: 'what every module is given, and what one is told of another' },
+  { folder: 'people', holds: 'who may come to the people’s door, with which role and token' },
   { folder: 'isolation', holds: 'the verdict on the walls around agents' },
   { folder: 'credentials', holds: 'the vault, its handles, what agents ask the owner for' },
   { folder: 'agents', holds: 'the registry of agents, their lives, the connection to them' },
   { folder: 'runs', holds: 'the spine: submit, queue, lifecycle, steering, delivery' },
   { folder: 'tasks', holds: 'hand-offs among agents; each ends in submitRun' },
   { folder: 'spending', holds: 'money: reserve, settle, refund, report, and the budgets' },
+  { folder: 'spawning', holds: 'agents that agents make for one task, and their ends' },
   { folder: 'models', holds: 'the model gateway, its wire formats, providers and catalog' },
+  { folder: 'replay', holds: 'what runs said to models: kept, played again, gone on with' },
   { folder: 'egress', holds: 'the way out: filter, proxy, fetch, search, MCP servers' },
   { folder: 'collaboration/blackboard', holds: 'entries that agents share' },
   { folder: 'collaboration/artifacts', holds: 'files that agents save for people and each other' },
   { folder: 'collaboration/notes', holds: 'what agents tell the owner' },
+  { folder: 'collaboration/messages', holds: 'what agents ask each other; each begins a run or is kept' },
   { folder: 'collaboration/topics', holds: 'signals to whoever subscribed' },
+  { folder: 'collaboration/projects', holds: 'members, goal and context of agents that work for one thing' },
   { folder: 'skills', holds: 'checks the sources of skills; an agent runs what passed' },
   { folder: 'control/pauses', holds: 'the kill switch of what nobody asked for' },
   { folder: 'control', holds: 'what people and the operator do to agents: edits and approvals' },
@@ -64,8 +70,12 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'triggers/cron', holds: 'jobs by the clock' },
   { folder: 'triggers/webhook', holds: 'deliveries of other systems' },
   { folder: 'triggers/watch', holds: 'files that change' },
+  { folder: 'telemetry', holds: 'traces and durations, made of the events that the fleet tells anyway' },
+  { folder: 'templates', holds: 'fleets as files: planned, applied wholly or not at all, written out' },
   { folder: 'introspection', holds: 'what an agent may ask about itself' },
   { folder: 'diagnostics', holds: 'what is well and what is not: doctor, readiness, figures' },
+  { folder: 'backup', holds: 'a whole home as one file, and a home made of one' },
+  { folder: 'dashboard', holds: 'pages for people, and the socket that keeps them up to date' },
   { folder: 'app', holds: 'the list of modules, the life of the process, its commands' },
 ]
 
@@ -81,9 +91,14 @@ export const edgeImports: readonly EdgeImport[] = [
   { module: 'dockerode', allowed: ['packages/mesh/src/sandbox/'], why: 'one engine, one room' },
   {
     module: 'node:sqlite',
-    allowed: ['packages/mesh/src/storage/database.ts', 'packages/agent/src/memory/memory-database.ts'],
-    why: 'one way to each database: the mesh’s, and an agent’s memory',
+    allowed: [
+      'packages/mesh/src/storage/database.ts',
+      'packages/mesh/src/storage/copy-database.ts',
+      'packages/agent/src/memory/memory-database.ts',
+    ],
+    why: 'one way to each database: the mesh’s, its copies, and an agent’s memory',
   },
+  { module: 'ws', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
   { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
   {
     module: 'undici',
@@ -132,6 +147,26 @@ export const edgeImports: readonly EdgeImport[] = [
     module: '@ai-sdk/azure',
     allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@opentelemetry/api',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: '@opentelemetry/sdk-trace',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: '@opentelemetry/resources',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: '@opentelemetry/exporter-trace-otlp-proto',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
   },
   {
     module: 're2js',
@@ -254,10 +289,13 @@ export interface JsonParser {
 export const jsonParsers: readonly JsonParser[] = [
   { file: 'intake/read-json.ts', why: 'the one way, after the look' },
   { file: 'models/gateway/model-errors.ts', why: 'the refusal that the door wrote a moment ago' },
+  { file: 'app/commands/backup.ts', why: 'the state file of this home’s own mesh, in a process of its own' },
   {
     file: 'app/commands/doctor.ts',
     why: 'the state file and the reply of this home’s own mesh, in a process of its own',
   },
+  { file: 'backup/frames.ts', why: 'parts of a backup, of bounded length each, in a process of its own' },
+  { file: 'backup/seal-archive.ts', why: 'the first line of a backup, of bounded length' },
   { file: 'config/json-document.ts', why: 'files that the owner writes' },
   { file: 'config/last-ports.ts', why: 'a file that the mesh writes' },
   { file: 'control/edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },
@@ -288,7 +326,7 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
   {
-    file: 'sandbox/isolation/verify-walls.ts',
+    file: 'sandbox/isolation/check-isolation.ts',
     why: 'the report of a probe of ours, in a container that runs nothing else',
   },
   { file: 'storage/json-column.ts', why: 'columns that the mesh wrote, of values read within bounds' },

@@ -1,8 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { agentShare, contextLimits, jsonLimits, limits, wireLimits } from '../packages/protocol/src/limits.ts'
+import { watchLimits } from '../packages/protocol/src/blackboard-limits.ts'
+import {
+  agentShare,
+  contextLimits,
+  jsonLimits,
+  lifecycleLimits,
+  limits,
+  spawnLimits,
+  recordLimits,
+  templateLimits,
+  wireLimits,
+} from '../packages/protocol/src/limits.ts'
 import { readSourceFiles } from './source-files.ts'
 
-const stated = { limits, wireLimits, jsonLimits, agentShare, contextLimits }
+const stated = {
+  limits,
+  wireLimits,
+  jsonLimits,
+  agentShare,
+  contextLimits,
+  lifecycleLimits,
+  spawnLimits,
+  templateLimits,
+  recordLimits,
+  watchLimits,
+}
 const home = 'packages/protocol/src/limits.ts'
 const production = readSourceFiles()
   .filter(({ path, isTest }) => path.startsWith('packages/') && !isTest && path !== home)

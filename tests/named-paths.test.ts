@@ -17,9 +17,9 @@ describe('a guide', () => {
 
   test('architecture.md walks files that are there', () => {
     const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
-    const flows = page.slice(page.indexOf('### Flows'), page.indexOf('### Where does'))
+    const flows = page.slice(page.indexOf('### Other flows'), page.indexOf('### Where does'))
     const walked = [...flows.matchAll(/`([a-z][\w-]*(?:\/[\w.-]+)+)`/g)].map((match) => match[1] ?? '')
-    expect(walked.length).toBeGreaterThan(30)
+    expect(walked.length).toBeGreaterThan(20)
     const places = ['packages/mesh/src', 'packages/agent/src']
     expect(
       walked.filter((path) => !places.some((place) => existsSync(join(root, place, `${path}.ts`)))),

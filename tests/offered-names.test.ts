@@ -10,6 +10,7 @@ import { systemBrief } from '../packages/mesh/src/agents/briefing/system-brief.t
 import { buildSystemPrompt } from '../packages/agent/src/prompt/build-system-prompt.ts'
 import type { PromptMode } from '../packages/agent/src/prompt/build-system-prompt.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { parseTemplate } from '../packages/mesh/src/templates/template-file.ts'
 
 const kinds = ['worker', 'operator'] as const
 type Kind = (typeof kinds)[number]
@@ -27,10 +28,11 @@ const everything = permissionRecordSchema.parse({
   allowed_apis: ['*'],
   allowed_credentials: ['*'],
   can_manage_cron: true,
+  can_spawn: true,
   ...Object.fromEntries(controlPlaneFlags.map((flag) => [flag, true])),
 })
 /** What the file can say and nothing can do yet. */
-const unbuilt: Partial<PermissionRecord> = { can_use_browser: true, can_spawn: true, can_use_wallet: true }
+const unbuilt: Partial<PermissionRecord> = { can_use_browser: true, can_use_wallet: true }
 
 const briefOf = (kind: Kind, permissions: PermissionRecord | null) =>
   systemBrief({
@@ -57,7 +59,7 @@ describe.each(kinds)('SYSTEM.md of a %s', (kind) => {
 
   test('says nothing of rights that open nothing yet', () => {
     expect(briefOf(kind, { ...everything, ...unbuilt })).toBe(briefOf(kind, everything))
-    expect(briefOf(kind, everything)).not.toMatch(/browser|wallet|project|dashboard/i)
+    expect(briefOf(kind, everything)).not.toMatch(/browser|wallet|dashboard/i)
   })
 
   test.each(Object.keys(toolNeeds))('does not speak of %s where the mesh would refuse it', (tool) => {
@@ -102,6 +104,7 @@ test.each(['chat', 'task', 'heartbeat', 'subagent'] satisfies PromptMode[])(
         kind,
         mode,
         bootstrap: none,
+        observations: none,
         learnings: none,
         now: 0,
       })
@@ -114,8 +117,15 @@ test.each(readdirSync(join(import.meta.dirname, '..', 'templates')))(
   'the template %s names only tools that workers have',
   (name) => {
     const text = readFileSync(join(import.meta.dirname, '..', 'templates', name), 'utf8')
-    const fields = Object.keys(permissionRecordSchema.shape)
-    const others = [...fields, 'not_permissive', 'by_licence']
-    expect([...toolsOf('worker'), ...others]).toEqual(expect.arrayContaining(namesIn(text)))
+    const template = parseTemplate(name.replace(/\.yaml$/, ''), text)
+    for (const agent of template.agents) {
+      const skills = Object.keys(agent.skills ?? {}).map((file) => file.replace(/\.[jt]s$/, ''))
+      const jobs = [...template.webhooks, ...template.schedules].filter((job) => job.agent === agent.id)
+      const told = jobs.map((job) => ('instructions' in job ? job.instructions : (job.message ?? '')))
+      const words = [agent.role, agent.instructions, ...told].join('\n')
+      const fields = Object.keys(permissionRecordSchema.shape)
+      const others = [...fields, ...skills, 'not_permissive', 'by_licence']
+      expect([...toolsOf('worker'), ...others]).toEqual(expect.arrayContaining(namesIn(words)))
+    }
   },
 )

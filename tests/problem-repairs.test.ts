@@ -55,6 +55,7 @@ const headerNames = new Set<string>([
 /** Variables of the command line and of agents' programs, and tools of agents. */
 const otherNames = new Set([
   'FLOTILLA_SESSION',
+  'FLOTILLA_TOKEN',
   'HTTP_PROXY',
   'HTTPS_PROXY',
   sessionCookieName,

@@ -39,6 +39,6 @@ function walk(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return entry.name === 'node_modules' || entry.name === 'dist' ? [] : walk(path)
-    return entry.name.endsWith('.ts') ? [path] : []
+    return /\.tsx?$/.test(entry.name) ? [path] : []
   })
 }

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { existsSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { programsFolder, stampOf } from '@flotilla/protocol/built-program'
-import type { FileStamp, ProgramName, ProgramRecord } from '@flotilla/protocol/built-program'
+import type { BuildName, FileStamp, ProgramName, ProgramRecord } from '@flotilla/protocol/built-program'
 import { build } from 'esbuild'
-import type { OutputFile } from 'esbuild'
 import { readSources } from './read-sources.ts'
 
 /**
@@ -43,32 +42,46 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
     write: false,
     logLevel: 'silent',
   })
-  const folder = writeBuild(root, { name, outputFiles })
-  const outputs = outputFiles.map(({ path }) => join(folder, basename(path)))
+  const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }))
+  return recordBuild(root, { name, main: 'main.mjs', files, inputs })
+}
+
+/** What was built, in memory: names are below the build's own folder. */
+export interface Build {
+  readonly name: BuildName
+  /** The name of the file that it begins with. */
+  readonly main: string
+  readonly files: readonly { readonly name: string; readonly contents: Uint8Array }[]
+  readonly inputs: ReadonlyMap<string, FileStamp>
+}
+
+/** Writes a build, and then the record that makes the next start take it. */
+export function recordBuild(root: string, build: Build): ProgramRecord {
+  const folder = writeBuild(root, build)
+  const outputs = build.files.map((file) => join(folder, file.name))
   const record: ProgramRecord = {
     root,
-    main: join(folder, 'main.mjs'),
-    inputs: Object.fromEntries(inputs),
+    main: join(folder, build.main),
+    inputs: Object.fromEntries(build.inputs),
     outputs: Object.fromEntries(outputs.map((file) => [file, existing(file)])),
   }
-  const path = join(root, programsFolder, `${name}.json`)
+  const path = join(root, programsFolder, `${build.name}.json`)
   writeFileSync(`${path}.${process.pid}`, JSON.stringify(record))
   renameSync(`${path}.${process.pid}`, path)
   return record
 }
 
 /** Whole under its name or not at all; one that made the same beside us did it for both. */
-function writeBuild(
-  root: string,
-  built: { readonly name: ProgramName; readonly outputFiles: readonly OutputFile[] },
-): string {
+function writeBuild(root: string, built: Pick<Build, 'name' | 'files'>): string {
   const digest = createHash('sha256')
-  for (const { path, contents } of built.outputFiles) digest.update(basename(path)).update(contents)
+  for (const { name, contents } of built.files) digest.update(name).update(contents)
   const folder = join(root, programsFolder, `${built.name}-${digest.digest('hex').slice(0, 16)}`)
   const temporary = `${folder}.${process.pid}`
-  mkdirSync(temporary, { recursive: true })
-  for (const { path, contents } of built.outputFiles) writeFileSync(join(temporary, basename(path)), contents)
-  if (isWhole(folder, built.outputFiles)) {
+  for (const { name, contents } of built.files) {
+    mkdirSync(dirname(join(temporary, name)), { recursive: true })
+    writeFileSync(join(temporary, name), contents)
+  }
+  if (isWhole(folder, built.files)) {
     // The younger builds are kept.
     utimesSync(folder, new Date(), new Date())
     rmSync(temporary, { recursive: true, force: true })
@@ -79,19 +92,19 @@ function writeBuild(
     renameSync(temporary, folder)
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true })
-    if (!isWhole(folder, built.outputFiles)) throw error
+    if (!isWhole(folder, built.files)) throw error
   }
   return folder
 }
 
-function isWhole(folder: string, files: readonly OutputFile[]): boolean {
+function isWhole(folder: string, files: Build['files']): boolean {
   return (
     existsSync(folder) &&
-    files.every(({ path, contents }) => stampOf(fs, join(folder, basename(path)))?.[0] === contents.length)
+    files.every(({ name, contents }) => stampOf(fs, join(folder, name))?.[0] === contents.length)
   )
 }
 
-function existing(file: string): FileStamp {
+export function existing(file: string): FileStamp {
   const stamp = stampOf(fs, file)
   if (stamp === null) throw new Error(`${file} went away while it was built`)
   return stamp

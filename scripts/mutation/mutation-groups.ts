@@ -78,6 +78,16 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${protocol}/sanitize-for-prompt.test.ts`],
   },
   {
+    name: 'messages',
+    decides: 'who gets what agents ask each other, and where their talk ends',
+    files: [
+      `${mesh}/collaboration/messages/answer-message.ts`,
+      `${mesh}/collaboration/messages/choose-recipient.ts`,
+      `${mesh}/collaboration/messages/send-message.ts`,
+    ],
+    tests: [`${mesh}/collaboration/messages/*.test.ts`],
+  },
+  {
     name: 'access',
     decides: 'who may do what',
     files: [
@@ -87,7 +97,10 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/access/field-decisions.ts`,
       `${mesh}/access/hold-ceiling.ts`,
       `${mesh}/access/operator-ceiling.ts`,
+      `${mesh}/access/role-decision.ts`,
       `${mesh}/access/wallet-decision.ts`,
+      `${mesh}/access/within-parent.ts`,
+      `${mesh}/spawning/child-record.ts`,
     ],
     tests: [
       `${mesh}/access/at-terminal.test.ts`,
@@ -95,7 +108,10 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/access/budget-ceiling.test.ts`,
       `${mesh}/access/hold-ceiling.test.ts`,
       `${mesh}/access/operator-ceiling*.test.ts`,
+      `${mesh}/access/role-decision.test.ts`,
       `${mesh}/access/wallet-decision.test.ts`,
+      `${mesh}/access/within-parent.test.ts`,
+      `${mesh}/spawning/child-record.test.ts`,
     ],
   },
   {
@@ -137,9 +153,9 @@ export const mutationGroups: readonly MutationGroup[] = [
     decides: 'when a trigger is due, and what of a missed time is made up for',
     files: [
       `${mesh}/triggers/cron/cron-schedule.ts`,
-      `${mesh}/triggers/cron/due-times.ts`,
       `${mesh}/triggers/cron/operator-heartbeat.ts`,
       `${mesh}/triggers/cron/plan-dues.ts`,
+      `${mesh}/triggers/cron/read-schedule.ts`,
       `${mesh}/triggers/cron/zone-offset.ts`,
       `${mesh}/triggers/heartbeat/decide-heartbeat.ts`,
       `${mesh}/triggers/heartbeat/heartbeat-jobs.ts`,
@@ -149,7 +165,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [
       `${mesh}/triggers/cron/cron-schedule.test.ts`,
       `${mesh}/triggers/cron/read-schedule.test.ts`,
-      `${mesh}/triggers/cron/due-times.test.ts`,
+      `${mesh}/triggers/cron/plan-dues.test.ts`,
       `${mesh}/triggers/cron/heartbeat-lock.test.ts`,
       `${mesh}/triggers/cron/operator-heartbeat.test.ts`,
       `${mesh}/triggers/cron/zone-offset.test.ts`,
@@ -210,24 +226,39 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
   },
   {
+    name: 'lifecycle',
+    decides: 'what an agent’s life comes to',
+    files: [`${mesh}/agents/lifecycle/agent-state.ts`, `${mesh}/agents/lifecycle/judge-loss.ts`],
+    tests: [
+      `${mesh}/agents/lifecycle/agent-state.test.ts`,
+      `${mesh}/agents/lifecycle/judge-loss.test.ts`,
+      `${mesh}/agents/lifecycle/quarantine.test.ts`,
+      `${mesh}/agents/lifecycle/broken-off.test.ts`,
+    ],
+  },
+  {
     name: 'ledger',
     decides: 'what becomes of a run, once',
     files: [
       `${mesh}/runs/lifecycle/lease.ts`,
-      `${mesh}/runs/lifecycle/move-run.ts`,
-      `${mesh}/runs/lifecycle/outcome-of.ts`,
-      `${mesh}/runs/reserved-session.ts`,
+      `${mesh}/runs/conversation.ts`,
       `${mesh}/runs/lifecycle/run-record.ts`,
-      `${mesh}/runs/lifecycle/settle-run.ts`,
+      `${mesh}/runs/lifecycle/change-run.ts`,
     ],
     tests: [
       `${mesh}/runs/ledger.test.ts`,
       `${mesh}/runs/lifecycle/lease.test.ts`,
-      `${mesh}/runs/lifecycle/move-run.test.ts`,
+      `${mesh}/runs/lifecycle/change-run.test.ts`,
       `${mesh}/runs/lifecycle/outcome-of.test.ts`,
-      `${mesh}/runs/reserved-session.test.ts`,
+      `${mesh}/runs/conversation.test.ts`,
       `${mesh}/runs/lifecycle/run-record.test.ts`,
       `${mesh}/runs/lifecycle/settle-run.test.ts`,
     ],
+  },
+  {
+    name: 'projects',
+    decides: 'what agents of one project keep from those of another',
+    files: [`${mesh}/access/project-walls.ts`],
+    tests: [`${mesh}/access/project-walls.test.ts`, `${mesh}/collaboration/projects/projects.test.ts`],
   },
 ]

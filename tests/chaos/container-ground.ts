@@ -62,7 +62,7 @@ export function containerGround(
     },
     async strangers() {
       const ledger = openLedger(home)
-      const rows = ledger.rows("SELECT id FROM agents WHERE state IN ('ready', 'starting')")
+      const rows = ledger.rows("SELECT id FROM agents WHERE state IN ('running', 'unhealthy', 'starting')")
       ledger.close()
       const ready = new Set(rows.map((row) => String(row['id'])))
       const live = await list(false)

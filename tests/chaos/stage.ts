@@ -116,6 +116,8 @@ function settingsText(model: PlannedModel, outside: OutsideServer): string {
     models: { 'fake/planned': { price } },
     egress: { allowed_private: [outside.place] },
     webhooks: { per_minute: 5000 },
+    // Agents are killed far more often than one that is not broken dies.
+    restarts_per_hour: 1000,
   })
 }
 

@@ -21,7 +21,8 @@ withEngine(
         runtime: 'docker',
         cassettes: { idle: aCassette({ when: 'nothing', turns: [says('Nothing.')] }) },
         environment: { FLOTILLA_NO_INSTALL: '1' },
-        settings: { data_limit_mb: 128 },
+        // It takes all it can again and again, far more often than the fleet would put up with.
+        settings: { data_limit_mb: 128, restarts_per_hour: 1000 },
       })
       for (const id of ['glutton', 'other']) await mesh.createWorker(id)
     })

@@ -53,8 +53,8 @@ except Exception as e: print(type(e).__name__, e)"`,
         )
       ).text.trim()
 
-    it('verifyWalls finds every wall standing', async () => {
-      const walls = await home().runtime.verifyWalls({ doorPort })
+    it('checkIsolation finds every wall standing', async () => {
+      const walls = await home().runtime.checkIsolation({ doorPort })
       expect(walls.filter((wall) => !wall.holds)).toEqual([])
       expect(walls.map((wall) => wall.id)).toEqual(
         expect.arrayContaining([
@@ -67,37 +67,37 @@ except Exception as e: print(type(e).__name__, e)"`,
       )
     })
 
-    it('verifyWalls says so when nothing listens at the agent door', async () => {
-      const walls = await home().runtime.verifyWalls({ doorPort: 8421 })
+    it('checkIsolation says so when nothing listens at the agent door', async () => {
+      const walls = await home().runtime.checkIsolation({ doorPort: 8421 })
       expect(walls.find((wall) => wall.id === 'agent-door-open')).toMatchObject({ holds: false })
     })
 
-    it('verifyWalls finds the hole when the firewall rules are gone, and prepare closes it', async () => {
+    it('checkIsolation finds the hole when the firewall rules are gone, and prepare closes it', async () => {
       heedsLesson(28)
       const { bridge } = networkNames(home().homeTag)
       const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
-      const holed = await home().runtime.verifyWalls({ doorPort })
+      const holed = await home().runtime.checkIsolation({ doorPort })
       expect(holed.find((wall) => wall.id === 'host-ports-closed')).toMatchObject({ holds: false })
       await home().runtime.prepare({ progress: () => {} })
-      const healed = await home().runtime.verifyWalls({ doorPort })
+      const healed = await home().runtime.checkIsolation({ doorPort })
       expect(healed.filter((wall) => !wall.holds)).toEqual([])
     })
 
-    it('verifyWalls finds that names are asked outside though there are none, and prepare closes it', async () => {
+    it('checkIsolation finds that names are asked outside though there are none, and prepare closes it', async () => {
       const outside = await startNameServer(() => null, { host: home().runtime.doorHost(), port: 53 })
       onTestFinished(() => outside.close())
-      const standing = await home().runtime.verifyWalls({ doorPort })
+      const standing = await home().runtime.checkIsolation({ doorPort })
       expect(standing.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: true })
       expect(outside.asked).toEqual([])
       const { bridge } = networkNames(home().homeTag)
       const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
-      const holed = await home().runtime.verifyWalls({ doorPort })
+      const holed = await home().runtime.checkIsolation({ doorPort })
       expect(outside.asked).toContain('example.com')
       expect(holed.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: false })
       await home().runtime.prepare({ progress: () => {} })
-      const healed = await home().runtime.verifyWalls({ doorPort })
+      const healed = await home().runtime.checkIsolation({ doorPort })
       expect(healed.filter((wall) => !wall.holds)).toEqual([])
     })
 

@@ -31,6 +31,8 @@ describe('an agent that dies in the middle of a call', () => {
     mesh = await startMesh({
       settings: {
         default_model: 'fake/m',
+        // It dies once for each attempt of each case: far more often than an agent is put up with.
+        restarts_per_hour: 1000,
         providers: { fake: { kind: 'openai-compatible', base_url: upstream.baseUrl } },
         models: { 'fake/m': { price } },
         web_search: { provider: 'searxng', url: `http://${address}` },

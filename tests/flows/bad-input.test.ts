@@ -5,6 +5,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { templateEndpoints } from '@flotilla/protocol/templates-api'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentSurroundings } from '../support/agent-surroundings.ts'
@@ -137,10 +138,7 @@ describe('a body that is wrong', () => {
     )
     expectProblem(await mesh.call(meshHumanEndpoints.run, { params: { id: 'run_0' } }), 'not-found')
     expectProblem(await mesh.call(meshHumanEndpoints.runCancel, { params: { id: 'run_0' } }), 'not-found')
-    expectProblem(
-      await mesh.call(meshHumanEndpoints.templateApply, { params: { name: 'none' } }),
-      'not-found',
-    )
+    expectProblem(await mesh.call(templateEndpoints.templateApply, { params: { name: 'none' } }), 'not-found')
     expectProblem(
       await mesh.call(meshHumanEndpoints.artifact, { params: { agent: 'operator', name: 'none' } }),
       'not-found',

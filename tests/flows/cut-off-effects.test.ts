@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
 import { cronAgentEndpoints } from '@flotilla/protocol/cron-api'
+import { messageAgentEndpoints } from '@flotilla/protocol/message-endpoints'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
+import { projectAgentEndpoints } from '@flotilla/protocol/project-api'
 import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import type { Composed } from '../../packages/mesh/src/app/compose.ts'
@@ -67,6 +69,22 @@ const cases: readonly Case[] = [
     }),
   },
   {
+    title: 'a message',
+    call: () => ({
+      endpoint: messageAgentEndpoints.messageSend,
+      body: { to: 'right', text: 'How many are there?' },
+    }),
+  },
+  {
+    title: 'the heartbeat of a worker',
+    caller: 'operator',
+    call: () => ({
+      endpoint: operatorEndpoints.agentHeartbeat,
+      params: { id: 'right' },
+      body: { schedule: 'every 45m' },
+    }),
+  },
+  {
     title: 'a steer',
     caller: 'operator',
     call: () => ({
@@ -83,6 +101,61 @@ const cases: readonly Case[] = [
       endpoint: meshAgentEndpoints.completeTask,
       params: { id },
       body: { summary: 'It is blocked.', status: 'failed' },
+    }),
+  },
+  {
+    title: 'a note on a task',
+    before: (parts) =>
+      parts.modules.tasks.api.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} }).task_id,
+    call: (id) => ({
+      endpoint: meshAgentEndpoints.updateTask,
+      params: { id },
+      body: { action: 'progress', note: 'Half of it.' },
+    }),
+  },
+  {
+    title: 'a task that is cancelled',
+    caller: 'operator',
+    before: (parts) =>
+      parts.modules.tasks.api.handOff(owner, { to: 'right', title: 't', description: 'd', data: {} }).task_id,
+    call: (id) => ({
+      endpoint: meshAgentEndpoints.manageTask,
+      params: { id },
+      body: { action: 'cancel', note: 'not needed' },
+    }),
+  },
+  {
+    title: 'a verdict on a task',
+    caller: 'operator',
+    before: ({ modules: { tasks } }) => {
+      const given = { to: 'right', title: 't', description: 'd', data: {} }
+      const { task_id: taskId } = tasks.api.handOff(owner, given)
+      return tasks.api.manageTask(owner, { taskId, action: 'cancel', note: '' }).id
+    },
+    call: (id) => ({
+      endpoint: meshAgentEndpoints.reviewTask,
+      params: { id },
+      body: { outcome: 'rejected', comment: 'It was late.' },
+    }),
+  },
+  {
+    title: 'a new project',
+    caller: 'operator',
+    call: () => ({
+      endpoint: projectAgentEndpoints.projectManage,
+      params: { name: 'acme' },
+      body: { action: 'create', agents: ['right'] },
+    }),
+  },
+  {
+    title: 'the goal of a project',
+    caller: 'operator',
+    before: ({ modules: { projects } }) =>
+      projects.api.manage(owner, 'acme', { action: 'create', agents: [] }).name,
+    call: (name) => ({
+      endpoint: projectAgentEndpoints.projectWrite,
+      params: { name },
+      body: { text: 'To count.', expected_version: 0 },
     }),
   },
   {
@@ -221,9 +294,20 @@ const withoutCase: Readonly<Record<string, string>> = {
     'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/restart':
     'its effect is a sandbox: packages/mesh/src/agents/lifecycle/start-agent.test.ts',
+  'POST /mesh/operator/templates/{}/apply':
+    'agents that are there stay as they are, and applied again it makes the rest: packages/mesh/src/agents/registry/templates.test.ts',
+  'POST /mesh/messages/{}/await':
+    'said again it changes nothing: the answer is taken once, and read as often',
+  'PUT /mesh/capabilities': 'said again it changes nothing: it takes the place of what was there',
+  'POST /mesh/blackboard-watches': 'said again it changes nothing: it takes the place of what was there',
+  'POST /mesh/operator/agents/{}/hibernate':
+    'said again it changes nothing: packages/mesh/src/agents/lifecycle/hibernate.test.ts',
+  'POST /mesh/spawn':
+    'its effect is a sandbox: tests/flows/spawn.test.ts; the row of the agent, its task and the answer are one transaction',
   'POST /mesh/lease': 'said again it renews what it renewed',
   'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',
   'POST /mesh/skills/check': 'it changes nothing',
+  'POST /mesh/replay/call': 'it reads what was recorded, and changes nothing',
   'POST /mesh/web-search': 'it asks, and changes nothing',
   'POST /v1/messages': 'a model is asked; money is the ledger of calls’ own',
   'POST /v1/messages/count_tokens': 'it counts, and changes nothing',
@@ -326,6 +410,7 @@ async function lives(
     versions: home.rows(
       'SELECT key, version FROM blackboard UNION ALL SELECT name, version FROM artifacts ORDER BY 1',
     ),
+    messages: home.rows('SELECT sender, recipient, state FROM messages ORDER BY position'),
     runs: home.rows('SELECT agent_id, count(*) AS count FROM runs GROUP BY agent_id ORDER BY agent_id'),
   }
 }
@@ -337,10 +422,11 @@ function plain({
   events,
   signals,
   versions,
+  messages,
   runs,
 }: Awaited<ReturnType<typeof lives>>): object {
-  const text = JSON.stringify({ replies, journal, events, signals, versions, runs })
-    .replace(/\b(sig|note|cron|appr|change|cred|task|steer|run)_[A-Za-z0-9]{16}\b/g, '$1')
+  const text = JSON.stringify({ replies, journal, events, signals, versions, messages, runs })
+    .replace(/\b(msg|sig|note|cron|appr|change|cred|task|steer|run)_[A-Za-z0-9]{16}\b/g, '$1')
     .replace(/\b1[0-9]{12}\b/g, '"moment"')
     .replace(/"digest":"[0-9a-f]+"/g, '"digest"')
   return JSON.parse(text.replaceAll('"digest",', '')) as object

@@ -132,7 +132,7 @@ describe('an agent without a volume', () => {
     expect(status['agents']).toContainEqual(
       expect.objectContaining({
         id: 'clerk',
-        state: 'failed',
+        state: 'restarting',
         last_error: expect.stringMatching(/^data-full/) as unknown,
       }),
     )

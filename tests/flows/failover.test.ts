@@ -196,7 +196,7 @@ describe('a model that thinks for very long', () => {
     }
     for (const id of agents) {
       expect(views.find((view) => view.id === id)).toMatchObject({
-        state: 'ready',
+        state: 'running',
         busy: true,
         last_error: null,
       })

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -86,6 +87,24 @@ describe('a start that goes wrong', () => {
 
   it('leaves a home that starts', async () => {
     takeBackRefusal('mesh.stopped')
+    await home.restart()
+    expect(await home.terminate()).toBe(0)
+  })
+})
+
+describe('a fault that nobody caught', () => {
+  it('ends the mesh with its problem, and the home starts again', async () => {
+    const injected = join(home.home, 'reject.mjs')
+    await writeFile(
+      injected,
+      "process.on('SIGUSR2', () => void Promise.reject(new Error('nobody waited for this')))\n",
+    )
+    const mesh = openMesh(home.home, { environment: { NODE_OPTIONS: `--import ${injected}` } })
+    await mesh.restart()
+    process.kill(mesh.pid, 'SIGUSR2')
+    await expect
+      .poll(() => mesh.told().flatMap((line) => ('problem' in line ? [line['problem']] : [])))
+      .toEqual([expect.objectContaining({ detail: expect.stringContaining('nobody waited for this') })])
     await home.restart()
     expect(await home.terminate()).toBe(0)
   })

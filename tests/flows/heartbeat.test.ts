@@ -143,11 +143,11 @@ describe('a heartbeat of a real fleet', () => {
     expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await processes()).toEqual([])
-    expect(await state()).toBe('stopped')
+    expect(await state()).toBe('created')
     await mesh.terminate()
     await mesh.restart()
     expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
-    expect(await state()).toBe('stopped')
+    expect(await state()).toBe('created')
     // One that said something is stopped with the mesh: what it did is activity, so it looks around and is not skipped.
     await mesh.ask('hello', { agent: 'fresh' })
     await mesh.call(controlEndpoints.agentArchive, { params: { id: 'fresh' } })

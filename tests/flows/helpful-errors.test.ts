@@ -117,6 +117,18 @@ describe('at the terminal', () => {
     expect(next(told)).not.toMatch(/see the detail/i)
   })
 
+  it.each(['/proc/flotilla/home', '/dev/null/home'])(
+    'a home that cannot be made is told as that: %s',
+    async (home) => {
+      for (const words of [['start', '-d'], ['doctor']]) {
+        const { code, out, err } = await typed([...words, '--home', home])
+        expect(code, out + err).toBe(1)
+        expect(out + err).toContain(`${home} cannot be the home`)
+        expect(out + err).toContain('FLOTILLA_HOME')
+      }
+    },
+  )
+
   it('a mesh that does not run is told as that, with how to start it', async () => {
     for (const place of [
       ['--port', '1'],

@@ -164,6 +164,6 @@ test(
 async function operatorReady(mesh: MeshProcess): Promise<void> {
   await eventually('the operator is ready', async () => {
     const fleet = meshHumanApi.status.response.parse((await mesh.call(meshHumanEndpoints.status)).json())
-    return fleet.agents.some(({ id, state }) => id === 'operator' && state === 'ready')
+    return fleet.agents.some(({ id, state }) => id === 'operator' && state === 'running')
   })
 }

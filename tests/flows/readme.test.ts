@@ -23,7 +23,15 @@ const commandMaxMs = patient(120_000)
 /** How a command of the README is given: what is typed into it. One that is not here fails the test. */
 const typed: Readonly<Record<string, string>> = {
   'npx flotilla start -d': '',
-  'npx flotilla apply starter': '',
+  'npx flotilla apply starter --yes': '',
+  'npx flotilla templates': '',
+  'npx flotilla templates show site-monitor': '',
+  'npx flotilla apply research-desk --plan': '',
+  'npx flotilla export worker-1 -o fleet.yaml': '',
+  'npx flotilla replay RUN --record': '',
+  'npx flotilla replay RUN': '',
+  'npx flotilla fork RUN --model openai/gpt-5-mini --step 1': '',
+  'npx flotilla eval cases.yaml': '',
   'npx flotilla chat': 'Hello\n/quit\n',
   'npx flotilla status': '',
   'npx flotilla budget fleet --daily 50': '',
@@ -40,7 +48,15 @@ const typed: Readonly<Record<string, string>> = {
   'npx flotilla <command> --help': '',
   'npx flotilla record hello.json "Say hello"': '',
   'flotilla models': '',
+  'flotilla people add ann --role member --agents scout': '',
   'npx flotilla restart worker-1': '',
+  'npx flotilla create auditor "Reads contracts."': '',
+  'npx flotilla hibernate auditor': '',
+  'npx flotilla archive auditor': '',
+  'npx flotilla unarchive auditor': '',
+  'npx flotilla restart auditor': '',
+  'npx flotilla trace RUN': '',
+  'npx flotilla backup /srv/backups/monday --passphrase-file ~/.backup-passphrase': '',
   'npx flotilla cron add worker-1 "0 9 * * MON-FRI" --message "Sum up the news of the night"': '',
   'npx flotilla cron why JOB': '',
   'npx flotilla heartbeat worker-1 --every 2h': '',
@@ -129,7 +145,31 @@ async function command(line: string): Promise<void> {
 async function filled(line: string): Promise<string> {
   if (line.includes('cron add')) return `${line} --json`
   if (line.includes('JOB')) return line.replace('JOB', (JSON.parse(lastOut) as { id: string }).id)
+  if (line.includes('RUN')) return line.replace('RUN', await endedRun())
+  if (line.includes('backup')) return backUpHere(line)
+  if (line.includes('cases.yaml')) await writeFile(join(folder, 'cases.yaml'), cases)
   return line.includes('HOOK') ? line.replace('HOOK', await madeHook()) : line
+}
+
+/** Where the reader has a disk for backups and a passphrase, this test has its folder. */
+async function backUpHere(line: string): Promise<string> {
+  const passphrase = join(folder, '.backup-passphrase')
+  await writeFile(passphrase, 'correct horse battery staple\n', { mode: 0o600 })
+  return line.replace('/srv/backups/', `${folder}/`).replace('~/.backup-passphrase', passphrase)
+}
+
+/** As `flotilla eval --help` tells the reader to write them. */
+const cases =
+  'name: greets\nagent: worker-1\ncases: [{ name: hello, ask: Say hello, checks: [{ contains: Hello }] }]\n'
+
+/** One that a model answered: the conversation that the page has recorded. */
+async function endedRun(): Promise<string> {
+  const { runs } = JSON.parse((await run('npx flotilla runs --json')).out) as {
+    runs: { id: string; kind: string; state: string; input: { message?: string } }[]
+  }
+  const found = runs.find((one) => one.state === 'done' && one.input.message === 'Say hello')
+  expect(found).toBeDefined()
+  return found?.id ?? ''
 }
 
 async function madeHook(): Promise<string> {

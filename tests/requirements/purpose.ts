@@ -60,5 +60,5 @@ export const purposeClauses = [
   { line: 24, id: 'purpose:non-goal:air-gapped', state: 'outside', why: 'a stated non-goal; every agent needs mesh egress for the LLM proxy', text: 'There is no air-gapped mode: all agents need mesh egress for the LLM proxy.' },
   { line: 25, id: 'purpose:non-goal:single-sign-on', state: 'outside', why: 'a stated non-goal; the external auth-gate side-car completes the sign-on', text: 'The engine does not implement single sign-on end to end.' },
   { line: 25, id: 'purpose:auth-gate:owns-sign-on', state: 'outside', why: 'the auth-gate side-car runs beside the engine on managed hosts and is not part of it', text: 'Signature verification, replay protection and cookie issuance of single sign-on live in an external auth-gate sidecar on managed hosts.' },
-  { line: 25, id: 'purpose:auth-gate:engine-consumes-cookie', state: 'planned', by: 'dashboard', text: 'Of single sign-on the engine only consumes the cookie.' },
+  { line: 25, id: 'purpose:auth-gate:engine-consumes-cookie', state: 'covered', by: 'dashboard', text: 'Of single sign-on the engine only consumes the cookie.' },
 ] as const satisfies readonly Clause<'purpose'>[]

@@ -5,6 +5,7 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { webhookPublicEndpoints } from '@flotilla/protocol/webhook-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pageHeaders } from '../../packages/mesh/src/dashboard/page-headers.ts'
 import { answerHeaders } from '../../packages/mesh/src/http/answer-headers.ts'
 import { allEndpoints } from '../support/all-endpoints.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -64,7 +65,10 @@ describe("every answer of the people's door", () => {
         { accept: 'text/event-stream' },
       ]) {
         const answer = await headOf(endpoint, more)
-        expect(answer.headers, `${endpoint.method} ${endpoint.path}`).toMatchObject(answerHeaders)
+        const isPage =
+          answer.status === 200 && answer.headers['content-type']?.startsWith('text/html') === true
+        const wanted = isPage ? { ...answerHeaders, ...pageHeaders } : answerHeaders
+        expect(answer.headers, `${endpoint.method} ${endpoint.path}`).toMatchObject(wanted)
         statuses.add(answer.status)
       }
     }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { rolesOfRoutes } from '@flotilla/protocol/people-roles'
 import { allEndpoints } from '../support/all-endpoints.ts'
 import { aCutHome } from '../support/cut-door.ts'
 import type { CutHome } from '../support/cut-door.ts'
@@ -11,11 +12,16 @@ afterAll(() => home.close())
 
 test('every route stands behind the gate that the table names, and none behind two', async () => {
   const offered = await home.with(({ modules }) => offeredRoutes(Object.values(modules)))
-  expect(offered).toEqual(authenticationTable)
+  const { people, ...others } = authenticationTable
+  expect(offered).toEqual({ ...others, people: Object.keys(people) })
   const all = Object.values(offered).flat()
   expect(new Set(all).size).toBe(all.length)
   const declared = await allEndpoints()
   expect(all.filter((route) => !declared.has(route))).toEqual([])
+})
+
+test('every route of people wants the least role that the table names, and no other route has one', () => {
+  expect(rolesOfRoutes).toEqual(authenticationTable.people)
 })
 
 test('no body is read of a call that method and path refuse already', async () => {
@@ -23,11 +29,14 @@ test('no body is read of a call that method and path refuse already', async () =
   const llm = { do: 'call-api', api: 'llm' }
   expect(needed).toEqual({
     'POST /mesh/tasks': { do: 'route-tasks' },
+    'POST /mesh/spawn': { do: 'spawn-agent' },
     'POST /mesh/http': { do: 'call-api', api: 'http' },
     'POST /mesh/mcp': { do: 'call-api', api: 'http' },
     'POST /mesh/web-search': { do: 'call-api', api: 'web_search' },
     'POST /mesh/credentials/requests': { do: 'request-credential' },
     'PUT /mesh/blackboard/{*key}': { do: 'write-blackboard', key: 'a/b' },
+    'POST /mesh/projects/{name}/manage': { do: 'manage-projects', project: '' },
+    'PUT /mesh/projects/{name}/text': { do: 'manage-projects', project: '' },
     'POST /v1/chat/completions': llm,
     'POST /v1/messages': llm,
     'POST /v1/embeddings': llm,

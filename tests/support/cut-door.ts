@@ -50,7 +50,7 @@ export interface CutHome {
   close(): Promise<void>
 }
 
-export const owner = { kind: 'human', channel: 'cli' } as const
+export const owner = { kind: 'human', role: 'owner', channel: 'cli' } as const
 export const runOf = (agentId: string): string => `run_${agentId.padEnd(16, '0').slice(0, 16)}`
 
 export async function aCutHome(workers: readonly string[]): Promise<CutHome> {

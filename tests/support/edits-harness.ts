@@ -29,10 +29,10 @@ import type { Edits } from '../../packages/mesh/src/control/edits/edits.ts'
 /** Edits for tests: real rows, a real permissions file and real rules; texts lie in memory. */
 
 export const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
-export const atTerminal: Caller = { kind: 'human', channel: 'cli' }
+export const atTerminal: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 /** A model that this world has not set up. */
 export const noModel = 'nobody/none'
-export const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+export const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
 
 export interface EditsHarness {
   readonly edits: Edits
@@ -75,6 +75,8 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     refuseAbove: createRefuseAboveCeiling(shared),
     table: createBudgetTable(database),
     agents: world.fleet,
+    makerOf: () => null,
+    membershipChanged: () => {},
     rebalance: () => {},
   })
   const deps = {

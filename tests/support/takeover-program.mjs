@@ -129,6 +129,7 @@ async function plantedControls() {
   const listens = async (program, args, options = {}) => {
     const child = spawn(program, args, { cwd: '/data', stdio: ['ignore', 'ignore', 'pipe'], ...options })
     let said = ''
+    const gone = new Promise((resolve) => child.once('exit', resolve))
     const opened = new Promise((resolve) => {
       child.stderr.on('data', (piece) => {
         said += piece
@@ -140,6 +141,8 @@ async function plantedControls() {
     const result = await opened
     clearTimeout(bound)
     child.kill('SIGKILL')
+    // The next one listens on the same port.
+    await gone
     return result
   }
   const waits = ['-e', 'setInterval(() => {}, 1000)']

@@ -141,7 +141,7 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'no lease counts as one until 1970 there, of which nothing is left either',
     },
   ]),
-  ...inFile('packages/mesh/src/runs/lifecycle/settle-run.ts', [
+  ...inFile('packages/mesh/src/runs/lifecycle/change-run.ts', [
     {
       line: '...(code === undefined ? {} : { code }),',
       becomes: '...(false ? {} : { code }),',

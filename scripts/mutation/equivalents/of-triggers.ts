@@ -3,6 +3,46 @@ import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfTriggers: readonly Equivalent[] = [
   ...inFile('packages/mesh/src/triggers/cron/cron-schedule.ts', [
+    ...allSince('memory of a pure function: what is not kept is worked out again, and is the same', [
+      ['if (known) {', 'if (false) {'],
+      ['if (known) {', 'if (known) {}'],
+      ['parsed.delete(key)', ';'],
+      ['parsed.set(key, known)', ';'],
+      ['parsed.set(key, cron)', ';'],
+      [
+        "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
+        "if (true) parsed.delete(parsed.keys().next().value ?? '')",
+      ],
+      [
+        "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
+        "if (parsed.size >= parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
+      ],
+      [
+        "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
+        "if (parsed.size <= parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
+      ],
+    ]),
+    ...allSince('a short cut: the search through local times, which is slower, finds the same', [
+      ['): number | null {', '): number | null {}'],
+      [
+        'if (offsetMs % 60_000 !== 0 || zoneOffsetMs(timezone, after - changeReachMs) !== offsetMs) return null',
+        'if (true) return null',
+      ],
+      ['if (found === null || found - after > quickReachMs) return null', 'if (true) return null'],
+      [
+        'if (found === null || found - after > quickReachMs) return null',
+        'if (found === null || found - after >= quickReachMs) return null',
+      ],
+      ['return zoneOffsetMs(timezone, found) === offsetMs ? found : null', 'return false ? found : null'],
+      ['const quickReachMs = 7 * 86_400_000', 'const quickReachMs = 7 / 86_400_000'],
+    ]),
+    {
+      line: 'paused: true,',
+      becomes: 'paused: false,',
+      reason: 'a schedule without work to do never starts by itself',
+    },
+  ]),
+  ...inFile('packages/mesh/src/triggers/cron/read-schedule.ts', [
     ...allSince('each of the five fields is looked at in its own list, so there is always one', [
       [
         "`${fieldNames[bad] ?? 'field'} \"${fields[bad] ?? ''}\" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5, 10/20)`,",
@@ -42,23 +82,6 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
         'if (readBefore.size < readBeforeMax) readBefore.clear()',
       ],
       ['readBefore.add(expression)', ';'],
-      ['if (known) {', 'if (false) {'],
-      ['if (known) {', 'if (known) {}'],
-      ['parsed.delete(key)', ';'],
-      ['parsed.set(key, known)', ';'],
-      ['parsed.set(key, cron)', ';'],
-      [
-        "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
-        "if (true) parsed.delete(parsed.keys().next().value ?? '')",
-      ],
-      [
-        "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
-        "if (parsed.size >= parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
-      ],
-      [
-        "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
-        "if (parsed.size <= parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
-      ],
       ['if (knownZones.has(name)) return true', 'if (false) return true'],
       ['if (knownZones.size >= knownZonesMax) knownZones.clear()', 'if (true) knownZones.clear()'],
       [
@@ -72,25 +95,6 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       becomes:
         "return wrong(`\"${words}\": ${error instanceof Error ? error.message.replace(/CronPattern: /, '') : 'no'}`)",
       reason: 'the library puts that word in first place and nowhere else',
-    },
-    ...allSince('a short cut: the search through local times, which is slower, finds the same', [
-      ['): number | null {', '): number | null {}'],
-      [
-        'if (offsetMs % 60_000 !== 0 || zoneOffsetMs(timezone, after - changeReachMs) !== offsetMs) return null',
-        'if (true) return null',
-      ],
-      ['if (found === null || found - after > quickReachMs) return null', 'if (true) return null'],
-      [
-        'if (found === null || found - after > quickReachMs) return null',
-        'if (found === null || found - after >= quickReachMs) return null',
-      ],
-      ['return zoneOffsetMs(timezone, found) === offsetMs ? found : null', 'return false ? found : null'],
-      ['const quickReachMs = 7 * 86_400_000', 'const quickReachMs = 7 / 86_400_000'],
-    ]),
-    {
-      line: 'paused: true,',
-      becomes: 'paused: false,',
-      reason: 'a schedule without work to do never starts by itself',
     },
     ...allSince('whatever else the table of this machine takes is an offset, and no offset has a letter', [
       [

@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import type { FileStamp, ProgramRecord } from '@flotilla/protocol/built-program'
+import { build } from 'vite'
+import type { Rolldown } from 'vite'
+import { existing, recordBuild } from './build-program.ts'
+
+/**
+ * Compiles the pages into files named by their content, and then writes the record that makes the next start of the mesh
+ * serve them. Rejects with what the bundler met.
+ */
+export async function buildDashboard(root: string): Promise<ProgramRecord> {
+  const folder = join(root, 'packages', 'dashboard')
+  const inputs = new Map<string, FileStamp>()
+  const begins = [join(root, 'package-lock.json'), import.meta.filename, join(folder, 'index.html')]
+  for (const file of begins) inputs.set(file, existing(file))
+  // Whatever the caller's says, React is taken without its checks for development.
+  process.env['NODE_ENV'] = 'production'
+  const built = await build({
+    root: folder,
+    configFile: false,
+    logLevel: 'silent',
+    mode: 'production',
+    build: {
+      write: false,
+      target: 'es2024',
+      // The policy of the pages lets no data of a file be written into another.
+      assetsInlineLimit: 0,
+      // What browsers that have modules do by themselves.
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+    },
+    plugins: [
+      {
+        name: 'read-sources',
+        enforce: 'pre',
+        // As it was when it was first read: whatever is written from then on makes the build an old one.
+        load: (id) => {
+          const [file = ''] = id.split('?')
+          if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))
+          return null
+        },
+      },
+    ],
+  })
+  const [output] = (Array.isArray(built) ? built : [built]) as Rolldown.RolldownOutput[]
+  if (!output) throw new Error('the dashboard was built into nothing')
+  const files = output.output.map((file) => ({
+    name: file.fileName,
+    contents: Buffer.from(file.type === 'chunk' ? file.code : file.source),
+  }))
+  return recordBuild(root, { name: 'dashboard', main: 'index.html', files, inputs })
+}

@@ -1,0 +1,54 @@
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
+
+/** Markup and addresses as somebody hostile would write them wherever a text of theirs is shown. */
+export const hostileText = [
+  '<img src=x onerror="alert(1)">',
+  '<script>alert(2)</script>',
+  '<svg onload="alert(3)"></svg>',
+  '[link](javascript:alert(4))',
+  '![picture](http://203.0.113.9/track.png)',
+  '<iframe src="https://203.0.113.9/"></iframe>',
+  '<a href="data:text/html,<script>alert(5)</script>">x</a>',
+].join('\n\n')
+
+const report = [
+  '## Licences',
+  '',
+  'I read **three** files. Two are fine, one needs a look:',
+  '',
+  '| Package | Licence | Fine |',
+  '| --- | --- | --- |',
+  '| react | MIT | yes |',
+  '| axe-core | MPL-2.0 | yes |',
+  '| left-pad | none | **no** |',
+  '',
+  '- `left-pad` states no licence in its `package.json`',
+  '- the [policy](https://example.org/policy) asks for one',
+].join('\n')
+
+/** Long enough that it is still being said when a page looks. */
+const slowWords = Array.from({ length: 40 }, (_, index) => `word${index}`).join(' ')
+
+export const dashboardCassette = aCassette(
+  {
+    agents: ['scribe'],
+    when: 'hostile',
+    turns: [runs(`cat <<'END'\n${hostileText}\nEND`), says(hostileText)],
+  },
+  {
+    agents: ['scribe'],
+    when: 'audit',
+    turns: [runs('printf "react MIT\\naxe-core MPL-2.0\\nleft-pad none\\n"'), says(report)],
+  },
+  { agents: ['scribe'], when: 'slow', turns: [runs('sleep 20'), says(slowWords)] },
+  {
+    agent_kind: 'operator',
+    when: '^remove doomed$',
+    turns: [
+      calls('delete_agent', { agent_id: 'doomed', reason: `no longer needed ${hostileText}` }),
+      says('It waits for you.'),
+    ],
+  },
+  { agent_kind: 'operator', when: 'What you asked a person for', turns: [says('So it is done.')] },
+  { turns: [says('Yes.')] },
+)

@@ -1,0 +1,102 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import process from 'node:process'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { patient } from '../support/patience.ts'
+import { chromiumVariable } from './set-up.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+/** Ignored by git; whoever changes a page looks at them. */
+const pictures = join(root, 'reports', 'screenshots')
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export const executablePath = process.env[chromiumVariable] ?? ''
+export const hasBrowser = executablePath !== ''
+
+export interface PageOptions {
+  readonly theme?: 'light' | 'dark'
+  readonly width?: number
+  readonly cookie?: { readonly name: string; readonly value: string }
+}
+
+/** A page, and what it did that no page of ours may do. */
+export interface WatchedPage {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Breaches of its policy, errors of its scripts, dialogs, and requests to other hosts. */
+  readonly faults: string[]
+  open(path: string): Promise<void>
+  picture(name: string): Promise<void>
+  /** Rules of accessibility that it breaks, with the elements. */
+  breaches(): Promise<readonly string[]>
+}
+
+export async function openBrowser(): Promise<Browser> {
+  // The sandbox of Chromium cannot be had by root; what is looked at is ours.
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  { theme = 'light', width = 1280, cookie }: PageOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    viewport: { width, height: width < 600 ? 844 : 800 },
+    reducedMotion: 'reduce',
+  })
+  if (cookie) await context.addCookies([{ ...cookie, url }])
+  const page = await context.newPage()
+  page.setDefaultTimeout(patient(10_000))
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && /Content Security Policy|Trusted/i.test(message.text()))
+      faults.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    const asked = new URL(request.url())
+    if (asked.protocol.startsWith('http') && asked.origin !== new URL(url).origin)
+      faults.push(`foreign request: ${request.url()}`)
+  })
+  return {
+    page,
+    context,
+    faults,
+    open: async (path) => {
+      await page.goto(url + path)
+      await page.locator('main').waitFor()
+    },
+    picture: async (name) => {
+      mkdirSync(pictures, { recursive: true })
+      await page.screenshot({ path: join(pictures, `${name}.png`) })
+    },
+    breaches: () => axeBreaches(page),
+  }
+}
+
+/** Runs the checker in the world of the test, where the policy of the page does not reach. */
+async function axeBreaches(page: Page): Promise<readonly string[]> {
+  const session = await page.context().newCDPSession(page)
+  const { frameTree } = await session.send('Page.getFrameTree')
+  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+  })
+  await session.send('Runtime.evaluate', { contextId, expression: axeSource })
+  const { result } = await session.send('Runtime.evaluate', {
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+    expression: `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? ''))))`,
+  })
+  await session.detach()
+  return result.value as readonly string[]
+}

@@ -1,0 +1,105 @@
+import { gzipSync } from 'node:zlib'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
+import { startDashboardFleet } from './dashboard-fleet.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+/** Of everything that the first page loads before it shows its frame. */
+const firstLoadMaxBytes = 150 * 1024
+
+const pages = [
+  { name: 'chat', path: '/chat/scribe', shows: 'Licences' },
+  { name: 'fleet', path: '/fleet', shows: 'Spent today' },
+  { name: 'runs', path: '/runs', shows: 'audit the licences' },
+  { name: 'approvals', path: '/approvals', shows: 'is stopped and removed' },
+  { name: 'costs', path: '/costs', shows: 'The whole fleet' },
+  { name: 'triggers', path: '/triggers', shows: 'Send the morning report.' },
+  { name: 'journal', path: '/journal', shows: 'agent.created' },
+  { name: 'design', path: '/design', shows: 'text-5' },
+] as const
+
+describe.skipIf(!hasBrowser)('the pages', () => {
+  let mesh: MeshProcess
+  let browser: Browser
+  let runId = ''
+  beforeAll(async () => {
+    ;[mesh, browser] = await Promise.all([startDashboardFleet(), openBrowser()])
+    const [run] = await Promise.all([
+      mesh.ask('audit the licences', { agent: 'scribe', session: 'dashboard' }),
+      // It waits for a person.
+      mesh.submit('remove doomed'),
+      mesh.ask('hostile', { agent: 'scribe', session: 'hostile' }),
+    ])
+    runId = run.id
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await mesh?.stop()
+  })
+
+  it.each([
+    { theme: 'light', width: 1280 },
+    { theme: 'dark', width: 1280 },
+    { theme: 'light', width: 390 },
+    { theme: 'dark', width: 390 },
+  ] as const)('are whole, quiet and readable: $theme, $width wide', async ({ theme, width }) => {
+    const watched = await openPage(browser, mesh.url, { theme, width })
+    const { page, faults } = watched
+    const breaches: string[] = []
+    for (const { name, path, shows } of [
+      ...pages,
+      { name: 'run', path: `/runs/${runId}`, shows: 'What happened' },
+    ]) {
+      await watched.open(path)
+      await page.locator('main').getByText(shows).first().waitFor()
+      await page.locator('[data-line=live]').first().waitFor({ state: 'attached' })
+      await expect.poll(() => page.locator('.skeleton').count()).toBe(name === 'design' ? 4 : 0)
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
+      await watched.picture(`${name}-${theme}-${width < 600 ? 'phone' : 'wide'}`)
+      breaches.push(...(await watched.breaches()).map((breach) => `${path}: ${breach}`))
+    }
+    expect(breaches).toEqual([])
+    expect(faults).toEqual([])
+    await watched.context.close()
+  })
+
+  it('load little before the first of them is there, and nothing from anywhere else', async () => {
+    verifies('limits:dashboard-csp')
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/fleet')
+    await page.locator('[data-line=live]').waitFor()
+    // What the document names is loaded before anything is shown; all else comes with the page that needs it.
+    const document = await (await fetch(mesh.url)).text()
+    const first = [...document.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '')
+    const bodies = await Promise.all(
+      ['/', ...first].map(async (path) => Buffer.from(await (await fetch(mesh.url + path)).arrayBuffer())),
+    )
+    const bytes = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0)
+    expect(first.length).toBeGreaterThanOrEqual(2)
+    expect(bytes).toBeLessThan(firstLoadMaxBytes)
+    const policy = (await fetch(mesh.url)).headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("script-src 'self'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('are reached by keyboard alone', async () => {
+    const { page, open, context } = await openPage(browser, mesh.url)
+    await open('/fleet')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Page or agent' }).waitFor()
+    await page.keyboard.type('jour')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Journal' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/journal')
+    await page.reload()
+    await page.keyboard.press('Tab')
+    await page.getByRole('link', { name: 'Skip to the page' }).press('Enter')
+    expect(await page.evaluate('document.activeElement?.id')).toBe('content')
+    await context.close()
+  })
+})

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { builtProgram } from '@flotilla/protocol/built-program'
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** Where tests read which browser there is; empty where there is none. */
+export const chromiumVariable = 'FLOTILLA_TEST_CHROMIUM'
+
+/** The pages as they are built of the sources as they stand, and the distribution's Chromium to look at them with. */
+export async function setup(): Promise<void> {
+  const root = join(import.meta.dirname, '..', '..')
+  if (builtProgram(fs, root, 'dashboard') === null) {
+    spawnSync(process.execPath, [join(root, 'scripts', 'build-programs.ts')], { stdio: 'inherit' })
+  }
+  const found = findChromium() ?? installChromium()
+  process.env[chromiumVariable] = found ?? ''
+  if (found !== null) return
+  const reason = 'No Chromium was found and none could be installed (apt-get install -y chromium)'
+  if (process.env['FLOTILLA_REQUIRE_ENGINE'] === '1') throw new Error(`${reason}.`)
+  process.stderr.write(`${reason}, so the tests in a browser are skipped.\n`)
+}
+
+function findChromium(): string | null {
+  return places.find((path) => existsSync(path)) ?? null
+}
+
+function installChromium(): string | null {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return null
+  process.stderr.write('Installing chromium of the distribution for the tests in a browser ...\n')
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const install = () =>
+    spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], {
+      env: environment,
+      stdio: 'ignore',
+    }).status === 0
+  // A machine that has never looked knows of no packages.
+  if (!install()) {
+    spawnSync('apt-get', ['update'], { env: environment, stdio: 'ignore' })
+    install()
+  }
+  return findChromium()
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openMesh, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { meshProgram } from '../support/programs.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const cassette = aCassette({
+  agents: ['keeper', 'sleeper'],
+  when: '^keep$',
+  turns: [
+    calls('memory_save', { content: 'The owner drinks tea at four', key: 'owner.drink' }),
+    runs('mkdir made && echo kept > made/note && ln -s /usr/bin/env made/link && chmod 750 made'),
+    says('Kept.'),
+  ],
+})
+
+withEngine(
+  'a backup of volumes',
+  (engine) => {
+    let mesh: MeshProcess
+    let folder: string
+    const passphrase = 'a long sentence that nobody guesses'
+    const options = {
+      runtime: 'docker',
+      cassettes: { talk: cassette },
+      environment: { FLOTILLA_NO_INSTALL: '1' },
+    } as const
+    const closed = () => ['--passphrase-file', join(folder, 'passphrase')]
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'flotilla-backups-'))
+      await writeFile(join(folder, 'passphrase'), `${passphrase}\n`)
+      mesh = await startMesh(options)
+      for (const agent of ['keeper', 'sleeper']) {
+        await mesh.createWorker(agent)
+        await mesh.ask('keep', { agent })
+      }
+      const stopped = await containerOf(mesh, 'sleeper')
+      await stopped.stop()
+    })
+    afterAll(async () => {
+      await mesh?.stop()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    async function containerOf(of: MeshProcess, agent: string) {
+      const homeId = (await readFile(join(of.home, 'data', 'home-id'), 'utf8')).trim()
+      return engine.docker.getContainer(sandboxName(homeId, agent))
+    }
+
+    const stateOf = async (agent: string) => (await (await containerOf(mesh, agent)).inspect()).State
+
+    it('has what agents keep in volumes, of those that work and of those that rest', async () => {
+      const file = join(folder, 'volumes')
+      const made = await flotilla({ home: mesh.home }, 'backup', file, ...closed())
+      expect(made.code, made.err).toBe(0)
+      expect(await stateOf('keeper')).toMatchObject({ Running: true, Paused: false })
+      const home = join(folder, 'restored')
+      const restored = await flotilla({ home }, 'restore', file, ...closed())
+      expect(restored.code, restored.err).toBe(0)
+      const again = openMesh(home, options)
+      try {
+        await again.restart()
+        for (const agent of ['keeper', 'sleeper']) {
+          const recalled = await again.invoke(agent, 'memory_search', { query: 'tea' })
+          expect(JSON.stringify(recalled.outcome)).toContain('drinks tea at four')
+          const seen = await again.invoke(agent, 'run_command', {
+            command: 'cat made/note; readlink made/link; stat -c "%a %u" made; echo more >> made/note',
+          })
+          expect(JSON.stringify(seen.outcome)).toContain(String.raw`kept\n/usr/bin/env\n750 1000`)
+        }
+      } finally {
+        await again.stop()
+      }
+    })
+
+    it('that is killed while it reads an agent leaves it at work', async () => {
+      const child = spawn(
+        process.execPath,
+        [meshProgram(), 'backup', '--file', join(folder, 'killed'), '--home', mesh.home],
+        {
+          env: { ...process.env, FLOTILLA_BACKUP_PASSPHRASE: passphrase },
+          stdio: ['ignore', 'pipe', 'ignore'],
+        },
+      )
+      const ended = once(child, 'exit')
+      child.stdout.on('data', (piece: Buffer) => {
+        if (piece.toString().includes('Reading what keeper')) child.kill('SIGKILL')
+      })
+      await ended
+      await eventually('the agent goes on', async () => {
+        const { Running, Paused } = await stateOf('keeper')
+        return (Running && !Paused) || null
+      })
+      const note = await mesh.invoke('keeper', 'read_file', { path: 'made/note' })
+      expect(JSON.stringify(note.outcome)).toContain('kept')
+    })
+
+    it('that held an agent when the mesh was killed lets it go on with the next life', async () => {
+      await mesh.kill9()
+      await (await containerOf(mesh, 'keeper')).pause()
+      await mesh.restart()
+      expect(await stateOf('keeper')).toMatchObject({ Running: true, Paused: false })
+      const note = await mesh.invoke('keeper', 'read_file', { path: 'made/note' })
+      expect(JSON.stringify(note.outcome)).toContain('kept')
+    })
+  },
+  found,
+)

@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { openMesh, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
+import { meshProgram } from '../support/programs.ts'
+
+const passphrase = 'a long sentence that nobody guesses'
+const cassette = aCassette(
+  {
+    agents: ['left'],
+    when: '^keep$',
+    turns: [
+      calls('memory_save', { key: 'harbour', content: 'The harbour is at Brest.', category: 'fact' }),
+      runs('mkdir -p made && echo kept > made/note && ln -s note made/link'),
+      calls('save_artifact', { name: 'report.md', content: 'The report.' }),
+      calls('write_blackboard', { key: 'global/port', value: 'Brest' }),
+      says('Kept.'),
+    ],
+  },
+  { agents: ['left'], when: '^what did I say$', turns: [says('You said keep.')] },
+  {
+    agents: ['right'],
+    when: '^work (\\d+)$',
+    turns: [
+      runs('for i in $(seq 20); do echo {{n}} >> lines; done', { capture: { n: '^work (\\d+)$' } }),
+      calls('save_artifact', { name: 'busy.md', content: 'busy' }),
+      says('Worked.'),
+    ],
+  },
+)
+
+const rowsOf = (home: string, sql: string) => {
+  const ledger = openLedger(home)
+  try {
+    return ledger.rows(sql)
+  } finally {
+    ledger.close()
+  }
+}
+
+describe('a backup', () => {
+  let mesh: MeshProcess
+  let folder: string
+  let secretFile: string
+  const command = (home: string, ...words: string[]) => flotilla({ home }, ...words)
+  const options = { cassettes: { talk: cassette } } as const
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'flotilla-backups-'))
+    secretFile = join(folder, 'passphrase')
+    await writeFile(secretFile, `${passphrase}\n`, { mode: 0o600 })
+    mesh = await startMesh(options)
+    await writeFile(join(mesh.home, '.env'), 'FLOTILLA_CRED_PLANTED=sk-planted-in-env-0123456789\n', {
+      mode: 0o600,
+    })
+    await mesh.createWorker('left')
+    await mesh.createWorker('right')
+    const kept = await mesh.ask('keep', { agent: 'left' })
+    if (kept.outcome?.text !== 'Kept.') throw new Error('the fleet has nothing to keep')
+  })
+  afterAll(async () => {
+    await mesh.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const closed = () => ['--passphrase-file', secretFile]
+
+  it(
+    'is made while runs go on, and gives an empty home the same fleet',
+    async () => {
+      const working = Promise.all(
+        [1, 2, 3, 4].map((number) => mesh.ask(`work ${number}`, { agent: 'right' })),
+      )
+      const file = join(folder, 'while-running')
+      const made = await command(mesh.home, 'backup', file, ...closed())
+      expect(made.code, made.err).toBe(0)
+      expect(made.out).toContain('3 agents')
+      expect((await working).map(({ outcome }) => outcome?.text)).toEqual(Array(4).fill('Worked.'))
+      expect((await stat(file)).mode & 0o777).toBe(0o600)
+      const bytes = await readFile(file)
+      for (const plain of ['sk-planted', 'Brest', 'SQLite format']) expect(bytes.includes(plain)).toBe(false)
+      expect(await readdir(join(mesh.home, 'run'))).not.toContainEqual(expect.stringMatching(/^backup-/))
+
+      const verified = await command(mesh.home, 'verify', file, ...closed())
+      expect(verified.out).toMatch(/^It is whole: 3 agents/)
+      const wrong = await command(mesh.home, 'verify', file)
+      expect(wrong.code).toBe(1)
+      expect(wrong.err).toContain('encrypted')
+
+      const home = join(folder, 'restored')
+      const restored = await command(home, 'restore', file, ...closed())
+      expect(restored.code, restored.err).toBe(0)
+      expect(await readFile(join(home, '.env'), 'utf8')).toContain('sk-planted-in-env')
+      // An id of its own: the old home goes on beside it.
+      const idOf = (at: string) => readFile(join(at, 'data', 'home-id'), 'utf8')
+      expect(await idOf(home)).not.toBe(await idOf(mesh.home))
+
+      const again = openMesh(home, options)
+      try {
+        await again.restart()
+        // What was queued or at work at that moment goes on.
+        await eventually('nothing is open any more', async () => {
+          const open = (await again.runs(200)).filter(({ state }) => ['queued', 'running'].includes(state))
+          return open.length === 0 || null
+        })
+        const ids = (at: string) => rowsOf(at, 'SELECT id, kind, role FROM agents ORDER BY id')
+        expect(ids(home)).toEqual(ids(mesh.home))
+        const ended = (at: string) =>
+          rowsOf(at, "SELECT id, input FROM runs WHERE state = 'done' AND agent_id = 'left'")
+        expect(ended(home)).toEqual(ended(mesh.home))
+        const costs = (at: string) =>
+          rowsOf(at, "SELECT scope, spent_nano, calls FROM spend_total WHERE scope = 'agent:left'")
+        expect(costs(home)).toEqual(costs(mesh.home))
+        const artifact = await again.call(meshHumanEndpoints.artifact, {
+          params: { agent: 'left', name: 'report.md' },
+        })
+        expect(artifact.text).toBe('The report.')
+        const recalled = await again.invoke('left', 'memory_search', { query: 'harbour' })
+        expect(JSON.stringify(recalled.outcome)).toContain('Brest')
+        const note = await again.invoke('left', 'read_file', { path: 'made/link' })
+        expect(JSON.stringify(note.outcome)).toContain('kept')
+        const history = await command(home, 'history', 'left', '--url', again.url)
+        expect(history.out).toContain('you: keep')
+        const journal = await command(home, 'journal', 'verify')
+        expect(journal.out).toContain('holds')
+      } finally {
+        await again.stop()
+      }
+      // Of a run that was at work then, the restored mesh waits for the lease: a minute at most.
+    },
+    patient(150_000),
+  )
+
+  it('is not made with secrets that everybody could read, unless somebody says so', async () => {
+    const file = join(folder, 'plain')
+    const refused = await command(mesh.home, 'backup', file)
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain('--without-secrets')
+    expect(existsSync(file)).toBe(false)
+    expect((await command(mesh.home, 'backup', file, '--without-secrets')).code).toBe(0)
+    expect((await readFile(file)).includes('sk-planted')).toBe(false)
+    const spoken = join(folder, 'spoken')
+    expect((await command(mesh.home, 'backup', spoken, '--secrets-in-plain')).code).toBe(0)
+    expect((await readFile(spoken)).includes('sk-planted')).toBe(true)
+    const twice = await command(mesh.home, 'backup', file, '--without-secrets')
+    expect(twice.err).toContain('is there already')
+  })
+
+  it('is refused into a home that is not empty, and where it is cut or changed; nothing is written', async () => {
+    const file = join(folder, 'to-break')
+    expect((await command(mesh.home, 'backup', file, ...closed())).code).toBe(0)
+    const taken = await command(mesh.home, 'restore', file, ...closed())
+    expect(taken.err).toMatch(/already runs|is not empty/)
+    const full = join(folder, 'full')
+    await mkdir(full)
+    await writeFile(join(full, 'thesis.txt'), 'years of work')
+    const refused = await command(full, 'restore', file, ...closed())
+    expect(refused.err).toContain('is not empty')
+    expect(await readdir(full)).toEqual(['thesis.txt'])
+    const { size } = await stat(file)
+    await truncate(file, size - 200)
+    const empty = join(folder, 'empty')
+    const cut = await command(empty, 'restore', file, ...closed())
+    expect(cut.err).toContain('cut off')
+    expect(await readdir(empty)).toEqual([])
+  })
+
+  it('that is killed leaves no file under its name, and the next is made', async () => {
+    const file = join(folder, 'killed')
+    await killedAt(['backup', '--file', file], mesh.home, /Reading what left/)
+    expect(existsSync(file)).toBe(false)
+    // The agent that it read goes on.
+    expect((await mesh.ask('what did I say', { agent: 'left' })).outcome?.text).toBe('You said keep.')
+    const made = await command(mesh.home, 'backup', file, ...closed())
+    expect(made.code, made.err).toBe(0)
+    const left = (await readdir(join(mesh.home, 'run'))).filter((name) => name.startsWith('backup-'))
+    expect(left).toEqual([])
+  })
+
+  it('whose restore is killed makes no home that starts, and is restored by asking again', async () => {
+    const file = join(folder, 'to-restore')
+    expect((await command(mesh.home, 'backup', file, ...closed())).code).toBe(0)
+    const home = join(folder, 'half')
+    await killedAt(['restore', '--file', file], home, /Writing what left/)
+    const half = openMesh(home, options)
+    await expect(half.restart()).rejects.toThrow(/restore into .* was cut off/)
+    const again = await command(home, 'restore', file, ...closed())
+    expect(again.code, again.err).toBe(0)
+    const whole = openMesh(home, options)
+    try {
+      await whole.restart()
+      const note = await whole.invoke('left', 'read_file', { path: 'made/note' })
+      expect(JSON.stringify(note.outcome)).toContain('kept')
+    } finally {
+      await whole.stop()
+    }
+  })
+
+  it('is made of a home whose mesh does not run, too', async () => {
+    await mesh.terminate()
+    const file = join(folder, 'at-rest')
+    const made = await flotilla({ home: mesh.home }, 'backup', file, ...closed())
+    await mesh.restart()
+    expect(made.code, made.err).toBe(0)
+  })
+
+  /** Runs the mesh's program and kills it once it has said that. */
+  async function killedAt(words: readonly string[], home: string, said: RegExp): Promise<void> {
+    const child = spawn(process.execPath, [meshProgram(), ...words, '--home', home, '--runtime', 'process'], {
+      env: { ...process.env, FLOTILLA_BACKUP_PASSPHRASE: passphrase },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let told = ''
+    const ended = once(child, 'exit')
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.on('data', (piece: Buffer) => {
+        told += piece.toString()
+        if (!said.test(told)) return
+        child.kill('SIGKILL')
+        resolve()
+      })
+      child.once('exit', () => reject(new Error(`it ended before it was killed: ${told}`)))
+    })
+    await ended
+  }
+})

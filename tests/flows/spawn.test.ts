@@ -1,0 +1,211 @@
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { moneyEndpoints } from '@flotilla/protocol/money-api'
+import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
+import { eventually } from '../support/eventually.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
+
+const spawn = (task: string, more: Record<string, unknown> = {}) =>
+  calls('spawn_fleet_agent', { role: 'counter', task, ...(more as Record<string, string>) })
+
+/** The second turn ends while the child is at work: its result comes as a turn of its own. */
+const cassette = aCassette(
+  {
+    agents: ['boss'],
+    when: '"counter: ',
+    turns: [says('It says: {{said}}', { capture: { said: 'Summary: ([^\\n]*)' } })],
+  },
+  { agents: ['boss'], when: '^count$', turns: [spawn('Count it'), says('It is under way.')] },
+  {
+    agents: ['boss'],
+    when: '^count for long$',
+    turns: [spawn('Count without end'), says('It is under way.')],
+  },
+  {
+    agents: ['boss'],
+    when: '^count often$',
+    turns: [
+      spawn('Count without end 1'),
+      spawn('Count without end 2'),
+      spawn('Count without end 3'),
+      spawn('Count without end 4'),
+      says('Enough: {{why}}', { capture: { why: '(spawn-refused)' } }),
+    ],
+  },
+  {
+    agents: ['boss'],
+    when: '^count deeply$',
+    turns: [spawn('Delegate it', { permissions: { can_spawn: true } }), says('It is under way.')],
+  },
+  {
+    agent_kind: 'worker',
+    when: '"counter: Count it", which you gave',
+    turns: [calls('complete_task', { summary: 'a child counted' })],
+  },
+  {
+    agent_kind: 'worker',
+    when: 'Delegate it',
+    turns: [spawn('Count it', { permissions: { can_spawn: true } }), says('Handed over.')],
+  },
+  { agent_kind: 'worker', when: 'Count without end', turns: [runs('sleep 300', { timeoutSeconds: 300 })] },
+  { agent_kind: 'worker', when: 'Count it', turns: [calls('complete_task', { summary: 'It is 42.' })] },
+)
+
+async function aBoss(): Promise<MeshProcess> {
+  const mesh = await startMeshForTest({ cassettes: { spawning: cassette } })
+  await mesh.createWorker('boss')
+  await editPermissions(mesh, 'boss', { can_spawn: true })
+  return mesh
+}
+
+async function agentsOf(mesh: MeshProcess) {
+  const reply = await mesh.call(meshHumanEndpoints.status)
+  return meshHumanApi.status.response.parse(reply.json()).agents
+}
+
+const childrenOf = async (mesh: MeshProcess) =>
+  (await agentsOf(mesh)).filter(({ id }) => id.startsWith('spawn_')).map(({ id }) => id)
+
+/** All that the mesh keeps of spawned agents. */
+async function remains(mesh: MeshProcess): Promise<Record<string, unknown>> {
+  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
+  const count = (sql: string) => Number(database.prepare(sql).get()?.['count'])
+  const counts = {
+    rows: count("SELECT count(*) AS count FROM agents WHERE id LIKE 'spawn_%'"),
+    tokens: count("SELECT count(*) AS count FROM agent_tokens WHERE agent_id LIKE 'spawn_%'"),
+    spawned: count('SELECT count(*) AS count FROM spawned_agents'),
+    openTasks: count(
+      "SELECT count(*) AS count FROM tasks WHERE state NOT IN ('done', 'failed', 'cancelled')",
+    ),
+  }
+  database.close()
+  const processes = (await mesh.agentProcesses()).filter(({ agentId }) => agentId.startsWith('spawn_'))
+  const record = (await mesh.call(controlEndpoints.agentConfig, { params: { id: 'boss' } })).json()
+  return { ...counts, processes: processes.length, boss: record['permissions'] !== null }
+}
+const nothing = { rows: 0, tokens: 0, spawned: 0, openTasks: 0, processes: 0, boss: true }
+
+const gone = (mesh: MeshProcess) =>
+  eventually('nothing of the spawned agents is left', async () => {
+    const left = await remains(mesh)
+    return JSON.stringify(left) === JSON.stringify(nothing) ? left : null
+  })
+
+function inDatabase(mesh: MeshProcess, sql: string): void {
+  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+  database.exec(sql)
+  database.close()
+}
+
+describe('an agent that an agent has made', () => {
+  it('does its task in a process of its own, tells its parent once, and is gone with all it had', async () => {
+    verifies('resources:tool:spawn-fleet-agent')
+    const mesh = await aBoss()
+    const run = await mesh.ask('count', { agent: 'boss' })
+    expect(run.outcome?.text).toBe('It says: It is 42.')
+    await gone(mesh)
+    const ledger = openLedger(mesh.home)
+    const [child] = ledger.rows("SELECT id, budget_usd FROM runs WHERE agent_id LIKE 'spawn_%'")
+    expect(child?.['budget_usd']).toBe(1)
+    // Its calls are its parent's, in its parent's budgets; its run says how many were its own.
+    await eventually(
+      'its calls are written',
+      async () => ledger.rows("SELECT * FROM spend_total WHERE scope = 'agent:boss'").length > 0,
+    )
+    expect(ledger.rows("SELECT DISTINCT agent_id FROM spend_daily WHERE agent_id <> 'operator'")).toEqual([
+      { agent_id: 'boss' },
+    ])
+    ledger.close()
+    expect((await mesh.runs()).filter(({ agent_id: id }) => id.startsWith('spawn_'))).toHaveLength(1)
+  })
+
+  it('is refused to who may not have one made', async () => {
+    verifies('resources:tool:spawn-fleet-agent-permission')
+    const mesh = await startMeshForTest({ cassettes: { spawning: cassette } })
+    await mesh.createWorker('boss')
+    const params = { role: 'counter', task: 'Count it' }
+    const refused = await mesh.invoke('boss', 'spawn_fleet_agent', params)
+    expect(refused.outcome).toMatchObject({ status: 'failed' })
+    expect(JSON.stringify(refused.outcome)).toContain('can_spawn')
+    expect(await childrenOf(mesh)).toEqual([])
+  })
+
+  it('ends with its life, also where the mesh was dead when that was over, and its parent is told why', async () => {
+    const mesh = await aBoss()
+    const run = await mesh.submit('count for long', { agent: 'boss' })
+    await eventually('the child works', async () =>
+      (await mesh.runs()).some(({ agent_id: id, state }) => id.startsWith('spawn_') && state === 'running'),
+    )
+    await mesh.kill9()
+    inDatabase(
+      mesh,
+      'UPDATE spawned_agents SET ends_at = created_at + 60000, created_at = created_at - 70000',
+    )
+    inDatabase(mesh, 'UPDATE spawned_agents SET ends_at = created_at + 60000')
+    await mesh.restart()
+    const ended = await mesh.ended(run)
+    expect(ended.outcome?.text).toContain('Its life of 60 s is over')
+    await gone(mesh)
+  })
+
+  it('is not made where there are three for its parent already, nor deeper than two', async () => {
+    const mesh = await aBoss()
+    await mesh.submit('count often', { agent: 'boss' })
+    const run = await eventually('the parent was refused', async () =>
+      (await mesh.runs()).find(({ agent_id: id, state }) => id === 'boss' && state === 'waiting'),
+    )
+    expect(await childrenOf(mesh)).toHaveLength(3)
+    await mesh.call(meshHumanEndpoints.runCancel, { params: { id: run.id } })
+    await gone(mesh)
+    const deep = await mesh.ask('count deeply', { agent: 'boss', session: 'deep' })
+    expect(deep.state).toBe('done')
+    await gone(mesh)
+  })
+
+  it('is given no other work, and its name is nobody else’s', async () => {
+    const mesh = await aBoss()
+    await mesh.submit('count for long', { agent: 'boss' })
+    const id = await eventually('the child is there', async () => (await childrenOf(mesh))[0] ?? null)
+    const asked = await mesh.call(meshHumanEndpoints.chat, { params: { id }, body: { message: 'hello' } })
+    expect(asked).toMatchObject({ status: 409 })
+    const taken = await mesh.call(meshHumanEndpoints.agentCreate, { body: { id: 'spawn_x', role: 'r' } })
+    expect(taken).toMatchObject({ status: 400 })
+  })
+
+  it('belongs to the project of its parent, follows it into another, and is moved by nobody', async () => {
+    const mesh = await aBoss()
+    await mesh.submit('count for long', { agent: 'boss' })
+    const child = await eventually('the child is there', async () => (await childrenOf(mesh))[0] ?? null)
+    const move = (id: string, project: string) =>
+      mesh.call(moneyEndpoints.agentProjectSet, { params: { id }, body: { project } })
+    expect(await move('boss', 'acme')).toMatchObject({ status: 200 })
+    const acme = await mesh.call(projectHumanEndpoints.project, { params: { name: 'acme' } })
+    expect(acme.json()['members']).toEqual(['boss', child])
+    const reads = async (key: string) => {
+      const query = { action: 'read-blackboard', resource: key }
+      const reply = await mesh.call(controlEndpoints.permissionsExplain, { params: { id: child }, query })
+      return reply.json()['allowed']
+    }
+    expect(await reads('projects/acme/plan')).toBe(true)
+    expect(await move(child, 'other')).toMatchObject({ status: 409 })
+    expect(await reads('projects/other/plan')).toBe(false)
+    expect(await reads('projects/acme/plan')).toBe(true)
+  })
+
+  it('goes with its parent', async () => {
+    const mesh = await aBoss()
+    await mesh.submit('count for long', { agent: 'boss' })
+    await eventually('the child is there', async () => (await childrenOf(mesh))[0] ?? null)
+    const deleted = await mesh.call(controlEndpoints.agentDelete, { params: { id: 'boss' } })
+    expect(deleted.status).toBe(200)
+    await eventually('all are gone', async () => (await agentsOf(mesh)).length === 1)
+  })
+})

@@ -1,0 +1,197 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
+import { taskDetailSchema, taskHumanEndpoints } from '@flotilla/protocol/task-api'
+import type { TaskDetailView } from '@flotilla/protocol/task-api'
+import { describe, expect, it } from 'vitest'
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { heedsLesson } from '../verifies.ts'
+
+const cassette = aCassette(
+  {
+    agents: ['left'],
+    when: 'answer by human',
+    turns: [calls('complete_task', { summary: 'It is the second folder.' })],
+  },
+  {
+    agents: ['left'],
+    when: '"title": ?"Ask"',
+    turns: [
+      calls('update_task', { action: 'progress', note: 'I look for the folder' }),
+      calls('update_task', { action: 'block', note: 'Which folder?' }),
+      says('I wait for the answer.'),
+    ],
+  },
+  {
+    agents: ['left'],
+    when: '"title": ?"First"',
+    turns: [runs('sleep 2; echo once >> count.txt'), calls('complete_task', { summary: 'One.' })],
+  },
+  { agents: ['right'], when: '"title": ?"Second"', turns: [calls('complete_task', { summary: 'Two.' })] },
+  { agents: ['right'], when: 'What you watch on the blackboard', turns: [says('I saw it.')] },
+  { when: '^hello', turns: [says('Hello.')] },
+)
+
+async function aTeam(): Promise<MeshProcess> {
+  const mesh = await startMeshForTest({ cassettes: { team: cassette } })
+  await mesh.createWorker('left')
+  await mesh.createWorker('right')
+  return mesh
+}
+
+async function give(mesh: MeshProcess, body: object): Promise<string> {
+  const reply = await mesh.call(taskHumanEndpoints.taskGive, { body })
+  expect(reply.status, reply.text).toBe(201)
+  return (reply.json()['task'] as { id: string }).id
+}
+
+async function detail(mesh: MeshProcess, id: string): Promise<TaskDetailView> {
+  const reply = await mesh.call(taskHumanEndpoints.task, { params: { id } })
+  return taskDetailSchema.parse(reply.json())
+}
+
+const is = (mesh: MeshProcess, id: string, state: string) =>
+  eventually(`task ${id} is ${state}`, async () => {
+    const found = await detail(mesh, id)
+    return found.task.state === state ? found : null
+  })
+
+describe('a task', () => {
+  it('asks, is answered, is judged, and its agent keeps the verdict among its learnings', async () => {
+    const mesh = await aTeam()
+    const id = await give(mesh, { to: 'left', title: 'Ask' })
+    const { task } = await is(mesh, id, 'blocked')
+    expect(task).toMatchObject({
+      blocked_by: 'question',
+      summary: 'Which folder?',
+      progress: 'I look for the folder',
+    })
+    const answer = { action: 'answer', note: 'the second' }
+    await mesh.call(taskHumanEndpoints.taskManage, { params: { id }, body: answer })
+    const done = await is(mesh, id, 'done')
+    expect(done.task).toMatchObject({ summary: 'It is the second folder.', round: 1 })
+    expect(done.history.map(({ action }) => action)).toEqual([
+      'given',
+      'begin',
+      'progress',
+      'block',
+      'answer',
+      'begin',
+      'done',
+    ])
+    const verdict = { outcome: 'rejected', comment: 'You never looked into the folder.' }
+    const judged = await mesh.call(taskHumanEndpoints.taskReview, { params: { id }, body: verdict })
+    expect(judged.status, judged.text).toBe(200)
+    const learned = () => readFile(join(mesh.dataOf('left'), 'learnings', 'feedback.md'), 'utf8')
+    await eventually('the verdict is learned', async () => {
+      await mesh.ask('hello', { agent: 'left', session: 'later' })
+      const text = await learned().catch(() => '')
+      return text.includes('You never looked into the folder.') ? text : null
+    })
+    await mesh.ask('hello again', { agent: 'left', session: 'later' })
+    expect((await learned()).split('You never looked').length).toBe(2)
+  })
+
+  it('that needs another begins after it, and a watcher is told, once, through a mesh that was killed', async () => {
+    heedsLesson(49)
+    const mesh = await aTeam()
+    const watch = { agent_id: 'right', pattern: 'output/**', tell: 'run' }
+    await mesh.call(blackboardHumanEndpoints.blackboardWatchSet, { body: watch })
+    const first = await give(mesh, { to: 'left', title: 'First' })
+    const second = await give(mesh, { to: 'right', title: 'Second', needs: [first] })
+    await is(mesh, first, 'working')
+    expect((await detail(mesh, second)).task).toMatchObject({ state: 'pending', run_id: null })
+    const written = await mesh.call(blackboardHumanEndpoints.blackboardPut, {
+      params: { key: 'output/report' },
+      body: { value: 1 },
+    })
+    expect(written.status, written.text).toBe(200)
+    await mesh.kill9()
+    await mesh.restart()
+    await is(mesh, first, 'done')
+    await is(mesh, second, 'done')
+    const told = await eventually('the watcher was told', async () => {
+      const found = (await mesh.runs()).filter(({ origin }) => origin.kind === 'watcher')
+      return found.some(({ state }) => state === 'done') ? found : null
+    })
+    expect(told).toHaveLength(1)
+    const worked = (await mesh.runs()).filter(({ task_id: taskId }) => taskId !== null)
+    expect(new Set(worked.map(({ task_id: taskId }) => taskId))).toEqual(new Set([first, second]))
+    expect(worked).toHaveLength(2)
+    expect(await readFile(join(mesh.dataOf('left'), 'count.txt'), 'utf8')).toBe('once\n')
+  })
+})
+
+describe('a project', () => {
+  it('is in the prompt’s folder of each member, also after a restart, and gone for who leaves', async () => {
+    const mesh = await aTeam()
+    const params = { name: 'acme' }
+    const change = (action: string, ...agents: string[]) =>
+      mesh.call(projectHumanEndpoints.projectManage, { params, body: { action, agents } })
+    expect((await change('create', 'left')).status).toBe(200)
+    const text = { section: 'Customers', text: 'They are patient.', expected_version: 0 }
+    expect((await mesh.call(projectHumanEndpoints.projectWrite, { params, body: text })).status).toBe(200)
+    const brief = (agent: string) => {
+      const folder = Buffer.from(agent, 'utf8').toString('hex')
+      return readFile(join(mesh.home, 'data', 'briefs', folder, 'PROJECT.md'), 'utf8')
+    }
+    await mesh.ask('hello', { agent: 'left' })
+    await mesh.ask('hello', { agent: 'right' })
+    expect(await brief('left')).toContain('## Customers\n\nThey are patient.')
+    expect(await brief('right')).toBe('')
+    await mesh.kill9()
+    await mesh.restart()
+    await change('add_members', 'right')
+    await change('remove_members', 'left')
+    await eventually('the briefings follow', async () =>
+      (await brief('right')).includes('They are patient.') && (await brief('left')) === '' ? true : null,
+    )
+  })
+})
+
+describe('at the terminal', () => {
+  it('tasks, projects and the blackboard are given, moved and read', async () => {
+    const mesh = await aTeam()
+    const cli = (...words: readonly string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
+    const good = async (...words: readonly string[]) => {
+      const { code, out, err } = await cli(...words)
+      expect(code, err).toBe(0)
+      return out
+    }
+    const given = JSON.parse(await good('tasks', 'give', 'left', 'Ask', '--max-usd', '0.5', '--json')) as {
+      task: { id: string }
+    }
+    const { id } = given.task
+    await is(mesh, id, 'blocked')
+    expect(await good('tasks', '--state', 'blocked')).toContain(id)
+    expect(await good('tasks', 'show', id)).toMatch(/Which folder\?/)
+    expect(await good('tasks', 'answer', id, 'the second')).toContain('is pending')
+    await is(mesh, id, 'done')
+    expect(await good('tasks', 'accept', id)).toContain('accepted')
+    const late = await cli('tasks', 'cancel', id)
+    expect([late.code, late.err]).toEqual([1, expect.stringContaining('the task is done')])
+    expect(await good('projects', 'create', 'acme', 'left')).toContain('Members of acme: left.')
+    expect(await good('projects', 'goal', 'acme', 'Know all.', '--criteria', 'a; b')).toContain('version 1')
+    expect(await good('projects', 'write', 'acme', 'Plan', 'First this.')).toContain('version 1')
+    const over = await cli('projects', 'write', 'acme', 'Plan', 'Unseen.', '--over', '0')
+    expect(over.err).toContain('First this.')
+    expect(await good('projects', 'show', 'acme')).toMatch(/Know all\.[\s\S]*First this\./)
+    expect(await good('projects', 'archive', 'acme')).toContain('archived')
+    expect(await good('projects')).toContain('acme (archived)')
+    expect(await good('blackboard', 'watch', 'right', 'goals/**', '--tell', 'steer')).toContain('by a steer')
+    expect(await good('blackboard', 'watches')).toMatch(/right +goals\/\*\* +steer/)
+    expect(await good('blackboard', 'set', 'goals/week', '{"ship":1}', '--expect', '0')).toContain(
+      'version 1',
+    )
+    expect((await cli('blackboard', 'set', 'goals/week', '2', '--expect', '0')).code).toBe(1)
+    expect(await good('blackboard', 'get', 'goals/week')).toContain('"ship": 1')
+    expect(await good('blackboard', 'delete', 'goals/week')).toContain('taken away')
+    expect(await good('blackboard', 'unwatch', 'right', 'goals/**')).toContain('no longer')
+    expect(await good('blackboard', 'goals/')).toContain('Nothing there.')
+  })
+})

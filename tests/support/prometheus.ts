@@ -1,0 +1,65 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { eventually } from './eventually.ts'
+import { heldPort } from './held-port.ts'
+
+const run = promisify(execFile)
+
+/** The distribution's Prometheus as programs in a folder of its own where it is not installed; null where it cannot be had. */
+export async function fetchPrometheus(folder: string): Promise<string | null> {
+  if (existsSync('/usr/bin/prometheus') && existsSync('/usr/bin/promtool')) return '/usr/bin'
+  const fetch = () => run('apt-get', ['download', 'prometheus'], { cwd: folder })
+  try {
+    await fetch().catch(async () => {
+      await run('apt-get', ['update'])
+      await fetch()
+    })
+    const archive = (await readdir(folder)).find((name) => name.endsWith('.deb')) ?? ''
+    await run('dpkg-deb', ['--extract', join(folder, archive), folder])
+    return join(folder, 'usr', 'bin')
+  } catch {
+    return null
+  }
+}
+
+export interface Prometheus {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** One on loopback with this configuration, which keeps its data in `folder`. Resolves once it is ready. */
+export async function startPrometheus(options: {
+  readonly programs: string
+  readonly configuration: string
+  readonly folder: string
+}): Promise<Prometheus> {
+  const url = `http://127.0.0.1:${await heldPort()}`
+  const child = spawn(
+    join(options.programs, 'prometheus'),
+    [
+      `--config.file=${options.configuration}`,
+      `--storage.tsdb.path=${join(options.folder, 'tsdb')}`,
+      `--web.listen-address=${new URL(url).host}`,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let said = ''
+  child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-4000)))
+  const ended = once(child, 'exit')
+  await eventually('Prometheus is ready', async () => {
+    if (child.exitCode !== null) throw new Error(`Prometheus ended with ${child.exitCode}: ${said}`)
+    const reply = await fetch(`${url}/-/ready`).catch(() => null)
+    return reply?.ok === true || null
+  })
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}

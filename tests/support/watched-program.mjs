@@ -1,0 +1,43 @@
+// Preloaded into a program, and into those that it starts: writes which functions of ours ran since it was last asked.
+import child from 'node:child_process'
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const folder = process.env['WATCHED_FOLDER'] ?? ''
+const session = new Session()
+session.connect()
+session.post('Profiler.enable')
+session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+
+// Taking it counts from none again.
+let asked = 0
+process.on('SIGUSR2', () => {
+  session.post('Profiler.takePreciseCoverage', (_error, taken) => {
+    const ran = taken.result
+      .filter(({ url, functions }) => url.includes('/packages/') && functions.some(hasRun))
+      .map(({ url }) => fileURLToPath(url))
+    const file = join(folder, `${process.pid}-${asked}.json`)
+    asked += 1
+    writeFileSync(`${file}.new`, JSON.stringify(ran))
+    renameSync(`${file}.new`, file)
+  })
+})
+
+// The first range of a function is the whole of it. What begins with the file is the module, which runs when it is loaded.
+function hasRun({ ranges: [whole] }) {
+  return whole.startOffset > 0 && whole.count > 0
+}
+
+// The sandbox gives its agents an environment of their own.
+const { spawn } = child
+child.spawn = (command, args, options) =>
+  spawn(command, args, {
+    ...options,
+    env: { ...options.env, WATCHED_FOLDER: folder, NODE_OPTIONS: `--import ${import.meta.url}` },
+  })
+syncBuiltinESMExports()
+appendFileSync(join(folder, 'programs'), `${process.pid}\n`)

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { readSourceFiles } from './source-files.ts'
+import { lookThrough, readPage, readWalks } from './walks.ts'
+import type { Hop, Walk } from './walks.ts'
+
+const files = readSourceFiles()
+const sources = lookThrough(files)
+const { walks, beside } = readWalks(readPage())
+const hooks = sources.textOf('packages/mesh/src/kernel/hooks.ts')
+const endpoints = files
+  .filter(({ path }) => path.startsWith('packages/protocol/src/'))
+  .map(({ text }) => text)
+
+/** Whether both sides of a hop name it: an endpoint is bound in a route of the next file's module. */
+function isCrossed({ kind, name }: Hop, above: readonly string[], next: string): boolean {
+  // The type of a function has its name with a capital.
+  const names = new RegExp(`\\b[${name[0]?.toLowerCase()}${name[0]?.toUpperCase()}]${name.slice(1)}\\b`)
+  if (kind === 'hook') {
+    const told = above.some((path) => sources.inModuleOf(path).some((text) => text.includes(`${name}.tell`)))
+    const heard = sources.inModuleOf(next).some((text) => text.includes(`${name}.subscribe`))
+    return new RegExp(`readonly ${name}: `).test(hooks) && told && heard
+  }
+  if (!above.some((path) => names.test(sources.textOf(path)))) return false
+  if (kind === 'port') return names.test(sources.textOf(next))
+  const isEndpoint = endpoints.some((text) => new RegExp(`^ {2}${name}: \\{\\s*method: `, 'm').test(text))
+  return isEndpoint && sources.inModuleOf(next, '.routes.ts').some((text) => names.test(text))
+}
+
+function linesOf({ steps }: Walk): number {
+  const texts = steps.map(({ path }) => files.find((file) => file.path === path)?.text ?? '')
+  return texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0)
+}
+
+describe('the walks of the architecture page', () => {
+  test('are the four that somebody would take', () => {
+    expect(walks.map(({ name }) => name)).toEqual([
+      'Chat message',
+      'Return of a hand-off',
+      'Cron tick',
+      'Model call with money',
+    ])
+  })
+
+  test('what is beside them is there', () => {
+    const isThere = (path: string) =>
+      path.endsWith('**')
+        ? files.some((file) => file.path.startsWith(path.slice(0, -2)))
+        : files.some((file) => file.path === path)
+    expect(beside.length).toBeGreaterThan(50)
+    expect(beside.filter((path) => !isThere(path))).toEqual([])
+  })
+})
+
+describe.each(walks.map((walk) => [walk.name, walk] as const))('the walk "%s"', (_name, walk) => {
+  test('goes through files that are there, each once', () => {
+    const paths = walk.steps.map(({ path }) => path)
+    expect(paths.filter((path) => sources.textOf(path) === '')).toEqual([])
+    expect(paths).toHaveLength(new Set(paths).size)
+  })
+
+  test('reaches each file from one above it, or by the hop before it', () => {
+    const lost = walk.steps.filter(({ path, hops }, index) => {
+      const above = walk.steps.slice(0, index).map((step) => step.path)
+      if (index === 0) return hops.length > 0
+      if (hops.length === 0) return !sources.isReached(path, above)
+      return !hops.every((hop) => isCrossed(hop, above, path))
+    })
+    expect(lost).toEqual([])
+  })
+
+  test('hops by a port only where no import leads', () => {
+    const needless = walk.steps.filter(({ path, hops }, index) => {
+      const above = walk.steps.slice(0, index).map((step) => step.path)
+      return hops.some(({ kind }) => kind === 'port') && sources.isReached(path, above)
+    })
+    expect(needless.map(({ path }) => path)).toEqual([])
+  })
+
+  test('keeps to its bounds', () => {
+    expect(walk.steps.length).toBeLessThanOrEqual(walk.filesMax)
+    expect(linesOf(walk)).toBeLessThanOrEqual(walk.linesMax)
+  })
+
+  test('passes no file that only forwards', () => {
+    const decides = /\bif \(|\bswitch \(|\bfor (?:await )?\(|\bwhile \(| \? |\?\? |\|\| |&& |\.transaction\(/
+    expect(walk.steps.filter(({ path }) => !decides.test(sources.textOf(path)))).toEqual([])
+  })
+})

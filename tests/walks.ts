@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { repositoryRoot } from './source-files.ts'
+import type { SourceFile } from './source-files.ts'
+
+/** How a message comes from one file to the next where no import leads there. */
+export interface Hop {
+  readonly kind: 'HTTP' | 'hook' | 'port'
+  /** The endpoint, the hook, or the function that one calls and the other is. */
+  readonly name: string
+}
+
+export interface Step {
+  /** From the repository's root. */
+  readonly path: string
+  /** Hops that stand between it and the file above it. */
+  readonly hops: readonly Hop[]
+}
+
+export interface Walk {
+  readonly name: string
+  readonly filesMax: number
+  readonly linesMax: number
+  readonly steps: readonly Step[]
+}
+
+/** Files that a message passes without being on its walk, as paths from the repository's root; `**` ends a prefix. */
+export type Beside = readonly string[]
+
+const heading = /^#### (.+): at most ([\d,]+) files and ([\d,]+) lines$/
+const fileItem = /^- `([\w./-]+\.ts)` \S/
+const hopItem = /^- by (HTTP|hook|port) `(\w+)`: \S/
+const besidePath = /`((?:mesh|agent|protocol)\/src\/[\w./*-]+)`/g
+
+/** The walks of the architecture page and what it says is beside them. Throws for a line that is neither step nor hop. */
+export function readWalks(page: string): { readonly walks: readonly Walk[]; readonly beside: Beside } {
+  const start = page.indexOf('### Walks\n')
+  const section = page.slice(start, page.indexOf('\n### ', start + 1))
+  const [before = '', ...parts] = section.split(/^(?=#### )/m)
+  const beside = [...before.matchAll(besidePath)].map((match) => `packages/${match[1] ?? ''}`)
+  return { walks: parts.map(readWalk), beside }
+}
+
+function readWalk(part: string): Walk {
+  const [title = '', ...lines] = part.split('\n')
+  const [, name = '', files = '', most = ''] = heading.exec(title) ?? []
+  if (name === '') throw new Error(`a walk begins with its name and its bounds: ${title}`)
+  const steps: Step[] = []
+  let hops: Hop[] = []
+  for (const line of lines.filter((one) => one.startsWith('- '))) {
+    const path = fileItem.exec(line)?.[1]
+    const [, kind, hop] = hopItem.exec(line) ?? []
+    if (path !== undefined) {
+      steps.push({ path: `packages/${path}`, hops })
+      hops = []
+    } else if ((kind === 'HTTP' || kind === 'hook' || kind === 'port') && hop !== undefined) {
+      hops.push({ kind, name: hop })
+    } else throw new Error(`this is no step of a walk: ${line}`)
+  }
+  return { name, filesMax: numberOf(files), linesMax: numberOf(most), steps }
+}
+
+function numberOf(text: string): number {
+  return Number(text.replaceAll(',', ''))
+}
+
+export function readPage(): string {
+  return readFileSync(join(repositoryRoot, 'docs/architecture.md'), 'utf8')
+}
+
+/** How one may look through the sources for what the walks say. */
+export interface Sources {
+  readonly textOf: (path: string) => string
+  /** Whether a file above leads to this one by an import, through a door where that passes the name on. */
+  readonly isReached: (path: string, above: readonly string[]) => boolean
+  /** Texts of the files of the module that a file belongs to, or of those whose names end so. */
+  readonly inModuleOf: (path: string, ending?: string) => readonly string[]
+}
+
+export function lookThrough(files: readonly SourceFile[]): Sources {
+  const byPath = new Map(files.filter((file) => !file.isTest).map((file) => [file.path, file]))
+  const textOf = (path: string): string => withoutComments(byPath.get(path)?.text ?? '')
+
+  function leadsTo(from: string, to: string): boolean {
+    return importsOf(from, textOf(from)).some(({ target, names }) => {
+      if (target === to) return true
+      if (posix.basename(target) !== 'index.ts') return false
+      return importsOf(target, textOf(target)).some(
+        (passed) =>
+          passed.target === to && passed.isExport && passed.names.some((name) => names.includes(name)),
+      )
+    })
+  }
+
+  return {
+    textOf,
+    isReached: (path, above) => above.some((from) => leadsTo(from, path)),
+    inModuleOf: (path, ending = '') => {
+      const room = /^packages\/\w+\/src\/[\w-]+\//.exec(path)?.[0] ?? path
+      return [...byPath.keys()].filter((one) => one.startsWith(room) && one.endsWith(ending)).map(textOf)
+    },
+  }
+}
+
+const statement = /^(import|export)\s+(?:type\s+)?(?:\{([^}]*)\}|[\w*\s,]+)\s+from\s+'([^']+)'/gm
+
+/** What a file names of other files. */
+function importsOf(path: string, text: string) {
+  return [...text.matchAll(statement)].map(([, word = '', named = '', specifier = '']) => {
+    const names = named.split(',').map(
+      (name) =>
+        name
+          .trim()
+          .replace(/^type /, '')
+          .split(' as ')[0] ?? '',
+    )
+    const target = specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier
+    return { target, isExport: word === 'export', names }
+  })
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}
