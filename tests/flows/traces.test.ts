@@ -81,7 +81,12 @@ describe('traces', () => {
     expect((await traceOf(mesh, helper?.run_id ?? '')).trace_id).toBe(trace.trace_id)
 
     const exported = () => receiver.spans.filter(({ traceId }) => traceId === trace.trace_id)
-    await eventually('all spans are exported', async () => exported().length >= trace.spans.length || null)
+    const missing = () => {
+      const there = new Set(exported().map(({ spanId }) => spanId))
+      return trace.spans.filter(({ span_id: id }) => !there.has(id)).map(({ name }) => name)
+    }
+    await eventually('all spans are exported', () => missing().length === 0).catch(() => {})
+    expect(missing(), `${receiver.requests.length} requests; ${mesh.log()}`).toEqual([])
     const tree = (spans: readonly { id: string; parent: string | null; name: string; at: number }[]) =>
       spans.map(({ id, parent, name, at }) => `${id} ${parent} ${name} ${at}`).toSorted()
     expect(

@@ -2,6 +2,7 @@ import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@open
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import type { OtlpSettings } from '../config/index.ts'
 import { schemaUrl } from './conventions.ts'
 import type { Span } from './span.ts'
@@ -17,19 +18,32 @@ export interface SpanExport {
   close(): Promise<void>
 }
 
+/** What the collector did not take, after the SDK tried again as long as its time allows. */
+export type TellLost = (spans: number, error: unknown) => void
+
 /**
  * OTLP by the official SDK. This file and the packages that it brings are loaded only where an endpoint is set
  * (`docs/decisions/2026-11-23-traces.md`). Spans come here when they are over, with the ids that they have in the database.
  */
-export function createSpanExport(otlp: OtlpSettings, version: string): SpanExport {
+export function createSpanExport(otlp: OtlpSettings, version: string, tellLost: TellLost): SpanExport {
   const next = { traceId: '', spanId: '' }
-  const exporter = new OTLPTraceExporter({
+  const toCollector = new OTLPTraceExporter({
     url: otlp.url,
     headers: { ...otlp.headers },
     timeoutMillis: otlp.timeoutMs,
     // A line that is kept may be closed at the far end as it is used again, and what was sent then is lost.
     httpAgentOptions: { keepAlive: false },
   })
+  // The SDK gives up a batch without a word to anybody.
+  const exporter: SpanExporter = {
+    export: (spans, done) =>
+      toCollector.export(spans, (result) => {
+        if (result.error) tellLost(spans.length, result.error)
+        done(result)
+      }),
+    shutdown: () => toCollector.shutdown(),
+    forceFlush: () => toCollector.forceFlush(),
+  }
   const provider = new TracerProvider({
     sampler: new AlwaysOnSampler(),
     idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },

@@ -53,7 +53,12 @@ export function telemetryModule(
     start: async () => {
       if (needs.otlp === null) return
       const { createSpanExport } = await import('./export-spans.ts')
-      sender = createSpanExport(needs.otlp, productVersion)
+      sender = createSpanExport(needs.otlp, productVersion, (spans, error) => {
+        log.warn(
+          { spans, err: error },
+          'parts of traces did not reach the collector and are lost there; they stay here',
+        )
+      })
       log.info({ host: new URL(needs.otlp.url).host }, 'traces are exported by OTLP')
     },
     maintain: keep.prune,
