@@ -8,17 +8,26 @@ import { lessonsToProve } from '../tests/coverage-lessons.ts'
 import { lessons } from '../tests/requirements/lessons.ts'
 import { requirements } from '../tests/requirements.ts'
 import { proofsOf, unproved } from '../tests/run-record/proofs.ts'
-import { readProjectRecords, recordFolder, slowestTests } from '../tests/run-record/test-record.ts'
+import { afterSecondTry, filesToTryAgain, secondTryFilesMax } from '../tests/run-record/second-try.ts'
+import {
+  readProjectRecords,
+  recordFolder,
+  slowestTests,
+  writeProjectRecord,
+} from '../tests/run-record/test-record.ts'
+import type { RecordedTest } from '../tests/run-record/test-record.ts'
 
 /**
  * `npm test`: unit, flows, security, pages in a browser, then the container tests on a real engine, which is set up first. With
  * `--soak` the long proofs run at full length. Where no engine can run, the container tests are named and not
- * run; FLOTILLA_REQUIRE_ENGINE=1 makes that a failure, and with it each clause of the specification that is
+ * run. A file in which something failed is run once more by itself: what passes then is no failure but is named, with what
+ * it met, since a fault that only a busy machine shows is one too (`--once` leaves that try out). FLOTILLA_REQUIRE_ENGINE=1 makes that a failure, and with it each clause of the specification that is
  * called covered, and each lesson called heeded, that was not proved by this run. Ends with `N passed, N failed, N skipped`.
  */
 const root = join(import.meta.dirname, '..')
 const vitest = join(root, 'node_modules', '.bin', 'vitest')
 const soak = process.argv.includes('--soak')
+const noSecondTry = process.argv.includes('--once')
 const record = join(root, recordFolder)
 const environment = {
   ...process.env,
@@ -31,9 +40,14 @@ const brokenShown = 50
 /** Why the whole is not green; said at the end, where whoever sees only the last lines sees it. */
 const broken: string[] = []
 
+const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
+/** Projects whose runner did not end well, with what it ended with. */
+const runnersEnds = new Map<string, string>()
+/** Tests that passed only when their file was run again by itself. */
+const unsteady: RecordedTest[] = []
+
 /** Runs a project to its end; one that runs beside another keeps its output until then. */
 async function runProject(project: string, beside = false): Promise<void> {
-  const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
   const vitestArguments = ['run', '--project', project, ...reporters]
   let status: number | null
   if (beside) {
@@ -44,15 +58,42 @@ async function runProject(project: string, beside = false): Promise<void> {
   } else {
     status = await runShown(vitest, vitestArguments)
   }
-  if (status !== 0) broken.push(`${project}: the runner ended with ${status ?? 'a signal'}`)
+  if (status !== 0) runnersEnds.set(project, `${project}: the runner ended with ${status ?? 'a signal'}`)
 }
 
-async function runShown(command: string, commandArguments: readonly string[]): Promise<number | null> {
+/** Runs the files in which something failed once more, each project's by themselves, and lets that count. */
+async function tryAgain(): Promise<void> {
+  const records = readProjectRecords(record)
+  const again = [...records].map(([project, one]) => ({ project, one, files: filesToTryAgain(one) }))
+  const count = again.reduce((sum, { files }) => sum + files.length, 0)
+  if (count === 0 || count > secondTryFilesMax) return
+  for (const { project, one, files } of again.filter((each) => each.files.length > 0)) {
+    console.log(`\n== again, by themselves: ${files.join(', ')}`)
+    const folder = join(record, 'second-try')
+    const status = await runShown(
+      vitest,
+      ['run', '--project', project, '--no-file-parallelism', ...reporters, ...files],
+      { ...environment, FLOTILLA_TEST_RECORD: folder },
+    )
+    const second = readProjectRecords(folder).get(project)
+    if (second === undefined) continue
+    const both = afterSecondTry(one, second, files)
+    unsteady.push(...both.unsteady)
+    writeProjectRecord(record, project, both.record)
+    if (status === 0) runnersEnds.delete(project)
+  }
+}
+
+async function runShown(
+  command: string,
+  commandArguments: readonly string[],
+  env: NodeJS.ProcessEnv = environment,
+): Promise<number | null> {
   return ended(
     spawn(command, commandArguments, {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: environment,
+      env,
     }),
   )
 }
@@ -105,6 +146,7 @@ function tellRecord(projects: readonly string[]): void {
   for (const project of projects) {
     if (!records.has(project)) broken.push(`${project}: the runner left no record`)
   }
+  broken.push(...runnersEnds.values())
   for (const [project, one] of records) broken.push(...one.broken.map((line) => `${project}: ${line}`))
   const tests = [...records.values()].flatMap((one) => one.tests)
   console.log(`\nThe ${slowestShown} slowest tests:`)
@@ -116,6 +158,10 @@ function tellRecord(projects: readonly string[]): void {
   const count = (state: string) => tests.filter((test) => test.state === state).length
   for (const { state, file, name, failure = '' } of tests) {
     if (state === 'failed') broken.push(`failed: ${file}  ${name}\n${failure.replaceAll(/^/gm, '    ')}`)
+  }
+  if (unsteady.length > 0) console.error('\nPassed only when their file was run again by itself:')
+  for (const { file, name, failure = '' } of unsteady.slice(0, brokenShown)) {
+    console.error(`  ${file}  ${name}\n${failure.replaceAll(/^/gm, '    ')}`)
   }
   if (broken.length > 0) console.error('\nNot green:')
   for (const line of broken.slice(0, brokenShown)) console.error(`  ${line}`)
@@ -143,5 +189,6 @@ if (!hasEngine) {
   if (mustRunAll)
     broken.push('the container tests were not run, and FLOTILLA_REQUIRE_ENGINE=1 wants them run')
 }
+if (!noSecondTry) await tryAgain()
 tellRecord(['unit', 'flows', 'browser', ...(hasEngine ? ['docker', 'docker-alone'] : [])])
 process.exit(broken.length > 0 ? 1 : 0)

@@ -1,0 +1,62 @@
+import type { ProjectRecord, RecordedTest } from './test-record.ts'
+
+/**
+ * Files that are run a second time. More of them at once is no accident of a busy machine, and a run that is broken
+ * through and through should end soon.
+ */
+export const secondTryFilesMax = 8
+
+/** The files of a project in which something failed, or that could not be collected. Pure. */
+export function filesToTryAgain(record: ProjectRecord): readonly string[] {
+  const failed = record.tests.filter(({ state }) => state === 'failed').map(({ file }) => file)
+  return [...new Set([...failed, ...record.broken.flatMap(fileNamedIn)])].toSorted()
+}
+
+/** An error that no test and no file owns names none, and cannot be tried again. */
+function fileNamedIn(broken: string): readonly string[] {
+  const file = /^(?<file>\S+\.test\.ts): /.exec(broken)?.groups?.['file']
+  return file === undefined ? [] : [file]
+}
+
+/** What stands after both tries, and the tests that passed only at the second, with what they met at the first. */
+export interface TwoTries {
+  readonly record: ProjectRecord
+  readonly unsteady: readonly RecordedTest[]
+}
+
+/**
+ * Of a file that was run again the second try counts, in whole: a test that it no longer holds, or that did not run in
+ * it, stays as it was. Pure.
+ */
+export function afterSecondTry(
+  first: ProjectRecord,
+  second: ProjectRecord,
+  files: readonly string[],
+): TwoTries {
+  const again = new Map(second.tests.map((test) => [keyOf(test), test]))
+  const unsteady: RecordedTest[] = []
+  const tests = first.tests.map((test) => {
+    const later = files.includes(test.file) ? again.get(keyOf(test)) : undefined
+    if (later === undefined) return test
+    again.delete(keyOf(test))
+    if (test.state === 'failed' && later.state === 'passed') unsteady.push(test)
+    return later
+  })
+  // A file that could not be collected at first had no tests then.
+  tests.push(...again.values())
+  return {
+    record: {
+      ...first,
+      broken: [
+        ...first.broken.filter((line) => !fileNamedIn(line).some((file) => files.includes(file))),
+        ...second.broken,
+      ],
+      tests,
+    },
+    unsteady,
+  }
+}
+
+function keyOf({ file, name }: RecordedTest): string {
+  return `${file}\n${name}`
+}
