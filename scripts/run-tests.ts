@@ -15,7 +15,6 @@ import {
   slowestTests,
   writeProjectRecord,
 } from '../tests/run-record/test-record.ts'
-import type { RecordedTest } from '../tests/run-record/test-record.ts'
 
 /**
  * `npm test`: unit, flows, security, pages in a browser, then the container tests on a real engine, which is set up first. With
@@ -43,8 +42,8 @@ const broken: string[] = []
 const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
 /** Projects whose runner did not end well, with what it ended with. */
 const runnersEnds = new Map<string, string>()
-/** Tests that passed only when their file was run again by itself. */
-const unsteady: RecordedTest[] = []
+/** What was well only when its file was run again by itself. */
+const unsteady: string[] = []
 
 /** Runs a project to its end; one that runs beside another keeps its output until then. */
 async function runProject(project: string, beside = false): Promise<void> {
@@ -160,9 +159,7 @@ function tellRecord(projects: readonly string[]): void {
     if (state === 'failed') broken.push(`failed: ${file}  ${name}\n${failure.replaceAll(/^/gm, '    ')}`)
   }
   if (unsteady.length > 0) console.error('\nPassed only when their file was run again by itself:')
-  for (const { file, name, failure = '' } of unsteady.slice(0, brokenShown)) {
-    console.error(`  ${file}  ${name}\n${failure.replaceAll(/^/gm, '    ')}`)
-  }
+  for (const line of unsteady.slice(0, brokenShown)) console.error(line.replaceAll(/^/gm, '  '))
   if (broken.length > 0) console.error('\nNot green:')
   for (const line of broken.slice(0, brokenShown)) console.error(`  ${line}`)
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)

@@ -18,10 +18,10 @@ function fileNamedIn(broken: string): readonly string[] {
   return file === undefined ? [] : [file]
 }
 
-/** What stands after both tries, and the tests that passed only at the second, with what they met at the first. */
+/** What stands after both tries, and a line for each test or group that was well only at the second, with what it met at the first. */
 export interface TwoTries {
   readonly record: ProjectRecord
-  readonly unsteady: readonly RecordedTest[]
+  readonly unsteady: readonly string[]
 }
 
 /**
@@ -34,23 +34,24 @@ export function afterSecondTry(
   files: readonly string[],
 ): TwoTries {
   const again = new Map(second.tests.map((test) => [keyOf(test), test]))
-  const unsteady: RecordedTest[] = []
+  const unsteady: string[] = []
   const tests = first.tests.map((test) => {
     const later = files.includes(test.file) ? again.get(keyOf(test)) : undefined
     if (later === undefined) return test
     again.delete(keyOf(test))
-    if (test.state === 'failed' && later.state === 'passed') unsteady.push(test)
+    if (test.state === 'failed' && later.state === 'passed') {
+      unsteady.push(`${test.file}  ${test.name}\n${(test.failure ?? '').replaceAll(/^/gm, '  ')}`)
+    }
     return later
   })
+  const gone = first.broken.filter((line) => fileNamedIn(line).some((file) => files.includes(file)))
+  unsteady.push(...gone.filter((line) => !second.broken.includes(line)))
   // A file that could not be collected at first had no tests then.
   tests.push(...again.values())
   return {
     record: {
       ...first,
-      broken: [
-        ...first.broken.filter((line) => !fileNamedIn(line).some((file) => files.includes(file))),
-        ...second.broken,
-      ],
+      broken: [...first.broken.filter((line) => !gone.includes(line)), ...second.broken],
       tests,
     },
     unsteady,
