@@ -1,18 +1,21 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import type { WriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { faultInDatabase } from '../storage/index.ts'
 import { readFrames } from './frames.ts'
 import type { About, Entry, EntrySink } from './frames.ts'
 import { broken, openArchive } from './seal-archive.ts'
+import { tellingBytes } from './tell-bytes.ts'
+import type { TellBytes } from './tell-bytes.ts'
 
 export interface VerifyOptions {
   readonly file: string
   readonly passphrase: string | null
   /** Where a folder may be made for the moment. */
   readonly temporary: string
+  readonly moved: TellBytes
 }
 
 export interface VerifiedBackup {
@@ -31,7 +34,8 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   const database = join(folder, 'mesh.db')
   let hasDatabase = false
   try {
-    const archive = createReadStream(options.file)
+    const { size } = await stat(options.file)
+    const archive = tellingBytes(createReadStream(options.file), size, options.moved)
     const verified = await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
       entry: (entry: Entry) => {

@@ -10,6 +10,7 @@ export async function verify(context: CommandContext): Promise<number> {
     file: resolve(requireFile(context)),
     passphrase: passphraseOf(context),
     temporary: tmpdir(),
+    moved: (moved) => context.tell({ moved }),
   })
   context.tell({ ok: true, ...verified })
   return 0
