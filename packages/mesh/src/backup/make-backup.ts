@@ -76,6 +76,7 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
     progress('Taking the database and the files as they stand')
     const cut = await takeCut(paths, folder, { secrets: options.secrets })
     const { agents, schema } = inDatabase(cut.database)
+    progress('Writing the database and the files')
     const about: About = {
       product: options.product,
       made_at: options.now,
