@@ -112,9 +112,9 @@ it('the operator judges work that a person gave, and its worker learns from it',
   })
   expect(learned).toContain('Look')
 
-  // Gated as its other tools: without the right it is neither offered nor done.
+  // Gated as its other tools: without the right it is not done.
   await editPermissions(mesh, 'operator', { can_route_tasks: false })
   expect((await mesh.ask(`judge ${id}`, { agent: 'operator', session: 'denied' })).outcome?.text).toMatch(
-    /review_task/,
+    /can_route_tasks is not set/,
   )
 })
