@@ -58,7 +58,7 @@ test.each([
   ['the disk of the home has no room for the copy of the database', 1 * mb, 100 * mb, 0],
   ['the other disk has no room for the files', 100 * mb, 17 * mb, 0],
   ['the other disk has no room for what agents keep', 100 * mb, 50 * mb, 40 * mb],
-])('a backup is refused before it begins where %s', async (_why, home, there, agents) => {
+])('a backup is refused before it begins where %s', async (...[, home, there, agents]) => {
   const { paths, target, make, rooms } = await aHome()
   await expect(make(rooms(home, there), agents)).rejects.toEqual(full)
   expect(await readdir(target)).toEqual([])

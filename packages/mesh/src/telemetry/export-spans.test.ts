@@ -34,6 +34,7 @@ function spansOf(index: number): readonly Span[] {
 
 async function sent(sampling: TraceSampling): Promise<ReadonlyMap<string, number>> {
   const receiver = await startOtlpReceiver()
+  const lost: unknown[] = []
   try {
     const out = createSpanExport(
       {
@@ -45,9 +46,11 @@ async function sent(sampling: TraceSampling): Promise<ReadonlyMap<string, number
         sampling,
       },
       '0',
+      (_spans, error) => void lost.push(error),
     )
     for (let index = 0; index < traces; index++) for (const span of spansOf(index)) out.send(span)
     await out.close()
+    expect(lost).toEqual([])
     const counts = new Map<string, number>()
     for (const { traceId } of receiver.spans) counts.set(traceId, (counts.get(traceId) ?? 0) + 1)
     return counts
