@@ -1,9 +1,12 @@
 import { heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import { taskDetailSchema, taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
+import { eventually } from '../support/eventually.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
 
 /** What the operator is asked, the call that it makes, and the answer, which is the tool's. */
@@ -22,6 +25,24 @@ const cassette = aCassette(
   does('sleep', 'set_heartbeat', { agent_id: 'ada', every: 'off' }),
   does('myself', 'set_heartbeat', { agent_id: 'operator', every: 'off' }),
   does('note', 'save_observations', { text: 'ada answers in two seconds' }),
+  {
+    agent_kind: 'operator',
+    when: '^judge task',
+    turns: [
+      calls(
+        'review_task',
+        { task_id: '{{id}}', outcome: 'rework', comment: 'Name the source.' },
+        { capture: { id: '(task[\\w-]+)' } },
+      ),
+      says('{{how}}', { capture: { how: '^([^]{1,3000})' } }),
+    ],
+  },
+  {
+    agent_kind: 'operator',
+    when: '"Look", which you gave to ada, is done',
+    turns: [says('It was done again.')],
+  },
+  { agents: ['ada'], when: '"title": ?"Look', turns: [calls('complete_task', { summary: 'Seen.' })] },
   { when: '^hello$', turns: [says('Hello of ada.')] },
   {
     agent_kind: 'operator',
@@ -64,4 +85,36 @@ it('the operator sees what waits, costs and was said, sets heartbeats of workers
   await mesh.createWorker('bob')
   expect(await beat()).toContain('- bob: is new')
   expect(await beat()).toContain('since your last heartbeat\\nNothing.')
+})
+
+it('the operator judges work that a person gave, and its worker learns from it', async () => {
+  const mesh = await startMeshForTest({ cassettes: { operator: cassette } })
+  await mesh.createWorker('ada')
+  const given = await mesh.call(taskHumanEndpoints.taskGive, { body: { to: 'ada', title: 'Look' } })
+  const id = taskHumanApi.taskGive.response.parse(given.json()).task.id
+  const detail = async (of: string) => {
+    const reply = await mesh.call(taskHumanEndpoints.task, { params: { id: of } })
+    return taskDetailSchema.parse(reply.json()).task
+  }
+  await eventually('the work is done', async () => ((await detail(id)).state === 'done' ? true : null))
+  const { outcome } = await mesh.ask(`judge ${id}`, { agent: 'operator', session: 'judge' })
+  expect(outcome?.text).toBe('It was done again.')
+  expect(await detail(id)).toMatchObject({
+    outcome: 'rework',
+    feedback: 'Name the source.',
+    outcome_by: 'operator',
+  })
+  const learned = await eventually('the verdict is among the learnings', async () => {
+    // An agent takes down what was said of its work when it works again.
+    await mesh.ask('hello', { agent: 'ada', session: 'later' })
+    const text = await readFile(join(mesh.dataOf('ada'), 'learnings', 'feedback.md'), 'utf8').catch(() => '')
+    return text.includes('Name the source.') ? text : null
+  })
+  expect(learned).toContain('Look')
+
+  // Gated as its other tools: without the right it is not done.
+  await editPermissions(mesh, 'operator', { can_route_tasks: false })
+  expect((await mesh.ask(`judge ${id}`, { agent: 'operator', session: 'denied' })).outcome?.text).toMatch(
+    /can_route_tasks is not set/,
+  )
 })

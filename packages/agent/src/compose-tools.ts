@@ -83,7 +83,10 @@ export function composeTools(deps: {
     if (kind !== 'operator') return own
     const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
     try {
-      return [...own, ...(await allowedOperatorTools({ mesh, signal }, { files, clock }))]
+      const allowed = await allowedOperatorTools({ mesh, signal }, { files, clock })
+      const names = new Set(allowed.map(({ definition }) => definition.name))
+      // Of a tool that every agent has, the operator has the words of its own table.
+      return [...own.filter(({ definition }) => !names.has(definition.name)), ...allowed]
     } catch (error) {
       signal.throwIfAborted()
       log.warn(

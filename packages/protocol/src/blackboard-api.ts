@@ -36,7 +36,7 @@ export const blackboardHumanEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-const patternSchema = z
+export const watchPatternSchema = z
   .string()
   .check(
     z.maxLength(watchLimits.patternMaxChars),
@@ -66,7 +66,7 @@ const tell = z.enum([...watchTells, 'off'])
 
 export const blackboardWatchApi = {
   blackboardWatches: { response: watches },
-  blackboardWatch: { request: z.strictObject({ pattern: patternSchema, tell }), response: watches },
+  blackboardWatch: { request: z.strictObject({ pattern: watchPatternSchema, tell }), response: watches },
 } as const satisfies Record<keyof typeof blackboardWatchEndpoints, EndpointSchemas>
 
 export const blackboardHumanApi = {
@@ -82,7 +82,7 @@ export const blackboardHumanApi = {
   blackboardDelete: { response: z.strictObject({ deleted: z.string() }) },
   blackboardWatchList: { response: watches },
   blackboardWatchSet: {
-    request: z.strictObject({ agent_id: agentIdSchema, pattern: patternSchema, tell }),
+    request: z.strictObject({ agent_id: agentIdSchema, pattern: watchPatternSchema, tell }),
     response: watches,
   },
 } as const satisfies Record<keyof typeof blackboardHumanEndpoints, EndpointSchemas>

@@ -2,7 +2,7 @@ import type { PermissionActionName } from './permission-actions.ts'
 import type { ControlPlaneFlag } from './permission-record.ts'
 
 /** Kinds of work that the operator is told more of while it is at them: `operator-playbooks.ts`. */
-export type Playbook = 'team_build' | 'edit' | 'monitor' | 'credentials'
+export type Playbook = 'team_build' | 'edit' | 'monitor' | 'feedback' | 'credentials'
 
 export interface OperatorTool {
   readonly name: string
@@ -42,6 +42,12 @@ export const operatorTools = [
     needs: 'view-fleet',
     playbook: 'monitor',
     summary: 'open tasks that nothing happened to for hours',
+  },
+  {
+    name: 'review_task',
+    needs: 'route-tasks',
+    playbook: 'feedback',
+    summary: 'judges an ended task: accepted, rework or rejected; its agent learns from it',
   },
   {
     name: 'read_audit',
@@ -165,6 +171,7 @@ export const operatorFlags = {
   'view-fleet': 'can_view_fleet_metrics',
   'manage-fleet': 'can_manage_fleet',
   'edit-agent-config': 'can_edit_agent_config',
+  'route-tasks': 'can_route_tasks',
 } as const satisfies Record<(typeof operatorTools)[number]['needs'], ControlPlaneFlag>
 
 export type OperatorToolName = (typeof operatorTools)[number]['name']

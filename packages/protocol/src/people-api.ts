@@ -63,7 +63,11 @@ export const peopleAdminApi = {
     request: z.strictObject({
       role: z.optional(z.enum(personRoles)),
       agents: z.optional(agents),
+      /** In the place of all before. */
       identities: z.optional(identities),
+      /** Beside those that stay; one that is there, or that is taken away and was not, changes nothing. */
+      add_identities: z.optional(identities),
+      remove_identities: z.optional(identities),
     }),
     response: personViewSchema,
   },

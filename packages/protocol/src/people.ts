@@ -32,19 +32,56 @@ export const grantSchema = z.union([z.literal('*'), agentIdSchema])
 
 /**
  * How somebody is known without a token: `user:NUMBER`, whose programs run under that account of this machine; `local`, who
- * owns this machine's mesh; `session`, who holds the cookie of a hosted one. The last two are owners, whatever they are
- * called.
+ * owns this machine's mesh; `session`, who holds the cookie of a hosted one; and whom a channel names, by the id that its
+ * platform gives out and not by a name that anybody may choose. `local` and `session` are owners, whatever they are called.
  */
 export const ownerIdentities = ['local', 'session'] as const
 export type OwnerIdentity = (typeof ownerIdentities)[number]
-export const identitySchema = z
-  .string()
-  .check(
-    z.regex(
-      /^(?:local|session|user:\d{1,10})$/,
-      'an identity is user:NUMBER (an account of this machine), local or session',
-    ),
-  )
+
+/** Each person of a channel has one spelling, so that nobody is two people. */
+export const channelIdentities = {
+  telegram: { form: /^[1-9]\d{0,19}$/, example: 'telegram:123456789', words: 'the number of the user' },
+  discord: { form: /^[1-9]\d{4,19}$/, example: 'discord:80351110224678912', words: 'the id of the user' },
+  slack: {
+    form: /^[TE][A-Z0-9]{1,23}:[UW][A-Z0-9]{1,23}$/,
+    example: 'slack:T0123ABC:U0456DEF',
+    words: 'the id of the workspace and that of the member',
+  },
+  whatsapp: {
+    form: /^[1-9]\d{6,14}$/,
+    example: 'whatsapp:491701234567',
+    words: 'the number with its country code, digits alone',
+  },
+  webhook: {
+    form: /^[A-Za-z0-9_-]{1,64}:[A-Za-z0-9_.@-]{1,128}$/,
+    example: 'webhook:intranet:ann',
+    words: 'the name of the channel and what it calls the person',
+  },
+} as const satisfies Readonly<Record<string, { form: RegExp; example: string; words: string }>>
+export type ChannelName = keyof typeof channelIdentities
+export const channelNames = Object.keys(channelIdentities) as ChannelName[] // the keys of the table
+
+export const identitySchema = z.string().check(
+  z.maxLength(256),
+  z.refine(isIdentity, {
+    error: `an identity is user:NUMBER (an account of this machine), local, session, or of a channel: ${channelNames
+      .map((name) => channelIdentities[name].example)
+      .join(', ')}`,
+  }),
+)
+
+function isIdentity(text: string): boolean {
+  if (/^(?:local|session|user:\d{1,10})$/.test(text)) return true
+  const [channel, id] = splitIdentity(text)
+  const known = channelNames.find((name) => name === channel)
+  return known !== undefined && channelIdentities[known].form.test(id)
+}
+
+/** At the first colon: what it is, and who that is there. Pure. */
+function splitIdentity(text: string): readonly [string, string] {
+  const at = text.indexOf(':')
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}
 
 const tokenDigest = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'the SHA-256 of a token as 64 hex digits'))
 

@@ -24,7 +24,8 @@ export const templateEndpoints = {
   fleetExport: {
     method: 'GET',
     path: '/api/export',
-    summary: 'The workers as a template, with their webhooks, schedules, files and budgets',
+    summary:
+      'The workers as a template, with their webhooks, schedules, watches of the blackboard, files and budgets',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -35,8 +36,8 @@ const templateName = z
   .check(z.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a template is named by a-z 0-9 and -, 64 at most'))
 
 export const planItemSchema = z.strictObject({
-  kind: z.enum(['project', 'agent', 'schedule', 'webhook']),
-  /** Of the agent, the schedule or the project; a webhook is its agent and its name. */
+  kind: z.enum(['project', 'agent', 'schedule', 'webhook', 'watch']),
+  /** Of the agent, the schedule or the project; a webhook is its agent and its name, a watch its agent and its pattern. */
   id: z.string(),
   /** `by-hand` is what this caller may not do: webhooks are made at the dashboard or by its API alone. */
   action: z.enum(['create', 'change', 'keep', 'by-hand']),

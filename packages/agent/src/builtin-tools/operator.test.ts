@@ -14,6 +14,7 @@ import { systemClock } from '../system-clock.ts'
 import type { RunMesh, RunMeshCall } from '../mesh/run-mesh.ts'
 import { readObservations } from '../workspace/observations.ts'
 import { noMesh } from '../testing/loop-parts.ts'
+import { taskTools } from './tasks.ts'
 import { allowedOperatorTools, operatorToolTable } from './operator.ts'
 
 const signal = new AbortController().signal
@@ -214,5 +215,8 @@ describe('the tools that the operator is offered', () => {
       expect(table[name].definition.description.toLowerCase()).toContain(summary.toLowerCase())
     }
     expect(Object.keys(table)).toHaveLength(operatorTools.length)
+    // One schema for a verdict, whoever gives it.
+    const common = taskTools().find(({ definition }) => definition.name === 'review_task')
+    expect(table.review_task.definition.parameters).toEqual(common?.definition.parameters)
   })
 })

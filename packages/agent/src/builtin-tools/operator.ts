@@ -25,6 +25,7 @@ import {
   text,
   withDefault,
 } from '../tools/parameters.ts'
+import { reviewTaskTool } from './tasks.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 
@@ -67,6 +68,7 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
       ({ mesh, signal }, { hours }) =>
         mesh.call({ endpoint: operatorViewEndpoints.staleTasks, query: { hours: String(hours) }, signal }),
     ),
+    review_task: reviewTaskTool(summaryOf('review_task')),
     read_audit: view(
       'read_audit',
       {

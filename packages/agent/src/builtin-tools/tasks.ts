@@ -25,7 +25,7 @@ export const artifactNames = withDefault(
 
 /** What may be said of tasks beside giving and completing them. The mesh's table says what each means. */
 export function taskTools(): Tool[] {
-  return [updateTask, readTask, reviewTask, manageTask]
+  return [updateTask, readTask, reviewTaskTool(ownVerdict), manageTask]
 }
 
 const updateTask = defineTool({
@@ -63,32 +63,35 @@ const readTask = defineTool({
   },
 })
 
-const reviewTask = defineTool({
-  name: 'review_task',
-  description: `Says what the end of a task that you gave is worth; its agent learns from it. ${taskOutcomes
-    .map((outcome) => `${outcome}: ${outcomeWords[outcome]}`)
-    .join('; ')}.`,
-  parameters: {
-    task_id: taskId,
-    outcome: choice('Your verdict', taskOutcomes),
-    comment: withDefault(
-      text('Why, and what is to be different', { maxChars: taskLimits.feedbackMaxChars }),
-      '',
-    ),
-  },
-  effect: 'mesh',
-  timeoutMs: meshToolTimeoutMs,
-  run: async ({ task_id: id, ...body }, { mesh, signal, idempotencyKey }) =>
-    succeeded(
-      await mesh.call({
-        endpoint: meshAgentEndpoints.reviewTask,
-        params: { id },
-        body,
-        signal,
-        idempotencyKey,
-      }),
-    ),
-})
+const ownVerdict = 'Says what the end of a task that you gave is worth; its agent learns from it.'
+
+/** The one schema of a verdict; the operator is told in other words whose tasks it may judge. */
+export function reviewTaskTool(words: string): Tool {
+  return defineTool({
+    name: 'review_task',
+    description: `${words} ${taskOutcomes.map((outcome) => `${outcome}: ${outcomeWords[outcome]}`).join('; ')}.`,
+    parameters: {
+      task_id: taskId,
+      outcome: choice('Your verdict', taskOutcomes),
+      comment: withDefault(
+        text('Why, and what is to be different', { maxChars: taskLimits.feedbackMaxChars }),
+        '',
+      ),
+    },
+    effect: 'mesh',
+    timeoutMs: meshToolTimeoutMs,
+    run: async ({ task_id: id, ...body }, { mesh, signal, idempotencyKey }) =>
+      succeeded(
+        await mesh.call({
+          endpoint: meshAgentEndpoints.reviewTask,
+          params: { id },
+          body,
+          signal,
+          idempotencyKey,
+        }),
+      ),
+  })
+}
 
 const manageTask = defineTool({
   name: 'manage_task',

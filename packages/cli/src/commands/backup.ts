@@ -7,6 +7,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { formatBytes, formatTime } from '../terminal/format.ts'
 
 /** A fleet of many gigabytes on a slow disk. */
@@ -138,8 +139,10 @@ async function ask(
   asked: { readonly verb: 'backup' | 'restore' | 'verify-backup'; readonly extra?: readonly string[] },
 ): Promise<unknown> {
   const passphrase = await passphraseIn(textOption(line, 'passphraseFile'))
+  const watched = watchCopy(context)
   return askMeshProgram({
     verb: asked.verb,
+    heard: watched.heard,
     home: context.place.home,
     extra: ['--file', resolve(operand(line, 0)), ...(asked.extra ?? [])],
     environment: context.environment.childEnvironment(
@@ -147,7 +150,30 @@ async function ask(
     ),
     signal: context.signal,
     timeoutMs,
-  })
+  }).finally(watched.end)
+}
+
+/** What the mesh's program is at and how far, as one line that is there after a second; for whoever watches a terminal. */
+export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
+  heard(line: MeshLine): void
+  end(): void
+} {
+  let step = ''
+  let moved = ''
+  const shown = () => [step, moved].filter((words) => words !== '').join(': ')
+  if (!terminal.json)
+    terminal.status((seconds) => (seconds < 1 || shown() === '' ? null : `${shown()} (${seconds} s)`))
+  return {
+    heard: (line) => {
+      if (line.kind === 'progress') step = line.words
+      if (line.kind !== 'moved') return
+      const { bytes, of } = line
+      // What is counted beforehand goes on growing; the share is never above all of it.
+      moved =
+        of === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(Math.max(bytes, of))}`
+    },
+    end: () => void terminal.status(null),
+  }
 }
 
 async function passphraseIn(path: string | undefined): Promise<string | null> {

@@ -1,4 +1,4 @@
-import { personRoles } from '@flotilla/protocol/people'
+import { channelIdentities, channelNames, personRoles } from '@flotilla/protocol/people'
 import type { PersonRole } from '@flotilla/protocol/people'
 import type { PersonView } from '@flotilla/protocol/people-api'
 import { Option } from 'commander'
@@ -14,6 +14,16 @@ const roleWords = `
 viewer  looks and changes nothing
 member  looks, and works with the agents of --agents: chats, edits their texts, restarts them, lowers their budgets
 owner   everything: credentials, permissions, more money, people and what waits for a person are theirs alone`
+
+const identityWords = `
+An identity is how somebody is known without a token. Each belongs to one person.
+${[
+  ['user:1001', 'an account of this machine'],
+  ['local, session', 'of owners: this machine, and the cookie of a hosted mesh'],
+  ...channelNames.map((name) => [channelIdentities[name].example, channelIdentities[name].words] as const),
+]
+  .map(([example = '', words = '']) => `${example.padEnd(28)}${words}`)
+  .join('\n')}`
 
 export function addPeopleCommand(program: Command, deps: CliDeps): void {
   const people = program
@@ -58,6 +68,22 @@ Example:
     .option('--user <number>', 'in the place of those before; none with an empty text', identifiers)
     .addHelpText('after', '\nExample:\n  $ flotilla people change ann --agents scout,auditor')
     .action(commandAction(deps, change))
+  people
+    .command('link')
+    .summary('let a person be known by an identity')
+    .description('Adds identities to a person, beside those that they have. It counts at once.')
+    .argument('<name>', 'who')
+    .argument('<identities...>', 'such as telegram:123456789')
+    .addHelpText('after', `${identityWords}\n\nExample:\n  $ flotilla people link ann telegram:123456789`)
+    .action(commandAction(deps, link('add_identities')))
+  people
+    .command('unlink')
+    .summary('take an identity of a person away')
+    .description('Takes identities away from a person; those that they do not have are passed over.')
+    .argument('<name>', 'who')
+    .argument('<identities...>', 'as flotilla people shows them')
+    .addHelpText('after', '\nExample:\n  $ flotilla people unlink ann telegram:123456789')
+    .action(commandAction(deps, link('remove_identities')))
   people
     .command('rotate')
     .summary('give a person a new token')
@@ -133,15 +159,27 @@ async function change(context: CommandContext, line: CommandLine): Promise<void>
     })
   }
   const params = { name: operand(line, 0) }
-  const person = await (
-    await context.mesh()
-  ).call('personChange', {
-    params,
-    body: { role, agents, identities },
-    signal,
-  })
+  const mesh = await context.mesh()
+  // Accounts take the place of accounts; what a channel knows somebody by stays.
+  const known = identities === undefined ? null : await mesh.call('people', { signal })
+  const before = known?.people.find(({ name }) => name === params.name)?.identities ?? []
+  const gone = before.filter((one) => one.startsWith('user:'))
+  const moved = identities && { remove_identities: gone, add_identities: identities }
+  const person = await mesh.call('personChange', { params, body: { role, agents, ...moved }, signal })
   terminal.printJson(person)
   terminal.print(...renderTable(columns, [row(person)]))
+}
+
+/** The same said again changes nothing. */
+function link(way: 'add_identities' | 'remove_identities') {
+  return async (context: CommandContext, line: CommandLine): Promise<void> => {
+    const [name = '', ...identities] = line.operands
+    const person = await (
+      await context.mesh()
+    ).call('personChange', { params: { name }, body: { [way]: identities }, signal: context.signal })
+    context.terminal.printJson(person)
+    context.terminal.print(...renderTable(columns, [row(person)]))
+  }
 }
 
 async function rotate(context: CommandContext, line: CommandLine): Promise<void> {

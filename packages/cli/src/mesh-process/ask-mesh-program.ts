@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
+import type { MeshLine } from './mesh-lines.ts'
 import { guardedNode, meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
@@ -19,6 +21,8 @@ export interface AskOptions {
   readonly environment: Record<string, string>
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  /** Hears each line as it comes. */
+  readonly heard?: (line: MeshLine) => void
 }
 
 /** What these answer counts only when they came to their end. */
@@ -45,7 +49,7 @@ export async function askMeshProgram(options: AskOptions): Promise<unknown> {
     child.once('error', reject)
     child.once('exit', (exit) => resolve(exit ?? 1))
   })
-  const [out, err, exit] = await Promise.all([text(child.stdout), text(child.stderr), code])
+  const [out, err, exit] = await Promise.all([linesIn(child.stdout, options.heard), text(child.stderr), code])
   const lines = out.trim().split('\n')
   for (const line of lines) {
     const said = parseMeshLine(line)
@@ -58,4 +62,16 @@ export async function askMeshProgram(options: AskOptions): Promise<unknown> {
     detail: `${options.verb} ended with exit code ${exit}: ${(err === '' ? out : err).trim().slice(-800)}`,
     repair: 'Run flotilla doctor, and read the log in the home folder.',
   })
+}
+
+async function linesIn(
+  stream: NodeJS.ReadableStream,
+  heard: ((line: MeshLine) => void) | undefined,
+): Promise<string> {
+  const lines: string[] = []
+  for await (const line of createInterface({ input: stream })) {
+    heard?.(parseMeshLine(line))
+    lines.push(line)
+  }
+  return lines.join('\n')
 }

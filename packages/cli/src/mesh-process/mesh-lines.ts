@@ -3,6 +3,8 @@ import * as z from 'zod/mini'
 /** A line that the mesh writes for whoever started it; all other lines are its log. */
 export type MeshLine =
   | { readonly kind: 'progress'; readonly words: string }
+  /** How far a copy is; `of` is null where nobody knows the whole. */
+  | { readonly kind: 'moved'; readonly bytes: number; readonly of: number | null }
   | {
       readonly kind: 'ready'
       readonly url: string
@@ -14,6 +16,9 @@ export type MeshLine =
   | { readonly kind: 'log'; readonly level: number; readonly words: string }
 
 const progressSchema = z.looseObject({ progress: z.string() })
+const movedSchema = z.looseObject({
+  moved: z.looseObject({ bytes: z.number(), of: z.nullable(z.number()) }),
+})
 const readySchema = z.looseObject({
   ready: z.literal(true),
   url: z.string(),
@@ -33,6 +38,8 @@ export function parseMeshLine(line: string): MeshLine {
   const value = parseJsonLine(line)
   const progress = progressSchema.safeParse(value)
   if (progress.success) return { kind: 'progress', words: progress.data.progress }
+  const moved = movedSchema.safeParse(value)
+  if (moved.success) return { kind: 'moved', bytes: moved.data.moved.bytes, of: moved.data.moved.of }
   const ready = readySchema.safeParse(value)
   if (ready.success) {
     const { url, pid, notices } = ready.data

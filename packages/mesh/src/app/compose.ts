@@ -126,7 +126,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
   const watch = watchModule(kernel, { path: paths.watchersFile, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
-  const templates = templatesModule(kernel, { ...paid, jobs, webhooks: webhooks.api, folders })
+  const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })
   const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
   const backup = backupModule(kernel, { runtime })
   const serving = { now: false }

@@ -12,6 +12,7 @@ import type { RestoreOptions } from './restore-backup.ts'
 import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
 
 export type { ReadAgentData } from './make-backup.ts'
+export type { MovedBytes } from './tell-bytes.ts'
 
 /** Loaded when they are called: a mesh that starts needs none of them. */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {

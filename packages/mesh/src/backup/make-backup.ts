@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -10,10 +10,14 @@ import { openDatabase } from '../storage/index.ts'
 import { writeFrames } from './frames.ts'
 import type { About, SourceEntry } from './frames.ts'
 import { sealArchive } from './seal-archive.ts'
-import { takeCut } from './take-cut.ts'
+import { bytesOfFiles, takeCut } from './take-cut.ts'
 import type { CutFile } from './take-cut.ts'
+import { tellingBytes } from './tell-bytes.ts'
+import type { TellBytes } from './tell-bytes.ts'
 
 const cutPrefix = 'backup-'
+/** Left free beside what is written. */
+const spareBytes = 16 * 1024 * 1024
 
 /** Null where the agent keeps nothing. `held` is known once all was read. */
 export type ReadAgentData = (
@@ -43,7 +47,12 @@ export interface BackupOptions {
   readonly now: number
   readonly randomBytes: (count: number) => Buffer
   readonly readAgentData: ReadAgentData
+  /** What these agents keep, in bytes; null where that cannot be counted beforehand. */
+  readonly measureAgents: (agentIds: readonly string[]) => Promise<number | null>
   readonly progress: (step: string) => void
+  readonly moved: TellBytes
+  /** Bytes that are free where a folder is, and what tells that two folders share them. */
+  readonly roomIn?: RoomIn
   readonly signal: AbortSignal
 }
 
@@ -51,6 +60,7 @@ export interface BackupOptions {
  * Writes a whole home into one file. The database and the files are of one moment; the data of each agent is of a moment
  * after it, as a mesh that was killed then would have left it: a run that the ledger has as open goes on from what its agent
  * wrote, and one that it does not have yet was never told to anybody. The file appears under its name when it is whole.
+ * Problems `conflict` for a file that is there, `disk-full` before anything is written.
  */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   const { paths, file, progress } = options
@@ -58,6 +68,7 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
     throw new Problem('conflict', { detail: `${file} is there already`, repair: 'Name another file.' })
   }
   await sweepCuts(paths)
+  const size = await requireRoom(options)
   await mkdir(paths.runtimeFolder, { recursive: true, mode: 0o700 })
   const folder = await mkdtemp(join(paths.runtimeFolder, cutPrefix))
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`)
@@ -65,6 +76,7 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
     progress('Taking the database and the files as they stand')
     const cut = await takeCut(paths, folder, { secrets: options.secrets })
     const { agents, schema } = inDatabase(cut.database)
+    progress('Writing the database and the files')
     const about: About = {
       product: options.product,
       made_at: options.now,
@@ -76,7 +88,8 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
     }
     const notHeld: string[] = []
     const entries = sources(cut, agents, { ...options, notHeld })
-    const archive = sealArchive(writeFrames(about, entries), options)
+    const frames = tellingBytes(writeFrames(about, entries), size, options.moved)
+    const archive = sealArchive(frames, options)
     await pipeline(Readable.from(archive), createWriteStream(partial, { flags: 'wx', mode: 0o600 }), {
       signal: options.signal,
     })
@@ -97,6 +110,46 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
     await rm(partial, { force: true })
   }
 }
+
+export type RoomIn = (folder: string) => Promise<{ readonly free: number; readonly disk: string }>
+
+const roomOnDisk: RoomIn = async (folder) => {
+  const { bavail, bsize } = await statfs(folder)
+  return { free: bavail * bsize, disk: String((await stat(folder)).dev) }
+}
+
+/**
+ * The cut needs room for the database where the home is, the file room for everything; agents whose data nobody can count
+ * beforehand are left out of the sum. Gives the size of the content, null where it is not known. Problem `disk-full`.
+ */
+async function requireRoom(options: BackupOptions): Promise<number | null> {
+  const { paths, roomIn = roomOnDisk } = options
+  const sizes = [paths.database, `${paths.database}-wal`].map((path) =>
+    stat(path).then(
+      (found) => found.size,
+      () => 0,
+    ),
+  )
+  const database = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  const agents = await options.measureAgents(inDatabase(paths.database).agents)
+  const content = database + bytesOfFiles(paths, options) + (agents ?? 0)
+  const [home, target] = [await roomIn(paths.home), await roomIn(dirname(options.file))]
+  const isOne = home.disk === target.disk
+  const places = [
+    { folder: paths.home, free: home.free, needs: database + (isOne ? content : 0) },
+    { folder: dirname(options.file), free: target.free, needs: isOne ? 0 : content },
+  ]
+  for (const { folder, free, needs } of places) {
+    if (free >= needs + spareBytes) continue
+    throw new Problem('disk-full', {
+      detail: `the backup needs ${inMb(needs + spareBytes)} where ${folder} is, and ${inMb(free)} are free`,
+      repair: 'Free some room there, or write the backup to another disk; nothing was written.',
+    })
+  }
+  return agents === null ? null : content
+}
+
+const inMb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`
 
 async function* sources(
   cut: { readonly database: string; readonly files: readonly CutFile[] },

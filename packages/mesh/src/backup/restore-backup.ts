@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { once } from 'node:events'
@@ -9,6 +9,8 @@ import type { DataPaths } from '../config/index.ts'
 import { readFrames } from './frames.ts'
 import type { About, Entry, EntrySink } from './frames.ts'
 import { openArchive } from './seal-archive.ts'
+import { tellingBytes } from './tell-bytes.ts'
+import type { TellBytes } from './tell-bytes.ts'
 import { fileSink } from './verify-backup.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
 
@@ -29,6 +31,7 @@ export interface RestoreOptions {
     close(): Promise<void>
   }>
   readonly progress: (step: string) => void
+  readonly moved: TellBytes
 }
 
 /**
@@ -50,7 +53,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<{ readonly
   const agents = await options.openAgents({ homeId, about: options.verified.about })
   try {
     progress('Writing the database and the files')
-    await readFrames(openArchive(createReadStream(options.file), options.passphrase), {
+    const { size } = await stat(options.file)
+    const archive = tellingBytes(createReadStream(options.file), size, options.moved)
+    await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
       entry: (entry) => sinkOf(entry, { paths, agents, progress }),
     })

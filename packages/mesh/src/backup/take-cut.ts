@@ -49,8 +49,14 @@ export async function takeCut(
   })
 }
 
+/** What the files of a cut hold together, in bytes, as they stand now. */
+export function bytesOfFiles(paths: DataPaths, options: { readonly secrets: boolean }): number {
+  return look(paths, options).reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
 interface Seen {
   readonly path: string
+  readonly bytes: number
   readonly mode: number
   /** What is another when the file is. */
   readonly stamp: string
@@ -68,7 +74,12 @@ function look(paths: DataPaths, { secrets }: { readonly secrets: boolean }): rea
       const { dev, ino, size, mtimeNs } = found
       // Names that begin so are halves of a write that is under way.
       if (/\/\.staged-/.test(path)) return
-      seen.push({ path, mode: Number(found.mode) & 0o777, stamp: `${dev}:${ino}:${size}:${mtimeNs}` })
+      seen.push({
+        path,
+        bytes: Number(size),
+        mode: Number(found.mode) & 0o777,
+        stamp: `${dev}:${ino}:${size}:${mtimeNs}`,
+      })
     }
   }
   for (const path of [

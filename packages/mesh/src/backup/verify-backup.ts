@@ -1,18 +1,22 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import type { WriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
 import { faultInDatabase } from '../storage/index.ts'
 import { readFrames } from './frames.ts'
 import type { About, Entry, EntrySink } from './frames.ts'
 import { broken, openArchive } from './seal-archive.ts'
+import { tellingBytes } from './tell-bytes.ts'
+import type { TellBytes } from './tell-bytes.ts'
 
 export interface VerifyOptions {
   readonly file: string
   readonly passphrase: string | null
   /** Where a folder may be made for the moment. */
   readonly temporary: string
+  readonly moved: TellBytes
 }
 
 export interface VerifiedBackup {
@@ -24,14 +28,15 @@ export interface VerifiedBackup {
 
 /**
  * Reads a backup to its end as a restore would, and writes nothing but its database into a folder of its own, where SQLite
- * looks at it. Problem `unprocessable` with what is wrong, `unauthenticated` for a wrong passphrase.
+ * looks at it. Problems `not-found`, `unprocessable` with what is wrong, `unauthenticated` for a wrong passphrase.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
+  const size = await sizeOf(options.file)
   const folder = await mkdtemp(join(options.temporary, 'flotilla-verify-'))
   const database = join(folder, 'mesh.db')
   let hasDatabase = false
   try {
-    const archive = createReadStream(options.file)
+    const archive = tellingBytes(createReadStream(options.file), size, options.moved)
     const verified = await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
       entry: (entry: Entry) => {
@@ -47,6 +52,16 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Problem `not-found`. */
+async function sizeOf(file: string): Promise<number> {
+  const found = await stat(file).catch(() => null)
+  if (found?.isFile() === true) return found.size
+  throw new Problem('not-found', {
+    detail: `there is no file ${file} that can be read`,
+    repair: 'Name the file that flotilla backup wrote.',
+  })
 }
 
 /** Into a file that is not there yet, synced when it ends. */

@@ -19,6 +19,7 @@ describe('where traces are sent to', () => {
       timeoutMs: 10_000,
       serviceName: 'flotilla',
       resource: {},
+      sampling: { sampler: 'parentbased_always_on', ratio: 1 },
     })
     const whole = { ...endpoint, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example/otlp' }
     expect(readOtlp(whole).otlp?.url).toBe('https://traces.example/otlp')
@@ -38,6 +39,38 @@ describe('where traces are sent to', () => {
       serviceName: 'harbour',
       resource: { 'deployment.environment': 'test' },
     })
+  })
+
+  test.each([
+    ['always_off', undefined, { sampler: 'always_off', ratio: 1 }],
+    ['TraceIdRatio', '0.25', { sampler: 'traceidratio', ratio: 0.25 }],
+    ['parentbased_traceidratio', '0', { sampler: 'parentbased_traceidratio', ratio: 0 }],
+    ['traceidratio', undefined, { sampler: 'traceidratio', ratio: 1 }],
+  ])('takes the sampler %s with %s as OpenTelemetry means it', (sampler, argument, sampling) => {
+    const variables = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument }
+    const { otlp, warnings } = readOtlp({ ...endpoint, ...variables })
+    expect(otlp?.sampling).toEqual(sampling)
+    expect(warnings).toEqual([])
+  })
+
+  test.each([
+    [{ OTEL_TRACES_SAMPLER: 'parentbased_jaeger_remote' }, 'OTEL_TRACES_SAMPLER is none of always_on'],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '25%' }, 'no number from 0 to 1'],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'no number from 0 to 1'],
+    [{ OTEL_TRACES_SAMPLER_ARG: '0.5' }, 'means nothing to parentbased_always_on'],
+    [{ OTEL_SDK_DISABLED: 'yes' }, 'neither true nor false'],
+    [{ OTEL_EXPORTER_OTLP_TIMEOUT: '10s' }, 'milliseconds'],
+    [{ OTEL_RESOURCE_ATTRIBUTES: 'team=a,sk-secret' }, 'OTEL_RESOURCE_ATTRIBUTES'],
+    [{ OTEL_RESOURCE_ATTRIBUTES: 'team=%zz' }, 'OTEL_RESOURCE_ATTRIBUTES'],
+  ])('counts what is wrong in %j as not set, and tells it once', (variables, words) => {
+    const { otlp, warnings } = readOtlp({ ...endpoint, ...variables })
+    expect(otlp).toMatchObject({
+      sampling: { ratio: 1 },
+      timeoutMs: 10_000,
+      resource: {},
+    })
+    expect(warnings).toEqual([expect.stringContaining(words)])
+    expect(warnings.join()).not.toContain('sk-secret')
   })
 
   test.each([

@@ -6,7 +6,26 @@ export interface OtlpSettings {
   readonly timeoutMs: number
   readonly serviceName: string
   readonly resource: Readonly<Record<string, string>>
+  readonly sampling: TraceSampling
 }
+
+/** Which traces are sent, by the names of OpenTelemetry's samplers. What the mesh keeps itself is never sampled. */
+export interface TraceSampling {
+  readonly sampler: (typeof samplers)[number]
+  /** Of the samplers with `traceidratio`: the part of all traces that is sent, 0 to 1. */
+  readonly ratio: number
+}
+
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+/** What OpenTelemetry specifies where nothing is said. */
+const samplerDefault = 'parentbased_always_on'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -33,6 +52,7 @@ export function readOtlp(variables: Variables): {
     value('OTEL_SDK_DISABLED')?.toLowerCase() === 'true' ||
     value('OTEL_TRACES_EXPORTER')?.toLowerCase() === 'none'
   if (endpoint === undefined || isOff) return { otlp: null, warnings: [] }
+  const disabled = value('OTEL_SDK_DISABLED')
   const refused = (why: string) => ({ otlp: null, warnings: [`traces are not exported: ${why}`] })
   if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) {
     return refused('the OTLP endpoint is no http or https address; write one such as http://127.0.0.1:4318')
@@ -45,8 +65,10 @@ export function readOtlp(variables: Variables): {
   if (exporter !== undefined && exporter !== 'otlp') {
     return refused('OTEL_TRACES_EXPORTER must be otlp or none')
   }
-  const timeout = Number(value('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'))
-  const resource = pairsIn(value('OTEL_RESOURCE_ATTRIBUTES'))
+  const timeout = value('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT')
+  const attributes = value('OTEL_RESOURCE_ATTRIBUTES')
+  const resource = isWhole(attributes) ? pairsIn(attributes) : {}
+  const { warnings, ...sampling } = samplingOf(value('OTEL_TRACES_SAMPLER'), value('OTEL_TRACES_SAMPLER_ARG'))
   return {
     otlp: {
       url: endpoint,
@@ -54,11 +76,63 @@ export function readOtlp(variables: Variables): {
         ...pairsIn(value('OTEL_EXPORTER_OTLP_HEADERS')),
         ...pairsIn(value('OTEL_EXPORTER_OTLP_TRACES_HEADERS')),
       },
-      timeoutMs: timeout > 0 ? Math.min(timeout, timeoutMaxMs) : timeoutDefaultMs,
+      timeoutMs: isTimeout(timeout) ? Math.min(Number(timeout), timeoutMaxMs) : timeoutDefaultMs,
       serviceName: value('OTEL_SERVICE_NAME') ?? resource['service.name'] ?? 'flotilla',
       resource,
+      sampling,
     },
-    warnings: [],
+    warnings: [
+      ...warnings,
+      ...(disabled === undefined || disabled.toLowerCase() === 'false'
+        ? []
+        : ['OTEL_SDK_DISABLED is neither true nor false; traces are exported']),
+      ...(timeout === undefined || isTimeout(timeout)
+        ? []
+        : [`OTEL_EXPORTER_OTLP_TIMEOUT is no number of milliseconds above 0; ${timeoutDefaultMs} hold`]),
+      ...(isWhole(attributes)
+        ? []
+        : ['OTEL_RESOURCE_ATTRIBUTES is not name=value,name=value, percent-encoded; none of it is sent']),
+    ],
+  }
+}
+
+/** As OpenTelemetry has it, a value that is wrong counts as not set, and is told. Pure. */
+function samplingOf(
+  named: string | undefined,
+  argument: string | undefined,
+): TraceSampling & { readonly warnings: readonly string[] } {
+  const sampler = named === undefined ? samplerDefault : samplers.find((one) => one === named.toLowerCase())
+  if (sampler === undefined) {
+    const words = `OTEL_TRACES_SAMPLER is none of ${samplers.join(', ')}; ${samplerDefault} holds, which sends every trace`
+    return { sampler: samplerDefault, ratio: 1, warnings: [words] }
+  }
+  if (argument === undefined) return { sampler, ratio: 1, warnings: [] }
+  if (!sampler.endsWith('traceidratio')) {
+    const words = `OTEL_TRACES_SAMPLER_ARG means nothing to ${sampler}; it is of traceidratio and parentbased_traceidratio`
+    return { sampler, ratio: 1, warnings: [words] }
+  }
+  const ratio = Number(argument)
+  if (ratio >= 0 && ratio <= 1) return { sampler, ratio, warnings: [] }
+  const words = 'OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1; 1 holds, which sends every trace'
+  return { sampler, ratio: 1, warnings: [words] }
+}
+
+function isTimeout(text: string | undefined): boolean {
+  return text !== undefined && Number(text) > 0
+}
+
+/** Whether each part is a pair that can be decoded. Pure. */
+function isWhole(text: string | undefined): boolean {
+  return (text ?? '')
+    .split(',')
+    .every((pair) => pair.trim() === '' || (/^\s*[^\s=][^=]*=/.test(pair) && isDecodable(pair)))
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== ''
+  } catch {
+    return false
   }
 }
 

@@ -37,6 +37,7 @@ export function createOperatorActions(
         'view-fleet': may({ do: 'view-fleet' }),
         'manage-fleet': may({ do: 'manage-fleet' }),
         'edit-agent-config': may({ do: 'edit-agent-config', agentId: '' }),
+        'route-tasks': may({ do: 'route-tasks' }),
       }
       return operatorTools.filter((tool) => needed[tool.needs]).map((tool) => tool.name)
     },

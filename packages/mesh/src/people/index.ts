@@ -1,5 +1,6 @@
-import type { Person } from '@flotilla/protocol/people'
+import type { ChannelName, Person } from '@flotilla/protocol/people'
 import { handActor } from '../access/index.ts'
+import type { HumanCaller } from '../access/index.ts'
 import type { FileEditor } from '../config/index.ts'
 import type { KnownPeople } from '../http/index.ts'
 import type { Kernel, MeshModule, PersonNow } from '../kernel/index.ts'
@@ -11,6 +12,11 @@ import { peoplePeopleRoutes } from './people.routes.ts'
 export interface People extends KnownPeople {
   /** As the file has them at the moment; null for whom it does not name, and for everybody while it is broken. */
   byName(name: string): Person | null
+  /**
+   * Who is on the line when a channel's platform says that its user `id` speaks (for Slack `TEAM:USER`), with the role and
+   * the agents that the file gives at the moment. Null for whom it does not name, and for everybody while it is broken.
+   */
+  channelCaller(channel: ChannelName, id: string): HumanCaller | null
 }
 
 /** People beside the owner of this machine: their roles, what they are granted, how they prove who they are. */
@@ -36,6 +42,7 @@ export async function peopleModule(
       byName: (name) => file.snapshot().byName(name),
       byToken: (token) => file.snapshot().byToken(token),
       byUser: (userId) => file.snapshot().byUser(userId),
+      channelCaller: (channel, id) => channelCaller(file.snapshot(), channel, id),
       ownerBy: (identity) =>
         file.snapshot().people.find(({ identities }) => identities.includes(identity))?.name ?? null,
       onChange: (listener) => void listeners.push(listener),
@@ -49,6 +56,21 @@ export async function peopleModule(
     },
     close: file.close,
   }
+}
+
+/**
+ * A person as a channel lets them in. Never at a terminal and never on the own machine, so that what an owner confirms or
+ * hands out there alone is not to be had from a chat platform. Pure.
+ */
+export function channelCaller(
+  { byIdentity }: Pick<PeopleSnapshot, 'byIdentity'>,
+  channel: ChannelName,
+  id: string,
+): HumanCaller | null {
+  const person = byIdentity(`${channel}:${id}`)
+  if (!person) return null
+  const { name, role, agents } = person
+  return { kind: 'human', channel, user: name, role, person: name, ...(role === 'member' ? { agents } : {}) }
 }
 
 /** What a person may now; nothing of one whom the file does not name. Problem `unprocessable` while it is broken. */

@@ -1,4 +1,4 @@
-import { peopleLimits, personTokenPrefix } from '@flotilla/protocol/people'
+import { ownerIdentities, peopleLimits, personTokenPrefix } from '@flotilla/protocol/people'
 import type { Person } from '@flotilla/protocol/people'
 import type { PersonView } from '@flotilla/protocol/people-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -15,7 +15,10 @@ export interface WithToken {
 }
 
 type NewPerson = Pick<Person, 'name' | 'role' | 'agents' | 'identities'>
-type PersonChange = { readonly [Field in 'role' | 'agents' | 'identities']?: Person[Field] | undefined }
+type PersonChange = { readonly [Field in 'role' | 'agents' | 'identities']?: Person[Field] | undefined } & {
+  readonly add_identities?: Person['identities'] | undefined
+  readonly remove_identities?: Person['identities'] | undefined
+}
 
 export type ManagePeople = ReturnType<typeof createManagePeople>
 
@@ -43,7 +46,7 @@ export function createManagePeople(
       const changed = change(before)
       after = changed ?? before
       const others = people.filter((one) => one !== before)
-      if (changed) refuseTaken(others, changed)
+      if (changed) requireFitting(others, changed)
       return changed ? people.map((one) => (one === before ? changed : one)) : others
     })
     return after ?? required([], name)
@@ -86,7 +89,7 @@ export function createManagePeople(
             detail: `there are ${peopleLimits.peopleMax} people, which is all`,
           })
         }
-        refuseTaken(people, person)
+        requireFitting(people, person)
         return [...people, person]
       })
       record(caller, 'added', person)
@@ -98,7 +101,7 @@ export function createManagePeople(
         ...before,
         role: change.role ?? before.role,
         agents: change.agents ?? before.agents,
-        identities: change.identities ?? before.identities,
+        identities: identitiesAfter(before.identities, change),
       }))
       record(caller, 'changed', person)
       return personView(person)
@@ -117,7 +120,25 @@ export function createManagePeople(
   }
 }
 
-function refuseTaken(others: readonly Person[], person: Person): void {
+/** Problem `unprocessable` at the bound. */
+function identitiesAfter(before: Person['identities'], change: PersonChange): Person['identities'] {
+  const { add_identities: added = [], remove_identities: removed = [] } = change
+  const kept = (change.identities ?? before).filter((one) => !removed.includes(one))
+  const after = [...new Set([...kept, ...added])]
+  if (after.length <= peopleLimits.identitiesPerPersonMax) return after
+  throw new Problem('unprocessable', {
+    detail: `a person has ${peopleLimits.identitiesPerPersonMax} identities at most`,
+  })
+}
+
+/** What the file would refuse, in words. Problems `conflict`, `unprocessable`. */
+function requireFitting(others: readonly Person[], person: Person): void {
+  const owners = ownerIdentities.filter((one) => person.identities.includes(one))
+  if (person.role !== 'owner' && owners.length > 0) {
+    throw new Problem('unprocessable', {
+      detail: `${owners.join(' and ')}: an identity of owners alone, and ${person.name} is a ${person.role}`,
+    })
+  }
   if (others.some(({ name }) => name === person.name)) {
     throw new Problem('conflict', { detail: `somebody is named ${person.name} already` })
   }

@@ -31,6 +31,8 @@ export interface PeopleSnapshot {
   byToken(token: string): Person | null
   /** By the number of an account of this machine. */
   byUser(userId: number): Person | null
+  /** By how a channel knows somebody, such as `telegram:123456789`. */
+  byIdentity(identity: string): Person | null
 }
 
 const fileName = 'config/people.json'
@@ -122,6 +124,7 @@ function snapshotOf(people: readonly Person[], broken: string | null): PeopleSna
     byName: (name) => byName.get(name) ?? null,
     byToken: (token) => byDigest.get(digestOf(token)) ?? null,
     byUser: (userId) => byIdentity.get(`user:${userId}`) ?? null,
+    byIdentity: (identity) => byIdentity.get(identity) ?? null,
   }
 }
 

@@ -5,10 +5,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import type { Caller } from '../access/index.ts'
+import { isAtTerminal } from '../access/at-terminal.ts'
 import { authorize } from '../access/authorize.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { silentLog } from '../platform/log.ts'
-import { personNow } from './index.ts'
+import { channelCaller, personNow } from './index.ts'
 import { createManagePeople } from './manage-people.ts'
 import { createPeopleFile, digestOf } from './people-file.ts'
 import type { PeopleFile } from './people-file.ts'
@@ -131,6 +132,48 @@ describe('people', () => {
     expect(personNow(file.snapshot(), 'ann')).toEqual([])
   })
 
+  test('are known on a channel by what its platform calls them, with the role that they have now', async () => {
+    const { file, manage, kept } = await aHome()
+    await manage.add(owner, { ...wanted(), identities: ['telegram:123'] })
+    const now = () => channelCaller(file.snapshot(), 'telegram', '123')
+    expect(now()).toEqual({
+      kind: 'human',
+      channel: 'telegram',
+      user: 'ann',
+      role: 'member',
+      person: 'ann',
+      agents: ['ada'],
+    })
+    expect(channelCaller(file.snapshot(), 'discord', '123')).toBeNull()
+    expect(channelCaller(file.snapshot(), 'telegram', '1234')).toBeNull()
+    await manage.change(owner, 'ann', { role: 'owner' })
+    const asOwner = now()
+    expect(asOwner).toMatchObject({ role: 'owner', channel: 'telegram' })
+    // Nothing of a terminal: what an owner confirms there alone cannot be confirmed in a chat.
+    expect(asOwner && isAtTerminal(asOwner)).toBe(false)
+    await manage.change(owner, 'ann', { remove_identities: ['telegram:123'] })
+    expect(now()).toBeNull()
+    expect(await kept()).not.toContain('telegram')
+  })
+
+  test('are given identities beside those that they have, each of them one person’s', async () => {
+    const { manage } = await aHome()
+    await manage.add(owner, { ...wanted(), identities: ['user:7'] })
+    await manage.add(owner, { ...wanted(), name: 'bob' })
+    const linked = { add_identities: ['telegram:123', 'slack:T1:U2'] }
+    const identities = ['user:7', 'telegram:123', 'slack:T1:U2']
+    expect(await manage.change(owner, 'ann', linked)).toMatchObject({ identities })
+    expect(await manage.change(owner, 'ann', linked)).toMatchObject({ identities })
+    expect(await codeOf(manage.change(owner, 'bob', { add_identities: ['slack:T1:U2'] }))).toBe('conflict')
+    expect(
+      await manage.change(owner, 'ann', { remove_identities: ['slack:T1:U2', 'telegram:9'] }),
+    ).toMatchObject({ identities: ['user:7', 'telegram:123'] })
+    await manage.change(owner, 'bob', { add_identities: ['slack:T1:U2'] })
+    const many = Array.from({ length: 21 }, (_, index) => `user:${index + 100}`)
+    expect(await codeOf(manage.change(owner, 'bob', { add_identities: many }))).toBe('unprocessable')
+    expect(await codeOf(manage.change(owner, 'bob', { add_identities: ['local'] }))).toBe('unprocessable')
+  })
+
   test('are an owner’s business alone', async () => {
     const { manage } = await aHome()
     await manage.add(owner, wanted())
@@ -177,6 +220,12 @@ describe('the file', () => {
       'a member who is the session',
       entry({ role: 'member', identities: ['session'] }),
       /identities of owners alone/,
+    ],
+    ['an identity that is none', entry({ identities: ['telegram:ann'] }), /line \d+: .*telegram:123456789/],
+    [
+      'an identity of two people',
+      '{"people":[{"name":"a","role":"viewer","identities":["telegram:1"]},\n{"name":"b","role":"owner","identities":["telegram:1"]}]}',
+      /line 2: .*two people have the identity telegram:1/,
     ],
     ['no JSON', '{"people": [', /line 1/],
   ])('with %s lets nobody in, and says line and repair', async (_what, text, reason) => {

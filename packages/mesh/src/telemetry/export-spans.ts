@@ -1,9 +1,17 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { SpanExporter } from '@opentelemetry/sdk-trace'
-import type { OtlpSettings } from '../config/index.ts'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace'
+import type { OtlpSettings, TraceSampling } from '../config/index.ts'
 import { schemaUrl } from './conventions.ts'
 import type { Span } from './span.ts'
 
@@ -44,8 +52,9 @@ export function createSpanExport(otlp: OtlpSettings, version: string, tellLost: 
     shutdown: () => toCollector.shutdown(),
     forceFlush: () => toCollector.forceFlush(),
   }
+  const { root, sampler } = samplersOf(otlp.sampling)
   const provider = new TracerProvider({
-    sampler: new AlwaysOnSampler(),
+    sampler,
     idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
     resource: resourceFromAttributes({
       ...otlp.resource,
@@ -74,7 +83,7 @@ export function createSpanExport(otlp: OtlpSettings, version: string, tellLost: 
           : trace.setSpanContext(ROOT_CONTEXT, {
               traceId,
               spanId: parentId,
-              traceFlags: TraceFlags.SAMPLED,
+              traceFlags: isSampled(root, traceId) ? TraceFlags.SAMPLED : TraceFlags.NONE,
             })
       const sent = tracer.startSpan(
         span.name,
@@ -91,4 +100,27 @@ export function createSpanExport(otlp: OtlpSettings, version: string, tellLost: 
     },
     close: () => provider.shutdown(),
   }
+}
+
+/** `root` decides of what has nothing above it. */
+function samplersOf({ sampler: name, ratio }: TraceSampling): {
+  readonly root: Sampler
+  readonly sampler: Sampler
+} {
+  const root = rootOf(name.replace(/^parentbased_/, ''), ratio)
+  return { root, sampler: name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root }
+}
+
+function rootOf(name: string, ratio: number): Sampler {
+  if (name === 'traceidratio') return new TraceIdRatioBasedSampler(ratio)
+  return name === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler()
+}
+
+/**
+ * What was decided at the root of a trace. Spans come here when they are over, a parent behind its children; the decision is
+ * of the trace's id alone, so that it is the same before as after.
+ */
+function isSampled(root: Sampler, traceId: string): boolean {
+  const { decision } = root.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, [])
+  return decision === SamplingDecision.RECORD_AND_SAMPLED
 }

@@ -7,6 +7,7 @@ import type { TemplatePlan } from '@flotilla/protocol/templates-api'
 import type { Caller, PermissionGrants, PermissionStore } from '../access/index.ts'
 import { actorOf, isAtTerminal, raisedPeriod, workerDefaultRecord } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
+import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Spending } from '../spending/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
@@ -31,6 +32,7 @@ export interface ApplyTemplateDeps extends StandingFleetDeps {
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
   readonly webhooks: StandingFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>
   readonly jobs: StandingFleetDeps['jobs'] & Pick<CronJobs, 'edit' | 'readCondition'>
+  readonly watches: StandingFleetDeps['watches'] & Pick<BlackboardWatches, 'give'>
 }
 
 export interface Application {
@@ -193,6 +195,8 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
       }
       agents.write.rows(caller, planned)
       prepared.write()
+      for (const { agent, ...watch } of planned.watches)
+        deps.watches.give(caller, { agentId: agent, ...watch })
       const { name, items } = planned.plan
       const did = (action: string) => items.filter((item) => item.action === action).length
       kernel.journal.append({

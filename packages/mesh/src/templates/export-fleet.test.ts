@@ -114,6 +114,14 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
       ),
       { selector: ({ id }) => id, maxLength: 4 },
     ),
+    watches: fc.uniqueArray(
+      fc.record({
+        agent: fc.constantFrom(...ids),
+        pattern: fc.constantFrom('output/**', 'tasks/*/summary', 'plan'),
+        tell: fc.constantFrom('run', 'steer'),
+      }),
+      { selector: ({ agent, pattern }) => `${agent} ${pattern}`, maxLength: 4 },
+    ),
   }),
 )
 
@@ -159,6 +167,19 @@ test('what a template cannot grant is left out and named with the command that s
       'flotilla permissions set w can_spawn=true',
       'flotilla budget w --daily 900 --monthly 9000',
     ])
+  } finally {
+    await harness.close()
+  }
+})
+
+test('a watch of a folder of this machine is left out and named', async () => {
+  const harness = await aTemplatesHarness()
+  try {
+    await harness.world.fleet.create(owner, { id: 'w', role: 'r' })
+    const rule = { path: '/srv/inbox', pattern: '*.pdf', agent: 'w', message: 'm' }
+    harness.fileRules.push({ ...rule, id: '0', whenText: null, when: null, line: 1 })
+    const { leftOut } = harness.exportFleet(owner, { name: 'fleet', agents: null })
+    expect(leftOut).toEqual([expect.objectContaining({ what: 'agent w, file watcher /srv/inbox/*.pdf' })])
   } finally {
     await harness.close()
   }

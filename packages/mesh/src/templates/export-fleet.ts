@@ -7,6 +7,8 @@ import { stringify } from 'yaml'
 import type { Caller, Guard, PermissionGrants } from '../access/index.ts'
 import { raisedPeriod, workerDefaultRecord } from '../access/index.ts'
 import { defaultBudget } from '../agents/index.ts'
+import { watchName } from '../triggers/watch/index.ts'
+import type { FileWatches } from '../triggers/watch/index.ts'
 import { scheduleFields, standingFleet } from './standing-fleet.ts'
 import type { StandingAgent, StandingFleetDeps } from './standing-fleet.ts'
 import { parseTemplate } from './template-file.ts'
@@ -18,7 +20,7 @@ export interface ExportedFleet {
 
 /**
  * The workers as a template of which `apply` makes the same ones in an empty home: with what they may, spend and look
- * like, their files as they were given, their webhooks and schedules, and the budgets of their projects. What a template
+ * like, their files as they were given, their webhooks, schedules and watches, and the budgets of their projects. What a template
  * cannot grant is left out and told, with the command that sets it by hand: the file has the operator's ceiling wherever it
  * is applied. Secrets, data, history and the operator's own settings are no part of it. Problems `denied`,
  * `unknown-agent`, `unprocessable`.
@@ -31,6 +33,7 @@ export type ExportFleet = (
 export interface ExportFleetDeps extends StandingFleetDeps {
   readonly guard: Guard
   readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
+  readonly fileWatches: FileWatches
 }
 
 export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
@@ -74,9 +77,14 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
           'schedules',
           workers.flatMap((worker) => schedulesOf(worker)),
         ),
+        ...unlessEmpty(
+          'watches',
+          workers.flatMap((worker) => watchesOf(worker)),
+        ),
       },
       { lineWidth: 110, aliasDuplicateObjects: false },
     )
+    for (const { record } of workers) tellFolders(record.id)
     // What is written out can be read in, or is not written out.
     parseTemplate(name, text)
     return { text, leftOut }
@@ -165,6 +173,19 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
           },
         ]
       })
+    }
+
+    function watchesOf({ record: { id } }: StandingAgent) {
+      return [...standing.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
+    }
+
+    /** Folders of this machine are an owner's to open, and mean something else on another. */
+    function tellFolders(id: string): void {
+      for (const rule of deps.fileWatches.rules()) {
+        if (rule.agent !== id) continue
+        const why = 'it names a folder of this machine; write it into config/watchers.yaml by hand'
+        leftOut.push({ what: `agent ${id}, file watcher ${watchName(rule)}`, why, command: null })
+      }
     }
 
     function schedulesOf({ record: { id } }: StandingAgent) {

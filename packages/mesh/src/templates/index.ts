@@ -1,9 +1,11 @@
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
+import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJobs } from '../triggers/cron/index.ts'
+import type { FileWatches } from '../triggers/watch/index.ts'
 import type { Webhooks } from '../triggers/webhook/index.ts'
 import { createApplicationTable } from './application-table.ts'
 import { createApplyTemplate } from './apply-template.ts'
@@ -19,8 +21,10 @@ interface Needs {
   readonly agents: Fleet
   readonly permissions: PermissionStore
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
-  readonly webhooks: Pick<Webhooks, 'all' | 'prepare'>
+  readonly webhooks: { readonly api: Pick<Webhooks, 'all' | 'prepare'> }
   readonly jobs: CronJobs
+  readonly blackboard: { readonly api: { readonly watches: BlackboardWatches } }
+  readonly watch: { readonly api: FileWatches }
   /** The owner's folder first. */
   readonly folders: readonly string[]
 }
@@ -28,7 +32,9 @@ interface Needs {
 /** Fleets as files: listed, planned, applied, written out. */
 export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<TemplateUses> {
   const { guard, log } = kernel
-  const deps = { ...needs, grants: createPermissionGrants(needs.permissions) }
+  const { blackboard, watch, webhooks } = needs
+  const watches = { watches: blackboard.api.watches, fileWatches: watch.api, webhooks: webhooks.api }
+  const deps = { ...needs, ...watches, grants: createPermissionGrants(needs.permissions) }
   const application = createApplyTemplate({
     ...deps,
     kernel,

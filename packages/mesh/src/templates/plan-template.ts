@@ -10,7 +10,13 @@ import type { CronJob } from '../triggers/cron/index.ts'
 import type { Hook, HookWish } from '../triggers/webhook/index.ts'
 import { scheduleFields } from './standing-fleet.ts'
 import type { StandingAgent, StandingFleet } from './standing-fleet.ts'
-import type { FleetTemplate, TemplateAgent, TemplateSchedule, TemplateWebhook } from './template-file.ts'
+import type {
+  FleetTemplate,
+  TemplateAgent,
+  TemplateSchedule,
+  TemplateWatch,
+  TemplateWebhook,
+} from './template-file.ts'
 
 /** Of a value in a plan; what is longer is told by its beginning. */
 const valueMaxChars = 20_000
@@ -29,6 +35,7 @@ export interface Planned {
   readonly heartbeats: ReadonlyMap<string, string | null>
   readonly jobs: readonly JobWish[]
   readonly hooks: readonly HookWish[]
+  readonly watches: readonly TemplateWatch[]
   readonly projects: readonly {
     readonly name: string
     readonly dailyUsd: number | null
@@ -56,10 +63,11 @@ export function planTemplate(
   const drafts = template.agents.map((agent) => draftAgent(agent, standing.agent(agent.id)))
   const jobs = template.schedules.map((one) => draftJob(one, standing))
   const hooks = template.webhooks.map((one) => draftHook(one, standing, hooksByHand))
+  const watches = template.watches.map((one) => draftWatch(one, standing))
   const projects = template.projects.map((one) => draftProject(one, standing))
   const counts = ({ item: { action } }: Draft) => action === 'create' || (action === 'change' && !onlyNew)
   const agents = drafts.filter(counts)
-  const items = [...projects, ...drafts, ...jobs, ...hooks].map((draft) =>
+  const items = [...projects, ...drafts, ...jobs, ...hooks, ...watches].map((draft) =>
     counts(draft) || draft.item.action === 'by-hand'
       ? draft.item
       : { ...draft.item, action: 'keep' as const, changes: [] },
@@ -77,6 +85,7 @@ export function planTemplate(
     heartbeats: new Map(agents.flatMap(({ heartbeat }) => (heartbeat ? [heartbeat] : []))),
     jobs: jobs.filter(counts).map(({ job }) => job),
     hooks: hooks.filter(counts).map(({ hook }) => hook),
+    watches: watches.filter(counts).map(({ watch }) => watch),
     projects: projects.filter(counts).map(({ project }) => project),
   }
 }
@@ -269,6 +278,16 @@ function draftHook(
   )
   const item = itemOf({ kind: 'webhook', id: `${wish.agent}: ${wish.name}` }, known !== null, changes)
   return { item: byHand && item.action !== 'keep' ? { ...item, action: 'by-hand' } : item, hook }
+}
+
+function draftWatch(
+  watch: TemplateWatch,
+  standing: StandingFleet,
+): Draft & { readonly watch: TemplateWatch } {
+  const { agent, pattern, tell } = watch
+  const before = standing.watchesOf(agent).get(pattern)
+  const changes = changesOf(before === undefined ? null : { tell: before }, { tell })
+  return { item: itemOf({ kind: 'watch', id: `${agent}: ${pattern}` }, before !== undefined, changes), watch }
 }
 
 /** What a template may say of a webhook, of one that is there. Pure. */

@@ -1,9 +1,11 @@
+import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { PermissionStore } from '../access/index.ts'
 import { workerDefaultRecord } from '../access/index.ts'
 import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
 import type { Hook, Webhooks } from '../triggers/webhook/index.ts'
@@ -15,6 +17,7 @@ export interface StandingFleetDeps {
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits'> }
   readonly webhooks: Pick<Webhooks, 'all'>
   readonly jobs: { readonly file: Pick<CronJobs['file'], 'jobs'> }
+  readonly watches: Pick<BlackboardWatches, 'of'>
 }
 
 export interface StandingAgent {
@@ -33,6 +36,8 @@ export interface StandingFleet {
   /** Without heartbeats. */
   jobsOf(agentId: string): readonly CronJob[]
   job(jobId: string): CronJob | null
+  /** How it is told, by pattern. */
+  watchesOf(agentId: string): ReadonlyMap<string, WatchTell>
 }
 
 export function standingFleet(deps: StandingFleetDeps): StandingFleet {
@@ -54,6 +59,7 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
     projectLimits: deps.spending.budgets.projectLimits,
     hooksOf: (agentId) => hooks.filter((hook) => hook.agentId === agentId),
     jobsOf: (agentId) => jobs.filter((job) => !job.heartbeat && job.agent === agentId),
+    watchesOf: (agentId) => new Map(deps.watches.of(agentId).map(({ pattern, tell }) => [pattern, tell])),
     job: (jobId) => jobs.find(({ id }) => id === jobId) ?? null,
   }
 }

@@ -1,3 +1,5 @@
+import { watchPatternSchema } from '@flotilla/protocol/blackboard-api'
+import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
 import { cronLimits } from '@flotilla/protocol/cron-api'
 import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
@@ -106,6 +108,13 @@ const scheduleSchema = z.strictObject({
   when: z.string().min(1).max(cronLimits.whenMaxChars).optional(),
 })
 
+/** What an agent is told of that others write on the blackboard. */
+const watchSchema = z.strictObject({
+  agent: agentIdSchema,
+  pattern: z.pipe(z.string(), watchPatternSchema),
+  tell: z.enum(watchTells).default('run'),
+})
+
 const templateSchema = z
   .strictObject({
     name: z.string().regex(templateNamePattern),
@@ -118,6 +127,7 @@ const templateSchema = z
     agents: z.array(agentSchema).min(1).max(templateLimits.agentsMax),
     webhooks: z.array(webhookSchema).max(templateLimits.webhooksMax).default([]),
     schedules: z.array(scheduleSchema).max(templateLimits.schedulesMax).default([]),
+    watches: z.array(watchSchema).max(watchLimits.max).default([]),
   })
   .check((context) => {
     for (const message of faultsOf(context.value)) {
@@ -130,6 +140,7 @@ export type FleetTemplate = z.output<typeof templateSchema>
 export type TemplateAgent = FleetTemplate['agents'][number]
 export type TemplateWebhook = FleetTemplate['webhooks'][number]
 export type TemplateSchedule = FleetTemplate['schedules'][number]
+export type TemplateWatch = FleetTemplate['watches'][number]
 
 /** What no part of it shows alone. Pure. */
 function faultsOf(template: {
@@ -137,15 +148,20 @@ function faultsOf(template: {
   readonly agents: readonly { readonly id: string }[]
   readonly webhooks: readonly { readonly agent: string; readonly name: string }[]
   readonly schedules: readonly { readonly id: string; readonly agent: string }[]
+  readonly watches: readonly { readonly agent: string; readonly pattern: string }[]
 }): string[] {
   const ids = template.agents.map(({ id }) => id)
-  const strangers = [...template.webhooks, ...template.schedules].find(({ agent }) => !ids.includes(agent))
+  const others = [...template.webhooks, ...template.schedules, ...template.watches]
+  const strangers = others.find(({ agent }) => !ids.includes(agent))
   return [
     ...(isDouble(ids) ? ['two agents have one id'] : []),
     ...(isDouble(template.projects.map(({ name }) => name)) ? ['a project stands twice'] : []),
     ...(isDouble(template.schedules.map(({ id }) => id)) ? ['two schedules have one id'] : []),
     ...(isDouble(template.webhooks.map(({ agent, name }) => `${agent} ${name}`))
       ? ['an agent has two webhooks of one name']
+      : []),
+    ...(isDouble(template.watches.map(({ agent, pattern }) => `${agent} ${pattern}`))
+      ? ['an agent watches one pattern twice']
       : []),
     // Work for anybody else would be work for agents that trust what they are given more than this file is.
     ...(strangers ? [`${strangers.agent} is not an agent of this template`] : []),

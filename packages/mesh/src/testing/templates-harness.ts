@@ -15,6 +15,9 @@ import { createApplicationTable } from '../templates/application-table.ts'
 import { createApplyTemplate } from '../templates/apply-template.ts'
 import { createExportFleet } from '../templates/export-fleet.ts'
 import { standingFleet } from '../templates/standing-fleet.ts'
+import { createBlackboardWatches } from '../collaboration/blackboard/set-watch.ts'
+import { createBlackboardWatchTable } from '../collaboration/blackboard/watch-table.ts'
+import type { WatchRule } from '../triggers/watch/watch-rule.ts'
 import { openCronJobs } from '../triggers/cron/index.ts'
 import { createWebhooks } from '../triggers/webhook/webhooks.ts'
 import { aFleet } from './fleet-harness.ts'
@@ -70,7 +73,19 @@ export async function aTemplatesHarness() {
   })
   const budgets = createBudgetTable(world.database)
   const scope = (project: string) => `project:${project}`
+  const watches = createBlackboardWatches({
+    ...deps,
+    newId: ids,
+    database: world.database,
+    table: createBlackboardWatchTable(world.database),
+    agentExists: (agentId) => world.fleet.find(agentId) !== null,
+    heldBecause: () => null,
+  })
+  const fileWatches = { rules: (): readonly WatchRule[] => rules }
+  const rules: WatchRule[] = []
   const parts = {
+    watches,
+    fileWatches,
     kernel: { ...deps, newId: ids },
     grants,
     agents: world.fleet,
@@ -124,6 +139,8 @@ export async function aTemplatesHarness() {
     before,
     stored,
     jobs,
+    watches,
+    fileRules: rules,
     webhooks,
     permissions,
     applications,
@@ -159,6 +176,9 @@ export async function aTemplatesHarness() {
             signed: secretNumber !== null,
           }))
           .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+        watches: world.fleet
+          .list()
+          .flatMap(({ id }) => watches.of(id).map(({ pattern, tell }) => ({ id, pattern, tell }))),
         projects: budgets.projects().map((name) => ({ name, ...budgets.read(scope(name)) })),
       }
     },

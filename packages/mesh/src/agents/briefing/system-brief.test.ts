@@ -56,7 +56,12 @@ describe('SYSTEM.md', () => {
     const operator = { ...agent, kind: 'operator' } as const
     const told = (fields: Partial<PermissionRecord>) =>
       systemBrief({ agent: operator, colleagues: [], permissions: record(fields) })
-    const all = told({ can_view_fleet_metrics: true, can_manage_fleet: true, can_edit_agent_config: true })
+    const all = told({
+      can_view_fleet_metrics: true,
+      can_manage_fleet: true,
+      can_edit_agent_config: true,
+      can_route_tasks: true,
+    })
     for (const { name, summary } of operatorTools) expect(all).toContain(`- \`${name}\`: ${summary}`)
     expect(told({ can_edit_agent_config: true })).toContain('edit_agent')
     expect(told({ can_edit_agent_config: true })).not.toContain('delete_agent')
@@ -85,6 +90,9 @@ describe('SYSTEM.md', () => {
     const permissions = record({
       can_message: many,
       can_route_tasks: true,
+      can_view_fleet_metrics: true,
+      can_manage_fleet: true,
+      can_edit_agent_config: true,
       blackboard_read: many,
       blackboard_write: many,
       allowed_apis: many,

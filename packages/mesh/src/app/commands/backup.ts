@@ -53,7 +53,9 @@ export async function backup(context: CommandContext): Promise<number> {
         now: systemClock.now(),
         randomBytes: freshBytes,
         readAgentData: mesh.read,
+        measureAgents: mesh.measure,
         progress: (step) => context.tell({ progress: step }),
+        moved: (moved) => context.tell({ moved }),
         signal: context.stopped,
       })
       context.tell({ ...made })
@@ -92,6 +94,8 @@ interface OpenAgents {
   /** What holds the agents' data. */
   readonly runtime: 'docker' | 'process'
   readonly read: ReadAgentData
+  /** Null where only the mesh that runs could count it. */
+  readonly measure: (agentIds: readonly string[]) => Promise<number | null>
   close(): Promise<void>
 }
 
@@ -108,7 +112,12 @@ async function openAgents(
   )
   if (lock === null) {
     const { port, runtime } = await stateOf(paths)
-    return { runtime, read: (agentId) => readOverMesh({ port, homeId, agentId }), close: async () => {} }
+    return {
+      runtime,
+      read: (agentId) => readOverMesh({ port, homeId, agentId }),
+      measure: async () => null,
+      close: async () => {},
+    }
   }
   const kind = context.environment.runtime ?? (await runtimeOf(paths))
   const environment = { ...context.environment, runtime: kind }
@@ -128,6 +137,8 @@ async function openAgents(
   return {
     runtime: kind,
     read: (agentId) => runtime.readData(agentId, { dataLimitBytes: dataLimitBytes(settings, agentId) }),
+    measure: async (agentIds) =>
+      [...(await runtime.measureData(agentIds)).values()].reduce((sum, { bytes }) => sum + bytes, 0),
     close: async () => {
       await runtime.close()
       await lock.release()

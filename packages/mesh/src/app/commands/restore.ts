@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { restoreBackup, verifyBackup } from '../../backup/index.ts'
+import type { MovedBytes } from '../../backup/index.ts'
 import {
   dataLimitBytes,
   dataPaths,
@@ -27,11 +28,12 @@ export async function restore(context: CommandContext): Promise<number> {
   const file = resolve(requireFile(context))
   const passphrase = passphraseOf(context)
   const progress = (step: string) => context.tell({ progress: step })
+  const moved = (done: MovedBytes) => context.tell({ moved: done })
   await mkdir(paths.home, { recursive: true, mode: 0o700 })
   const lock = await lockHome(paths.home, { pid: context.pid, deed: 'restoring' })
   try {
     progress('Reading the backup to its end')
-    const verified = await verifyBackup({ file, passphrase, temporary: tmpdir() })
+    const verified = await verifyBackup({ file, passphrase, temporary: tmpdir(), moved })
     if (verified.about.schema > newestSchemaStep) {
       throw new Problem('unprocessable', {
         detail: `the backup is of release ${verified.about.product} and has schema step ${verified.about.schema}, which this release does not know`,
@@ -49,6 +51,7 @@ export async function restore(context: CommandContext): Promise<number> {
       openHome: () => openHomeFolder(paths),
       openAgents: (home) => openAgents({ ...context, environment }, { paths, ...home }),
       progress,
+      moved,
     })
     context.tell({ restored: true, home: paths.home, home_id: homeId, about: verified.about })
     return 0

@@ -6,10 +6,12 @@ import { blackboardPeopleRoutes } from './people.routes.ts'
 
 import type { Ledger } from '../../runs/index.ts'
 import { createBlackboardWatches } from './set-watch.ts'
+import type { BlackboardWatches } from './set-watch.ts'
 import { createTellWatchers } from './tell-watchers.ts'
 import { createBlackboardWatchTable } from './watch-table.ts'
 
 export type { Blackboard } from './blackboard.ts'
+export type { BlackboardWatches } from './set-watch.ts'
 export type { CrossProjectCounts } from './cross-project-counts.ts'
 
 type WatchRuns = Pick<Ledger, 'submitRun' | 'steerRun' | 'find'>
@@ -23,7 +25,7 @@ interface Agents {
 export function blackboardModule(
   kernel: Kernel,
   { agents, runs }: { readonly agents: Agents; readonly runs: WatchRuns },
-): MeshModule<Blackboard> {
+): MeshModule<Blackboard & { readonly watches: BlackboardWatches }> {
   const { hooks, log } = kernel
   const table = createBlackboardWatchTable(kernel.database)
   const watchers = createTellWatchers({ ...kernel, table, runs })
@@ -55,7 +57,7 @@ export function blackboardModule(
       )
   })
   return {
-    api: blackboard,
+    api: { ...blackboard, watches },
     routes: {
       people: (surface) => blackboardPeopleRoutes(surface, { blackboard, watches }),
       agent: (surface) => blackboardAgentRoutes(surface, { blackboard, watches }),

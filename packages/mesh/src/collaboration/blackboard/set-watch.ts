@@ -23,6 +23,13 @@ export interface BlackboardWatches {
    * told. Problems `denied`, `unknown-agent`, `not-found` for one that is not there to be ended, `unprocessable` at a bound.
    */
   set(caller: Caller, wish: WatchWish): readonly BlackboardWatchView[]
+  /**
+   * The same for whoever may manage the fleet, of any agent, such as one whom a template makes. Joins the caller's
+   * transaction.
+   */
+  give(caller: Caller, wish: WatchWish & { readonly tell: WatchTell }): void
+  /** For whoever has asked already. */
+  of(agentId: string): readonly { readonly pattern: string; readonly tell: WatchTell }[]
   /** An agent's own; all for people. Problem `denied`. */
   list(caller: Caller): readonly BlackboardWatchView[]
 }
@@ -62,38 +69,47 @@ export function createBlackboardWatches(deps: {
     })
   }
 
+  function put(caller: Caller, { agentId, pattern, tell }: WatchWish): void {
+    // Of other keys each change is decided when it comes; what is a project's is never even waited for.
+    if (projectOfName(pattern) !== null) guard(caller, { do: 'read-blackboard', key: pattern })
+    if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
+    const known = table.all().find((watch) => watch.agent_id === agentId && watch.pattern === pattern)
+    if (tell === 'off' && !known) {
+      throw new Problem('not-found', { detail: `${agentId} does not watch ${pattern}` })
+    }
+    if (!known) requireRoom(agentId)
+    database.transaction(() => {
+      if (tell === 'off' && known) table.remove(known.id)
+      else if (tell !== 'off') {
+        table.put({
+          id: known?.id ?? deps.newId('watch'),
+          agent_id: agentId,
+          pattern,
+          tell,
+          created_by: actorOf(caller),
+          created_at: deps.clock.now(),
+        })
+      }
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: tell === 'off' ? 'blackboard.unwatched' : 'blackboard.watched',
+        subject: agentId,
+        detail: { pattern, tell },
+      })
+    })
+  }
+
   return {
     list,
-    set: (caller, { agentId, pattern, tell }) => {
-      if (caller.kind === 'agent') guard(caller, { do: 'act-for-self', agentId })
+    of: (agentId) => table.all().filter((watch) => watch.agent_id === agentId),
+    give: (caller, wish) => {
+      guard(caller, { do: 'manage-fleet' })
+      put(caller, wish)
+    },
+    set: (caller, wish) => {
+      if (caller.kind === 'agent') guard(caller, { do: 'act-for-self', agentId: wish.agentId })
       else guard(caller, { do: 'manage-fleet' })
-      // Of other keys each change is decided when it comes; what is a project's is never even waited for.
-      if (projectOfName(pattern) !== null) guard(caller, { do: 'read-blackboard', key: pattern })
-      if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
-      const known = table.all().find((watch) => watch.agent_id === agentId && watch.pattern === pattern)
-      if (tell === 'off' && !known) {
-        throw new Problem('not-found', { detail: `${agentId} does not watch ${pattern}` })
-      }
-      if (!known) requireRoom(agentId)
-      database.transaction(() => {
-        if (tell === 'off' && known) table.remove(known.id)
-        else if (tell !== 'off') {
-          table.put({
-            id: known?.id ?? deps.newId('watch'),
-            agent_id: agentId,
-            pattern,
-            tell,
-            created_by: actorOf(caller),
-            created_at: deps.clock.now(),
-          })
-        }
-        deps.journal.append({
-          actor: actorOf(caller),
-          action: tell === 'off' ? 'blackboard.unwatched' : 'blackboard.watched',
-          subject: agentId,
-          detail: { pattern, tell },
-        })
-      })
+      put(caller, wish)
       return list(caller)
     },
   }

@@ -7,11 +7,17 @@ import { createScanThread } from './scan-thread.ts'
 import { createShowWatches } from './show-watches.ts'
 import { createWatchTable } from './watch-table.ts'
 import { createWatchersFile } from './watchers-file.ts'
+import type { WatchersFile } from './watchers-file.ts'
 import { createWatches } from './watches.ts'
 
 export { brokenWords, readWatchersFile } from './watchers-file.ts'
 
-/** File watchers, from `config/watchers.yaml` to the run. No other module asks it anything. */
+export { watchName } from './watch-rule.ts'
+
+/** The rules that hold at the moment. */
+export type FileWatches = Pick<WatchersFile, 'rules'>
+
+/** File watchers, from `config/watchers.yaml` to the run. */
 export function watchModule(
   kernel: Kernel,
   needs: {
@@ -19,7 +25,7 @@ export function watchModule(
     readonly path: string
     readonly runs: { readonly submitRun: SubmitRun; find(runId: string): RunRecord | null }
   },
-): MeshModule<null> {
+): MeshModule<FileWatches> {
   const { path, runs } = needs
   const thread = createScanThread(kernel)
   const { scanFolder } = thread
@@ -42,7 +48,7 @@ export function watchModule(
     findRun: (runId) => runs.find(runId),
   })
   return {
-    api: null,
+    api: { rules: file.rules },
     routes: { people: (surface) => watchPeopleRoutes(surface, show) },
     run: async (signal) => {
       await watches.run(signal)

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { tellingBytes } from './tell-bytes.ts'
+import type { MovedBytes } from './tell-bytes.ts'
+
+const mb = 1024 * 1024
+
+async function* pieces(count: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < count; at++) yield Buffer.alloc(mb)
+}
+
+test('bytes that pass are told every four megabytes, and pass as they are', async () => {
+  const told: MovedBytes[] = []
+  let passed = 0
+  for await (const piece of tellingBytes(pieces(10), 10 * mb, (moved) => told.push(moved)))
+    passed += piece.length
+  expect(passed).toBe(10 * mb)
+  expect(told).toEqual([
+    { bytes: 4 * mb, of: 10 * mb },
+    { bytes: 8 * mb, of: 10 * mb },
+  ])
+})
+
+test('little is not worth a word', async () => {
+  const told: MovedBytes[] = []
+  for await (const _piece of tellingBytes(pieces(3), null, (moved) => told.push(moved)));
+  expect(told).toEqual([])
+})

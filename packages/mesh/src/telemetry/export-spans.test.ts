@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { startOtlpReceiver } from '../../../../tests/support/otlp-receiver.ts'
+import type { TraceSampling } from '../config/index.ts'
+import { createSpanExport } from './export-spans.ts'
+import { partSpanId, runSpanId, traceIdOf } from './span.ts'
+import type { Span } from './span.ts'
+
+const traces = 200
+
+/** A run and a tool in it, as they come: what is below is over first. */
+function spansOf(index: number): readonly Span[] {
+  const runId = `run_${index}`
+  const [traceId, root] = [traceIdOf(runId), runSpanId(runId)]
+  const common = {
+    traceId,
+    runId: `run_${index}`,
+    agentId: 'a',
+    startedAt: 1000,
+    endedAt: 2000,
+    attributes: {},
+  }
+  return [
+    {
+      ...common,
+      spanId: partSpanId(runId, 'x'),
+      parentId: root,
+      name: 'execute_tool x',
+      kind: 'internal',
+      status: 'ok',
+    },
+    { ...common, spanId: root, parentId: null, name: 'invoke_agent a', kind: 'internal', status: 'ok' },
+  ]
+}
+
+async function sent(sampling: TraceSampling): Promise<ReadonlyMap<string, number>> {
+  const receiver = await startOtlpReceiver()
+  const lost: unknown[] = []
+  try {
+    const out = createSpanExport(
+      {
+        url: `${receiver.url}/v1/traces`,
+        headers: {},
+        timeoutMs: 10_000,
+        serviceName: 's',
+        resource: {},
+        sampling,
+      },
+      '0',
+      (_spans, error) => void lost.push(error),
+    )
+    for (let index = 0; index < traces; index++) for (const span of spansOf(index)) out.send(span)
+    await out.close()
+    expect(lost).toEqual([])
+    const counts = new Map<string, number>()
+    for (const { traceId } of receiver.spans) counts.set(traceId, (counts.get(traceId) ?? 0) + 1)
+    return counts
+  } finally {
+    await receiver.close()
+  }
+}
+
+test.each(['always_on', 'parentbased_always_on'] as const)('%s sends every trace', async (sampler) => {
+  expect((await sent({ sampler, ratio: 1 })).size).toBe(traces)
+})
+
+test.each(['always_off', 'parentbased_always_off'] as const)('%s sends none', async (sampler) => {
+  expect((await sent({ sampler, ratio: 1 })).size).toBe(0)
+})
+
+test.each(['traceidratio', 'parentbased_traceidratio'] as const)(
+  '%s sends its part of the traces, each wholly or not at all',
+  async (sampler) => {
+    const half = await sent({ sampler, ratio: 0.5 })
+    expect(half.size).toBeGreaterThan(traces * 0.3)
+    expect(half.size).toBeLessThan(traces * 0.7)
+    expect(new Set(half.values())).toEqual(new Set([2]))
+    expect((await sent({ sampler, ratio: 0 })).size).toBe(0)
+    expect((await sent({ sampler, ratio: 1 })).size).toBe(traces)
+  },
+)
