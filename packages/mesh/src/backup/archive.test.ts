@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
 import { createTarCheck } from './check-tar.ts'
 import { checkedPath } from './entry-path.ts'
-import { readFrames, writeFrames } from './frames.ts'
+import { entriesMax, readFrames, writeFrames } from './frames.ts'
 import type { About, Entry, SourceEntry } from './frames.ts'
 import { openArchive, sealArchive } from './seal-archive.ts'
 
@@ -133,6 +133,37 @@ describe('the content of a backup', () => {
       '.env': 'x',
       'data/artifacts/61/big': content,
     })
+  })
+
+  test('of more files than one is read with is not made', async () => {
+    const many = async function* files() {
+      for (let count = 0; count <= entriesMax; count += 1) yield file(`config/${count}`, '')
+    }
+    await expect(
+      (async () => {
+        for await (const _ of writeFrames(about, many())) void _
+      })(),
+    ).rejects.toMatchObject({ code: 'unprocessable' })
+  })
+
+  test('holds a file of any size', async () => {
+    const piece = Buffer.alloc(1024 * 1024)
+    const megabytes = 257
+    const huge: SourceEntry = {
+      entry: { kind: 'file', path: 'data/artifacts/61/huge', mode: 0o600 },
+      content: (async function* zeros() {
+        for (let count = 0; count < megabytes; count += 1) yield piece
+      })(),
+    }
+    let bytes = 0
+    const one = (async function* only() {
+      yield huge
+    })()
+    await readFrames(writeFrames(about, one), {
+      about: () => {},
+      entry: () => ({ take: (part) => void (bytes += part.length), end: () => {} }),
+    })
+    expect(bytes).toBe(megabytes * piece.length)
   })
 
   test.each([

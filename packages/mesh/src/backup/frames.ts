@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { createTarCheck } from './check-tar.ts'
 import { checkedPath } from './entry-path.ts'
@@ -12,10 +13,8 @@ import { broken } from './seal-archive.ts'
  */
 const dataBytesMax = 1024 * 1024
 const wordBytesMax = 8192
-/** Files of a home beside the data of agents. */
-const entriesMax = 200_000
-/** One file of a home; the largest that the mesh writes is an artifact. */
-const fileBytesMax = 256 * 1024 * 1024
+/** Files of a home beside the data of agents. How large they are is bounded by the room of the disk alone: none is held in memory. */
+export const entriesMax = 200_000
 
 const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('file'), path: z.string(), mode: z.int().min(0).max(0o777) }),
@@ -57,6 +56,7 @@ export async function* writeFrames(
   let count = 0
   for await (const { entry, content } of entries) {
     count += 1
+    if (count > entriesMax) throw tooMany()
     yield word(letters.entry, entry)
     const digest = createHash('sha256')
     let bytes = 0
@@ -71,6 +71,14 @@ export async function* writeFrames(
     yield word(letters.end, { bytes, sha256: digest.digest('hex') })
   }
   yield word(letters.over, { entries: count })
+}
+
+/** Better said now than when the backup is needed. */
+function tooMany(): Problem {
+  return new Problem('unprocessable', {
+    detail: `the home has more than ${entriesMax} files`,
+    repair: 'Delete what nobody needs of it, old artifacts first, and back it up again.',
+  })
 }
 
 /** Hears an archive from its beginning; each is awaited before the next. */
@@ -130,9 +138,6 @@ async function readEntry(reader: FrameReader, entry: Entry, sink: EntrySink | nu
     const next = await reader.next()
     if (next?.letter === letters.data) {
       bytes += next.body.length
-      if (entry.kind === 'file' && bytes > fileBytesMax) {
-        throw broken(`a file is larger than ${fileBytesMax} bytes: ${entry.path.slice(0, 200)}`)
-      }
       digest.update(next.body)
       tar?.take(next.body)
       await sink?.take(next.body)
