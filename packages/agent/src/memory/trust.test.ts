@@ -16,6 +16,8 @@ describe('trust', () => {
       watcher: 'outside',
     })
     expect(trustOfOrigin(undefined)).toBe('outside')
+    // A person, but not the owner.
+    expect(trustOfOrigin({ kind: 'human', channel: 'api', user: 'ann', role: 'member' })).toBe('agent')
   })
 
   test('the least trusted of several counts', () => {

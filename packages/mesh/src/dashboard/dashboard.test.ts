@@ -22,6 +22,7 @@ import { createHumanGate } from '../http/gates/people-gate.ts'
 import { signSession } from '../http/gates/session-cookie.ts'
 import { openPeople } from '../http/open-surfaces.ts'
 import { createServer } from '../http/server.ts'
+import { socketLimits } from '../http/socket-room.ts'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -129,6 +130,26 @@ async function openSocket(url: string, cookie: string, since = 0) {
   return { socket, frames, seqs }
 }
 
+/** Opens one more after the other until one is refused; the number that stood. */
+async function openUntilRefused(url: string, headers: Record<string, string>, most: number) {
+  const path = `${url.replace('http', 'ws')}/ws/events?since=0`
+  for (let count = 0; count < most; count++) {
+    const socket = new WebSocket(path, { headers })
+    socket.on('error', () => undefined)
+    const opened = once(socket, 'open').then(() => null)
+    const refused = once(socket, 'unexpected-response').then(([, answer]) => answer as IncomingMessage)
+    const answer = await Promise.race([opened, refused])
+    if (answer !== null) return { count, answer, text: await readAll(answer) }
+  }
+  return { count: most, answer: null, text: '' }
+}
+
+async function readAll(answer: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const part of answer) text += String(part)
+  return text
+}
+
 /** How a socket that is refused is told. */
 async function refusal(url: string, headers: Record<string, string>): Promise<number | undefined> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/events?since=0`, { headers })
@@ -137,6 +158,26 @@ async function refusal(url: string, headers: Record<string, string>): Promise<nu
   answer.resume()
   return answer.statusCode
 }
+
+describe('the sockets of one person', () => {
+  it('are bounded with a reason and a repair, and take no place of the owner', async () => {
+    const vic = { name: 'vic', role: 'viewer', agents: [], identities: [], token_sha256: null } as const
+    const byToken = (text: string) =>
+      text === `${personTokenPrefix}vic` ? { ...vic, agents: [], identities: [] } : null
+    const { url, cookie } = await aHostedDoor({ people: { ...nobody, byToken } })
+    const headers = { authorization: `Bearer ${personTokenPrefix}vic` }
+    const { count, answer, text } = await openUntilRefused(url, headers, 130)
+    expect(count).toBe(socketLimits.perPersonMax)
+    expect(answer?.statusCode).toBe(429)
+    expect(JSON.parse(text)).toMatchObject({
+      code: 'rate-limited',
+      detail: expect.stringContaining('vic has 16 sockets'),
+      repair: expect.stringContaining('Close a page'),
+    })
+    const { socket } = await openSocket(url, cookie)
+    expect(socket.readyState).toBe(socket.OPEN)
+  })
+})
 
 describe('the door of the dashboard', () => {
   it('asks for the session on every page, every file and the socket', async () => {
