@@ -27,7 +27,9 @@ export function trustOfOrigin(origin: Origin | null | undefined): Trust {
       return 'self'
     case 'cron':
       // A job that an agent made says what that agent had read, from anywhere.
-      return origin.user?.startsWith('agent:') === true ? 'outside' : 'self'
+      if (origin.user?.startsWith('agent:') === true) return 'outside'
+      // One that a person with a name made may be a member's, whose words are no owner's.
+      return /^human:[^@]+@/.test(origin.user ?? '') ? 'agent' : 'self'
     case 'operator':
     case 'agent':
       return 'agent'

@@ -19,16 +19,25 @@ export async function peopleModule(
   { path, editor }: { readonly path: string; readonly editor: FileEditor },
 ): Promise<MeshModule<People>> {
   const listeners: (() => void)[] = []
+  const left = async (name: string): Promise<void> => {
+    try {
+      await kernel.hooks.personLeft.tell(name)
+    } catch (error) {
+      kernel.log.error({ person: name, err: error }, 'what a removed person kept could not be seen to')
+    }
+  }
   const file = await createPeopleFile({
     ...kernel,
     path,
     editor,
     onChange: (now, before, byHand) => {
       if (byHand) recordHand(kernel, now, before)
+      if (byHand && now.broken === null)
+        for (const { name } of before.people) if (now.byName(name) === null) void left(name)
       for (const listener of listeners) listener()
     },
   })
-  const manage = createManagePeople(kernel, file)
+  const manage = createManagePeople(kernel, file, left)
   kernel.hooks.personOf.subscribe((name) => personNow(file.snapshot(), name))
   return {
     api: {

@@ -26,6 +26,8 @@ export type ManagePeople = ReturnType<typeof createManagePeople>
 export function createManagePeople(
   { guard, journal, randomToken }: Pick<Kernel, 'guard' | 'journal' | 'randomToken'>,
   file: PeopleFile,
+  /** Told of one who was removed; nothing that fails there keeps them here. */
+  left: (name: string) => Promise<void>,
 ) {
   function required(people: readonly Person[], name: string): Person {
     const person = people.find((one) => one.name === name)
@@ -113,6 +115,7 @@ export function createManagePeople(
     remove: async (caller: Caller, name: string): Promise<void> => {
       guard(caller, { do: 'manage-people' })
       record(caller, 'removed', await rewrite(name, () => null))
+      await left(name)
     },
   }
 }

@@ -35,6 +35,7 @@ async function aHome(text?: string) {
   })
   opened.push(file)
   let tokens = 0
+  const left: string[] = []
   const manage = createManagePeople(
     {
       guard: (caller, action) => {
@@ -45,9 +46,10 @@ async function aHome(text?: string) {
       randomToken: () => `secret${++tokens}`,
     },
     file,
+    async (name) => void left.push(name),
   )
   const kept = () => readFile(path, 'utf8')
-  return { path, clock, file, manage, changes, journal, kept }
+  return { path, clock, file, manage, changes, journal, kept, left }
 }
 
 const ann = { name: 'ann', role: 'member', agents: ['ada'], identities: [] } as const
@@ -102,9 +104,11 @@ describe('people', () => {
   })
 
   test('who are removed are known by nothing', async () => {
-    const { file, manage } = await aHome()
+    const { file, manage, left } = await aHome()
     const { token } = await manage.add(owner, wanted())
+    expect(left).toEqual([])
     await manage.remove(owner, 'ann')
+    expect(left).toEqual(['ann'])
     expect(file.snapshot().byToken(token)).toBeNull()
     expect(file.snapshot().byName('ann')).toBeNull()
     expect(await codeOf(manage.rotate(owner, 'ann'))).toBe('not-found')
