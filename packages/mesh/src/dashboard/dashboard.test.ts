@@ -39,6 +39,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
+const nobodys = { agents: [], identities: [], token_sha256: null, token_expires_at: null }
 const nobody: KnownPeople = {
   broken: () => null,
   byToken: () => null,
@@ -161,9 +162,9 @@ async function refusal(url: string, headers: Record<string, string>): Promise<nu
 
 describe('the sockets of one person', () => {
   it('are bounded with a reason and a repair, and take no place of the owner', async () => {
-    const vic = { name: 'vic', role: 'viewer', agents: [], identities: [], token_sha256: null } as const
+    const vic = { ...nobodys, name: 'vic', role: 'viewer' } as const
     const byToken = (text: string) =>
-      text === `${personTokenPrefix}vic` ? { ...vic, agents: [], identities: [] } : null
+      text === `${personTokenPrefix}vic` ? vic : null
     const { url, cookie } = await aHostedDoor({ people: { ...nobody, byToken } })
     const headers = { authorization: `Bearer ${personTokenPrefix}vic` }
     const { count, answer, text } = await openUntilRefused(url, headers, 130)
@@ -304,7 +305,7 @@ describe('the socket of events', () => {
       byToken: () =>
         known === null
           ? null
-          : { name: known, role: 'viewer', agents: [], identities: [], token_sha256: null },
+          : { ...nobodys, name: known, role: 'viewer' },
       onChange: (listener) => void listeners.push(listener),
     }
     const { url, cookie } = await aHostedDoor({ people })

@@ -1,3 +1,4 @@
+import { tokenStateOf } from '@flotilla/protocol/people'
 import type { Person } from '@flotilla/protocol/people'
 import { handActor } from '../access/index.ts'
 import type { FileEditor } from '../config/index.ts'
@@ -19,6 +20,7 @@ export async function peopleModule(
   { path, editor }: { readonly path: string; readonly editor: FileEditor },
 ): Promise<MeshModule<People>> {
   const listeners: (() => void)[] = []
+  let expiredBefore = 0
   const left = async (name: string): Promise<void> => {
     try {
       await kernel.hooks.personLeft.tell(name)
@@ -55,6 +57,13 @@ export async function peopleModule(
       return broken === null
         ? []
         : [`Nobody but the owner of this machine is let in: ${broken}; mend it by hand.`]
+    },
+    // Whoever came by a token that has expired since loses what they have open.
+    maintain: () => {
+      const now = kernel.clock.now()
+      const expired = file.snapshot().people.filter((person) => tokenStateOf(person, now) === 'expired').length
+      if (expired !== expiredBefore) for (const listener of listeners) listener()
+      expiredBefore = expired
     },
     close: file.close,
   }
