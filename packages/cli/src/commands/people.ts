@@ -172,7 +172,9 @@ async function change(context: CommandContext, line: CommandLine): Promise<void>
 
 async function rotate(context: CommandContext, line: CommandLine): Promise<void> {
   const params = { name: operand(line, 0) }
-  const reply = await (await context.mesh()).call('personRotate', {
+  const reply = await (
+    await context.mesh()
+  ).call('personRotate', {
     params,
     body: { expires_days: expiresOf(line) },
     signal: context.signal,

@@ -163,8 +163,7 @@ async function refusal(url: string, headers: Record<string, string>): Promise<nu
 describe('the sockets of one person', () => {
   it('are bounded with a reason and a repair, and take no place of the owner', async () => {
     const vic = { ...nobodys, name: 'vic', role: 'viewer' } as const
-    const byToken = (text: string) =>
-      text === `${personTokenPrefix}vic` ? vic : null
+    const byToken = (text: string) => (text === `${personTokenPrefix}vic` ? vic : null)
     const { url, cookie } = await aHostedDoor({ people: { ...nobody, byToken } })
     const headers = { authorization: `Bearer ${personTokenPrefix}vic` }
     const { count, answer, text } = await openUntilRefused(url, headers, 130)
@@ -302,10 +301,7 @@ describe('the socket of events', () => {
     const listeners: (() => void)[] = []
     const people: KnownPeople = {
       ...nobody,
-      byToken: () =>
-        known === null
-          ? null
-          : { ...nobodys, name: known, role: 'viewer' },
+      byToken: () => (known === null ? null : { ...nobodys, name: known, role: 'viewer' }),
       onChange: (listener) => void listeners.push(listener),
     }
     const { url, cookie } = await aHostedDoor({ people })

@@ -61,7 +61,9 @@ export async function peopleModule(
     // Whoever came by a token that has expired since loses what they have open.
     maintain: () => {
       const now = kernel.clock.now()
-      const expired = file.snapshot().people.filter((person) => tokenStateOf(person, now) === 'expired').length
+      const expired = file
+        .snapshot()
+        .people.filter((person) => tokenStateOf(person, now) === 'expired').length
       if (expired !== expiredBefore) for (const listener of listeners) listener()
       expiredBefore = expired
     },

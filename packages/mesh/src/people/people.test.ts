@@ -72,7 +72,11 @@ describe('people', () => {
     const { file, manage, kept, journal, path, clock } = await aHome()
     const { token, person } = await manage.add(owner, wanted())
     expect(token).toBe('flp_secret1')
-    expect(person).toEqual({ ...ann, token: 'valid', token_expires_at: new Date(clock.now() + 90 * 24 * 3600 * 1000).toISOString() })
+    expect(person).toEqual({
+      ...ann,
+      token: 'valid',
+      token_expires_at: new Date(clock.now() + 90 * 24 * 3600 * 1000).toISOString(),
+    })
     expect(file.snapshot().byToken(token)).toMatchObject({ name: 'ann', role: 'member', agents: ['ada'] })
     expect(await kept()).not.toContain('secret1')
     expect(await kept()).toContain(digestOf(token))
