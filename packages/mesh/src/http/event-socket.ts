@@ -26,7 +26,7 @@ interface Upgrade {
   readonly open: (
     request: IncomingMessage,
     upgrade: Upgrade,
-    reading: { readonly by: SocketReader; readonly then: (reader: WebSocket) => void },
+    reading: { readonly by: SocketReader; readonly opened: (reader: WebSocket) => void },
   ) => void
 }
 
@@ -56,7 +56,7 @@ export function serveSockets(
     maxPayload: heardMaxBytes,
   })
   const readers = new Map<WebSocket, SocketReader>()
-  const open: Upgrade['open'] = (request, { socket, head }, { by, then }) => {
+  const open: Upgrade['open'] = (request, { socket, head }, { by, opened }) => {
     const obstacle = socketObstacle([...readers.values()], by)
     if (obstacle !== null) {
       throw new Problem('rate-limited', {
@@ -68,7 +68,7 @@ export function serveSockets(
     sockets.handleUpgrade(request, socket, head, (reader) => {
       readers.set(reader, by)
       reader.once('close', () => readers.delete(reader))
-      then(reader)
+      opened(reader)
     })
   }
   server.server.on('upgrade', (request, socket, head) => {
@@ -114,7 +114,7 @@ export function openEventSocket(
   return new Promise((resolve) => {
     upgrade.open(raw, upgrade, {
       by: readerOf(caller),
-      then: (reader) => resolve(socketOf(reader, { keepAliveMs, alive })),
+      opened: (reader) => resolve(socketOf(reader, { keepAliveMs, alive })),
     })
     // From here on the line is the socket's; no answer of HTTP may be written into it.
     reply.hijack()

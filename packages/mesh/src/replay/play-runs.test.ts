@@ -67,7 +67,11 @@ test('a record is shown without what has become a secret since it was written', 
 })
 
 const callOf = (id: string) => ({ id, name: 'look', arguments: '{}' })
-const told = (turn: number, number: number, messages: Exchange['messages'], more: Partial<Exchange> = {}) =>
+const told = (
+  [turn, number]: readonly [number, number],
+  messages: Exchange['messages'],
+  more: Partial<Exchange> = {},
+) =>
   ({
     number,
     turn,
@@ -94,10 +98,10 @@ function twoTurns(question: string): Exchange[] {
     { role: 'tool', content: 'found later-secret', call_id: 'c1' },
   ]
   return [
-    told(0, 0, first),
-    told(1, 1, second),
-    told(1, 2, answered),
-    told(1, 3, [...answered, { role: 'assistant', content: 'so' }], {
+    told([0, 0], first),
+    told([1, 1], second),
+    told([1, 2], answered),
+    told([1, 3], [...answered, { role: 'assistant', content: 'so' }], {
       answer: { content: 'done', calls: [] },
     }),
   ]

@@ -148,7 +148,9 @@ describe('a secret', () => {
     ])
     await world.webhooks.manage.change(owner, hook.id, { enabled: true })
     const [now] = world.webhooks.manage.list(owner)
-    await expect(world.deliver(now!, body, plain('first-secret-of-all'))).rejects.toThrow() // listed above
+    await expect(world.deliver(now!, body, plain('first-secret-of-all'))).rejects.toMatchObject({
+      code: 'signature-refused',
+    }) // listed above
     expect(await world.deliver(now!, body, plain('second-secret-of-all'))).toMatchObject({
       status: 'accepted',
     })
