@@ -4,6 +4,7 @@ import { cronAgentEndpoints } from '@flotilla/protocol/cron-api'
 import { messageAgentEndpoints } from '@flotilla/protocol/message-endpoints'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
+import { spawnEndpoints } from '@flotilla/protocol/spawn-api'
 import { projectAgentEndpoints } from '@flotilla/protocol/project-api'
 import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
@@ -20,6 +21,8 @@ interface Case {
   readonly call: (made: string) => DoorCall
   /** What has to be there before; its answer is given to `call`. */
   readonly before?: (parts: Composed) => Promise<string> | string
+  /** What an attempt that came to nothing has journaled as well, and how often does not count. */
+  readonly alsoTried?: readonly string[]
 }
 
 const agent = (agentId: string): Caller => ({
@@ -74,6 +77,15 @@ const cases: readonly Case[] = [
       endpoint: messageAgentEndpoints.messageSend,
       body: { to: 'right', text: 'How many are there?' },
     }),
+  },
+  {
+    title: 'an agent that is made for one task',
+    call: () => ({
+      endpoint: spawnEndpoints.spawn,
+      body: { role: 'counter', task: 'Count it.', ttl: 3600, budget_usd: 0.1 },
+    }),
+    // The record stands before the agent; of one that was never made the next start takes it away.
+    alsoTried: ['permission.granted'],
   },
   {
     title: 'the heartbeat of a worker',
@@ -302,8 +314,6 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/blackboard-watches': 'said again it changes nothing: it takes the place of what was there',
   'POST /mesh/operator/agents/{}/hibernate':
     'said again it changes nothing: packages/mesh/src/agents/lifecycle/hibernate.test.ts',
-  'POST /mesh/spawn':
-    'its effect is a sandbox: tests/flows/spawn.test.ts; the row of the agent, its task and the answer are one transaction',
   'POST /mesh/lease': 'said again it renews what it renewed',
   'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',
   'POST /mesh/skills/check': 'it changes nothing',
@@ -324,7 +334,7 @@ test('every route of the agent door that changes something is cut off in a case,
 })
 
 describe('a call that the power cuts off anywhere and that is sent again is done once and answered:', () => {
-  test.for(cases)('$title', async ({ caller = 'left', before, call }) => {
+  test.for(cases)('$title', async ({ caller = 'left', before, call, alsoTried = [] }) => {
     const ready = await base.fork()
     try {
       const made = before ? await ready.with(before) : ''
@@ -335,7 +345,7 @@ describe('a call that the power cuts off anywhere and that is sent again is done
       for (let endsAt = 0; endsAt < whole.passed; endsAt++) {
         const cut = await onFork(ready, (home) => lives(home, { caller, call: call(made) }, [endsAt]))
         const where = `boundary ${endsAt} of ${whole.passed}`
-        expect({ where, ...plain(cut) }).toEqual({ where, ...plain(whole) })
+        expect({ where, ...plain(cut, alsoTried) }).toEqual({ where, ...plain(whole, alsoTried) })
       }
     } finally {
       await ready.close()
@@ -411,22 +421,21 @@ async function lives(
       'SELECT key, version FROM blackboard UNION ALL SELECT name, version FROM artifacts ORDER BY 1',
     ),
     messages: home.rows('SELECT sender, recipient, state FROM messages ORDER BY position'),
+    agents: home.rows('SELECT id FROM agents ORDER BY id'),
+    spawned: home.rows("SELECT agent_id, parent_id, depth FROM spawned_agents WHERE state = 'living'"),
+    tasks: home.rows('SELECT assignee, creator, state FROM tasks ORDER BY created_at'),
     runs: home.rows('SELECT agent_id, count(*) AS count FROM runs GROUP BY agent_id ORDER BY agent_id'),
   }
 }
 
 /** Without ids that are made by chance, and moments. */
-function plain({
-  replies,
-  journal,
-  events,
-  signals,
-  versions,
-  messages,
-  runs,
-}: Awaited<ReturnType<typeof lives>>): object {
-  const text = JSON.stringify({ replies, journal, events, signals, versions, messages, runs })
-    .replace(/\b(msg|sig|note|cron|appr|change|cred|task|steer|run)_[A-Za-z0-9]{16}\b/g, '$1')
+function plain(
+  { passed: _passed, journal, ...there }: Awaited<ReturnType<typeof lives>>,
+  alsoTried: readonly string[],
+): object {
+  const done = journal.filter(({ action }) => !alsoTried.includes(String(action)))
+  const text = JSON.stringify({ ...there, journal: done })
+    .replace(/\b(msg|sig|note|cron|appr|change|cred|task|steer|run|spawn)_[A-Za-z0-9]{16}\b/g, '$1')
     .replace(/\b1[0-9]{12}\b/g, '"moment"')
     .replace(/"digest":"[0-9a-f]+"/g, '"digest"')
   return JSON.parse(text.replaceAll('"digest",', '')) as object

@@ -13,8 +13,8 @@ import { verifies } from '../verifies.ts'
 describe('the learnings of an agent', () => {
   let mesh: FakeMesh
   let agent: TestAgent
-  const say = (fence: number, message: string) => {
-    const origin = { kind: 'human', channel: 'cli' }
+  const say = (fence: number, message: string, by: object = {}) => {
+    const origin = { kind: 'human', channel: 'cli', ...by }
     const body = { run_id: `run_${fence}`, fence, message, session: 'main', origin }
     return agent.call('POST', '/chat', { body })
   }
@@ -35,6 +35,8 @@ describe('the learnings of an agent', () => {
         { text: 'It is Tuesday.' },
         { text: 'Monday it is.' },
         { text: 'Hello.' },
+        { text: 'It is sunny.' },
+        { text: 'As you say.' },
       ]),
     ])
     agent = await startAgent({
@@ -66,5 +68,9 @@ describe('the learnings of an agent', () => {
     expect(await kept('errors.md')).toContain('**read_file**')
     expect(await kept('corrections.md')).toContain('"No, it is Monday"')
     expect(systemPrompt()).toContain('I said: "It is Tuesday." Correction: "No, it is Monday"')
+    // What a person says who is no owner teaches it nothing for good.
+    await say(4, 'and now?')
+    await say(5, 'No, it is Sunday', { user: 'ann', role: 'member' })
+    expect(await kept('corrections.md')).not.toContain('Sunday')
   })
 })

@@ -218,6 +218,7 @@ const wide = {
   can_publish: ['*'],
   can_subscribe: ['*'],
   can_manage_cron: true,
+  can_spawn: true,
   allowed_credentials: ['*'],
   allowed_apis: ['*'],
 }

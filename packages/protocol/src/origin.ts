@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { personRoles } from './people.ts'
 
 export const originKinds = [
   'human',
@@ -20,6 +21,8 @@ export const originSchema = z.strictObject({
   channel: z.string().check(z.maxLength(32)),
   /** The person or agent behind it, as the channel knows them. */
   user: z.optional(z.string().check(z.maxLength(originUserMaxChars))),
+  /** Of a person who was no owner when they asked: what their words are believed by. */
+  role: z.optional(z.enum(personRoles).check(z.refine((role) => role !== 'owner'))),
 })
 export type Origin = z.infer<typeof originSchema>
 

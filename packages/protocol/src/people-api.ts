@@ -1,6 +1,13 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
-import { grantSchema, identitySchema, peopleLimits, personNameSchema, personRoles } from './people.ts'
+import {
+  grantSchema,
+  identitySchema,
+  peopleLimits,
+  personNameSchema,
+  personRoles,
+  tokenStates,
+} from './people.ts'
 
 /** Who may come to the people's door, and as what. */
 export const peopleAdminEndpoints = {
@@ -34,9 +41,14 @@ export const personViewSchema = z.strictObject({
   role: z.enum(personRoles),
   agents,
   identities,
-  has_token: z.boolean(),
+  token: z.enum(tokenStates),
+  /** Null where there is none, or where it holds until it is replaced. */
+  token_expires_at: z.nullable(z.string()),
 })
 export type PersonView = z.infer<typeof personViewSchema>
+
+/** Days that the token holds; null for one that holds until it is replaced; left out, what `peopleLimits` says. */
+const expiresDays = z.optional(z.nullable(z.int().check(z.gte(1), z.lte(peopleLimits.tokenDaysMax))))
 
 const withToken = z.strictObject({ person: personViewSchema, token: z.string() })
 
@@ -56,6 +68,7 @@ export const peopleAdminApi = {
       role: z.enum(personRoles),
       agents: z._default(agents, []),
       identities: z._default(identities, []),
+      expires_days: expiresDays,
     }),
     response: withToken,
   },
@@ -71,6 +84,6 @@ export const peopleAdminApi = {
     }),
     response: personViewSchema,
   },
-  personRotate: { response: withToken },
+  personRotate: { request: z.strictObject({ expires_days: expiresDays }), response: withToken },
   personRemove: { response: z.strictObject({ removed: personNameSchema }) },
 } as const satisfies Record<PeopleAdminEndpointName, EndpointSchemas>

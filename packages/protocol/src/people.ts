@@ -18,6 +18,10 @@ export const peopleLimits = {
   agentsPerPersonMax: 500,
   identitiesPerPersonMax: 20,
   nameMaxChars: 32,
+  /** How long a new token holds of one who is no owner, where nobody says otherwise, days. */
+  tokenDays: 90,
+  /** The longest that can be said, days. */
+  tokenDaysMax: 3650,
 } as const
 
 export const personNameSchema = z
@@ -94,8 +98,23 @@ export const personSchema = z.strictObject({
   identities: z._default(z.array(identitySchema).check(z.maxLength(peopleLimits.identitiesPerPersonMax)), []),
   /** Null for one who has none. The token itself is printed once and kept nowhere. */
   token_sha256: z._default(z.nullable(tokenDigest), null),
+  /** From then on the token is refused; null where it holds until it is replaced. */
+  token_expires_at: z._default(z.nullable(z.iso.datetime()), null),
 })
 export type Person = z.infer<typeof personSchema>
+
+/** What a person's token is worth. */
+export const tokenStates = ['none', 'valid', 'expired'] as const
+export type TokenState = (typeof tokenStates)[number]
+
+/** Pure. `now` in milliseconds since 1970. */
+export function tokenStateOf(
+  person: Pick<Person, 'token_sha256' | 'token_expires_at'>,
+  now: number,
+): TokenState {
+  if (person.token_sha256 === null) return 'none'
+  return person.token_expires_at !== null && Date.parse(person.token_expires_at) <= now ? 'expired' : 'valid'
+}
 
 export const peopleFileSchema = z
   .strictObject({ people: z.array(personSchema).check(z.maxLength(peopleLimits.peopleMax)) })

@@ -30,7 +30,7 @@ export const steerViewSchema = z.strictObject({
 })
 export type SteerView = z.infer<typeof steerViewSchema>
 
-/** Who says it, where that is a person. */
+/** Who says it, where that is an owner. */
 export const steererPerson = 'your user'
 
 /** A steer as its agent gets it. */

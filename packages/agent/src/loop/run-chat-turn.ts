@@ -1,6 +1,7 @@
 import type { Origin } from '@flotilla/protocol/origin'
 import type { PromptMessage, Speaker } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { trustOfOrigin } from '../memory/trust.ts'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { Session } from './sessions.ts'
@@ -34,7 +35,8 @@ export async function runChatTurn(
     session.messages.length > 0 ? session.messages : await recordedHistory(request.session, context)
   const taskId = request.task?.task_id ?? session.taskId
   const beginning = beginningOf(request.origin, session.trust)
-  if (request.origin?.kind === 'human') await recordCorrection(context, session.messages, request.message)
+  if (trustOfOrigin(request.origin) === 'owner')
+    await recordCorrection(context, session.messages, request.message)
   const state = await resumeState(context, request.runId, {
     messages: [
       ...before,

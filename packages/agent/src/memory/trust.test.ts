@@ -16,6 +16,10 @@ describe('trust', () => {
       watcher: 'outside',
     })
     expect(trustOfOrigin(undefined)).toBe('outside')
+    const cron = (user: string) => trustOfOrigin({ kind: 'cron', channel: 'mesh', user })
+    expect(['human:cli', 'human:ann@cli', 'agent:ada'].map(cron)).toEqual(['self', 'agent', 'outside'])
+    // A person, but not the owner.
+    expect(trustOfOrigin({ kind: 'human', channel: 'api', user: 'ann', role: 'member' })).toBe('agent')
   })
 
   test('the least trusted of several counts', () => {

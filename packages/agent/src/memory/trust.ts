@@ -1,8 +1,8 @@
 import type { Origin } from '@flotilla/protocol/origin'
 
 /**
- * How far a fact may be believed: by the least trusted text that whoever saved it had read. `owner`: only a person’s
- * words; `self`: the agent on its own account; `agent`: other agents; `outside`: anything that strangers can write.
+ * How far a fact may be believed: by the least trusted text that whoever saved it had read. `owner`: only an owner’s
+ * words; `self`: the agent on its own account; `agent`: other agents, and people who are no owners; `outside`: anything that strangers can write.
  */
 export const trustLevels = ['owner', 'self', 'agent', 'outside'] as const
 export type Trust = (typeof trustLevels)[number]
@@ -21,13 +21,15 @@ export function leastTrusted(levels: readonly Trust[]): Trust {
 export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   switch (origin?.kind) {
     case 'human':
-      return 'owner'
+      return origin.role === undefined ? 'owner' : 'agent'
     case 'system':
     case 'heartbeat':
       return 'self'
     case 'cron':
       // A job that an agent made says what that agent had read, from anywhere.
-      return origin.user?.startsWith('agent:') === true ? 'outside' : 'self'
+      if (origin.user?.startsWith('agent:') === true) return 'outside'
+      // One that a person with a name made may be a member's, whose words are no owner's.
+      return /^human:[^@]+@/.test(origin.user ?? '') ? 'agent' : 'self'
     case 'operator':
     case 'agent':
       return 'agent'

@@ -1,4 +1,4 @@
-import { channelIdentities, channelNames, personRoles } from '@flotilla/protocol/people'
+import { channelIdentities, channelNames, peopleLimits, personRoles } from '@flotilla/protocol/people'
 import type { PersonRole } from '@flotilla/protocol/people'
 import type { PersonView } from '@flotilla/protocol/people-api'
 import { Option } from 'commander'
@@ -53,6 +53,7 @@ Example:
     .addOption(roleOption().makeOptionMandatory())
     .option('--agents <ids>', 'of a member: agents by id, with commas; * is every worker', identifiers)
     .option('--user <number>', 'an account of this machine whose programs need no token', identifiers)
+    .option('--expires <days>', expiresWords)
     .addHelpText(
       'after',
       `${roleWords}\n\nExample:\n  $ flotilla people add ann --role member --agents scout`,
@@ -89,7 +90,8 @@ Example:
     .summary('give a person a new token')
     .description('Prints a new token; the old one ends at once, and so do answers that it has open.')
     .argument('<name>', 'who')
-    .addHelpText('after', '\nExample:\n  $ flotilla people rotate ann')
+    .option('--expires <days>', expiresWords)
+    .addHelpText('after', '\nExample:\n  $ flotilla people rotate ann --expires 30d')
     .action(commandAction(deps, rotate))
   people
     .command('remove')
@@ -103,6 +105,22 @@ Example:
     .summary('who you are to this mesh')
     .description('Shows name, role and agents of whoever asks.')
     .action(commandAction(deps, whoami))
+}
+
+const expiresWords = `how long the token holds: days such as 30d, or never; left out, ${peopleLimits.tokenDays}d, and never for owners`
+
+/** Null for never, undefined where nothing is said. */
+function expiresOf(line: CommandLine): number | null | undefined {
+  const text = textOption(line, 'expires')
+  if (text === undefined) return undefined
+  if (text === 'never') return null
+  const days = Number(/^(\d{1,4})d$/.exec(text)?.[1] ?? 0)
+  if (days >= 1 && days <= peopleLimits.tokenDaysMax) return days
+  throw new CommandFailed('bad-parameters', {
+    detail: `--expires ${text} is no number of days.`,
+    repair: `Say days from 1d to ${peopleLimits.tokenDaysMax}d, or never: flotilla people rotate ann --expires 30d`,
+    exitCode: exitCodes.usage,
+  })
 }
 
 function roleOption(): Option {
@@ -128,23 +146,31 @@ async function list(context: CommandContext): Promise<void> {
   terminal.print(...renderTable(columns, reply.people.map(row)))
 }
 
-const columns = ['NAME', 'ROLE', 'AGENTS', 'KNOWN BY'].map((title) => ({ title }))
+const columns = ['NAME', 'ROLE', 'AGENTS', 'KNOWN BY', 'TOKEN'].map((title) => ({ title }))
 
-function row({ name, role, agents, identities, has_token: hasToken }: PersonView): string[] {
+function row({ name, role, agents, identities, token, token_expires_at: until }: PersonView): string[] {
   const all = { viewer: 'none', member: agents.join(', ') || 'none', owner: 'all' }
-  return [name, role, all[role], [...(hasToken ? ['token'] : []), ...identities].join(', ') || 'nothing']
+  const knownBy = [...(token === 'valid' ? ['token'] : []), ...identities].join(', ') || 'nothing'
+  return [name, role, all[role], knownBy, tokenWords(token, until)]
+}
+
+function tokenWords(token: PersonView['token'], until: string | null): string {
+  if (token === 'none') return 'none'
+  if (token === 'expired') return `expired ${until?.slice(0, 10) ?? ''}`
+  return until === null ? 'no end' : `until ${until.slice(0, 10)}`
 }
 
 async function add(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
   const { agents, identities } = named(line)
-  const body = { name: operand(line, 0), role: roleOf(line) ?? 'viewer', agents, identities }
+  const expires = { expires_days: expiresOf(line) }
+  const body = { name: operand(line, 0), role: roleOf(line) ?? 'viewer', agents, identities, ...expires }
   const reply = await (await context.mesh()).call('personAdd', { body, signal })
   terminal.printJson(reply)
   terminal.print(
     `${reply.person.name} is a${reply.person.role === 'owner' ? 'n' : ''} ${reply.person.role} now.`,
   )
-  showToken(context, reply.token)
+  showToken(context, reply)
 }
 
 async function change(context: CommandContext, line: CommandLine): Promise<void> {
@@ -184,10 +210,16 @@ function link(way: 'add_identities' | 'remove_identities') {
 
 async function rotate(context: CommandContext, line: CommandLine): Promise<void> {
   const params = { name: operand(line, 0) }
-  const reply = await (await context.mesh()).call('personRotate', { params, signal: context.signal })
+  const reply = await (
+    await context.mesh()
+  ).call('personRotate', {
+    params,
+    body: { expires_days: expiresOf(line) },
+    signal: context.signal,
+  })
   context.terminal.printJson(reply)
   context.terminal.print(`The old token of ${reply.person.name} has ended.`)
-  showToken(context, reply.token)
+  showToken(context, reply)
 }
 
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {
@@ -205,11 +237,16 @@ async function whoami(context: CommandContext): Promise<void> {
   context.terminal.print(`You are ${who}: ${me.role}${of}.`)
 }
 
-function showToken({ terminal }: CommandContext, token: string): void {
+function showToken(
+  { terminal }: CommandContext,
+  { token, person }: { readonly token: string; readonly person: PersonView },
+): void {
+  const until = person.token_expires_at
   terminal.print(
     '',
     token,
     '',
+    until === null ? 'It holds until it is replaced.' : `It holds until ${until.slice(0, 16)}Z.`,
     'It is shown this once. They set it as FLOTILLA_TOKEN, or send Authorization: Bearer.',
   )
 }

@@ -22,6 +22,7 @@ import { createHumanGate } from '../http/gates/people-gate.ts'
 import { signSession } from '../http/gates/session-cookie.ts'
 import { openPeople } from '../http/open-surfaces.ts'
 import { createServer } from '../http/server.ts'
+import { socketLimits } from '../http/socket-room.ts'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -38,6 +39,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
+const nobodys = { agents: [], identities: [], token_sha256: null, token_expires_at: null }
 const nobody: KnownPeople = {
   broken: () => null,
   byToken: () => null,
@@ -129,6 +131,26 @@ async function openSocket(url: string, cookie: string, since = 0) {
   return { socket, frames, seqs }
 }
 
+/** Opens one more after the other until one is refused; the number that stood. */
+async function openUntilRefused(url: string, headers: Record<string, string>, most: number) {
+  const path = `${url.replace('http', 'ws')}/ws/events?since=0`
+  for (let count = 0; count < most; count++) {
+    const socket = new WebSocket(path, { headers })
+    socket.on('error', () => undefined)
+    const opened = once(socket, 'open').then(() => null)
+    const refused = once(socket, 'unexpected-response').then(([, answer]) => answer as IncomingMessage)
+    const answer = await Promise.race([opened, refused])
+    if (answer !== null) return { count, answer, text: await readAll(answer) }
+  }
+  return { count: most, answer: null, text: '' }
+}
+
+async function readAll(answer: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const part of answer) text += String(part)
+  return text
+}
+
 /** How a socket that is refused is told. */
 async function refusal(url: string, headers: Record<string, string>): Promise<number | undefined> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/events?since=0`, { headers })
@@ -137,6 +159,25 @@ async function refusal(url: string, headers: Record<string, string>): Promise<nu
   answer.resume()
   return answer.statusCode
 }
+
+describe('the sockets of one person', () => {
+  it('are bounded with a reason and a repair, and take no place of the owner', async () => {
+    const vic = { ...nobodys, name: 'vic', role: 'viewer' } as const
+    const byToken = (text: string) => (text === `${personTokenPrefix}vic` ? vic : null)
+    const { url, cookie } = await aHostedDoor({ people: { ...nobody, byToken } })
+    const headers = { authorization: `Bearer ${personTokenPrefix}vic` }
+    const { count, answer, text } = await openUntilRefused(url, headers, 130)
+    expect(count).toBe(socketLimits.perPersonMax)
+    expect(answer?.statusCode).toBe(429)
+    expect(JSON.parse(text)).toMatchObject({
+      code: 'rate-limited',
+      detail: expect.stringContaining('vic has 16 sockets'),
+      repair: expect.stringContaining('Close a page'),
+    })
+    const { socket } = await openSocket(url, cookie)
+    expect(socket.readyState).toBe(socket.OPEN)
+  })
+})
 
 describe('the door of the dashboard', () => {
   it('asks for the session on every page, every file and the socket', async () => {
@@ -260,10 +301,7 @@ describe('the socket of events', () => {
     const listeners: (() => void)[] = []
     const people: KnownPeople = {
       ...nobody,
-      byToken: () =>
-        known === null
-          ? null
-          : { name: known, role: 'viewer', agents: [], identities: [], token_sha256: null },
+      byToken: () => (known === null ? null : { ...nobodys, name: known, role: 'viewer' }),
       onChange: (listener) => void listeners.push(listener),
     }
     const { url, cookie } = await aHostedDoor({ people })

@@ -57,7 +57,7 @@ export function liveRoutes(
     guard(caller, { do: 'view-fleet' })
     let hasCaughtUp = false
     const alive = (): EventFrame => ({ type: 'alive', seq: hasCaughtUp ? events.lastSeq() : 0 })
-    const socket = await openEventSocket(raw, reply, { keepAliveMs, alive })
+    const socket = await openEventSocket(raw, reply, { caller, keepAliveMs, alive })
     // Whoever resumes learns at once that the line works, though nothing happened meanwhile.
     socket.send(alive())
     const since =

@@ -4,13 +4,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '@flotilla/protocol/problem'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
+import type { Caller } from '../access/index.ts'
+import { readerOf, socketObstacle } from './socket-room.ts'
+import type { SocketReader } from './socket-room.ts'
 
 /** A reader slower than this many unread bytes is let go; it can come back with its last sequence number. */
 const bufferedMaxBytes = 4 * 1024 * 1024
 /** Bytes of one message of a reader. Nothing that it says is heard, so one that says more is hung up on. */
 const heardMaxBytes = 256
-/** Sockets that one server has open at once, over all readers. */
-const socketsMax = 128
+/** After so many seconds one that was refused may ask again. */
+const refusedRetrySeconds = 5
 /** After so many milliseconds a reader has to come back, and is asked again who it is. */
 const socketLifeMs = 10 * 60_000
 
@@ -20,7 +23,11 @@ const closeCodes = { goingAway: 1001, tryAgain: 1013 } as const
 interface Upgrade {
   readonly socket: Duplex
   readonly head: Buffer
-  readonly open: (request: IncomingMessage, upgrade: Upgrade, then: (reader: WebSocket) => void) => void
+  readonly open: (
+    request: IncomingMessage,
+    upgrade: Upgrade,
+    reading: { readonly by: SocketReader; readonly opened: (reader: WebSocket) => void },
+  ) => void
 }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
@@ -48,14 +55,21 @@ export function serveSockets(
     perMessageDeflate: false,
     maxPayload: heardMaxBytes,
   })
-  const open: Upgrade['open'] = (request, { socket, head }, then) => {
-    if (sockets.clients.size >= socketsMax) {
+  const readers = new Map<WebSocket, SocketReader>()
+  const open: Upgrade['open'] = (request, { socket, head }, { by, opened }) => {
+    const obstacle = socketObstacle([...readers.values()], by)
+    if (obstacle !== null) {
       throw new Problem('rate-limited', {
-        detail: `at most ${socketsMax} sockets are open at once`,
-        retryAfterSeconds: 5,
+        detail: obstacle,
+        repair: 'Close a page of this dashboard that is not needed; the others go on.',
+        retryAfterSeconds: refusedRetrySeconds,
       })
     }
-    sockets.handleUpgrade(request, socket, head, then)
+    sockets.handleUpgrade(request, socket, head, (reader) => {
+      readers.set(reader, by)
+      reader.once('close', () => readers.delete(reader))
+      opened(reader)
+    })
   }
   server.server.on('upgrade', (request, socket, head) => {
     const answer = bear(request)
@@ -78,11 +92,18 @@ export interface EventSocket {
   readonly signal: AbortSignal
 }
 
-/** Makes a socket of a request that a gate let in. Throws the Problem `bad-request` where it asked for none. */
+/**
+ * Makes a socket of a request that a gate let in as `caller`. Throws the Problems `bad-request` where it asked for none, and
+ * `rate-limited` where `caller` or all have as many as they may.
+ */
 export function openEventSocket(
   { raw }: FastifyRequest,
   reply: FastifyReply,
-  { keepAliveMs, alive }: { readonly keepAliveMs: number; readonly alive: () => unknown },
+  {
+    caller,
+    keepAliveMs,
+    alive,
+  }: { readonly caller: Caller; readonly keepAliveMs: number; readonly alive: () => unknown },
 ): Promise<EventSocket> {
   const upgrade = upgrades.get(raw)
   if (!upgrade) {
@@ -91,7 +112,10 @@ export function openEventSocket(
     })
   }
   return new Promise((resolve) => {
-    upgrade.open(raw, upgrade, (reader) => resolve(socketOf(reader, { keepAliveMs, alive })))
+    upgrade.open(raw, upgrade, {
+      by: readerOf(caller),
+      opened: (reader) => resolve(socketOf(reader, { keepAliveMs, alive })),
+    })
     // From here on the line is the socket's; no answer of HTTP may be written into it.
     reply.hijack()
     reply.raw.detachSocket(upgrade.socket as Parameters<ServerResponse['detachSocket']>[0])

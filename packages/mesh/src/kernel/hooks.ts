@@ -91,6 +91,8 @@ export interface Hooks {
    * nobody any more. Throws the Problem `unprocessable` while that cannot be known.
    */
   readonly personOf: Question<string, PersonNow>
+  /** By `people`, once the file names them no more: whoever keeps something in their name sees to it. */
+  readonly personLeft: AwaitedHook<string>
   /** By the guard, of every refusal: for counts, nothing may be decided by it. */
   readonly callDenied: Hook<{ readonly caller: Caller; readonly action: Action }>
   /** By the guard: the project of an agent, by its row. */
@@ -159,6 +161,7 @@ export function createHooks(log: Log): Hooks {
     feedbackFor: createQuestion(),
     callsOfTask: createQuestion(),
     personOf: createQuestion(),
+    personLeft: createAwaitedHook(),
     projectTexts: createQuestion(),
     callDenied: createHook(),
     projectOf: createQuestion(),

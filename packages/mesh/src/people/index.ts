@@ -1,3 +1,4 @@
+import { tokenStateOf } from '@flotilla/protocol/people'
 import type { ChannelName, Person } from '@flotilla/protocol/people'
 import { handActor } from '../access/index.ts'
 import type { HumanCaller } from '../access/index.ts'
@@ -25,16 +26,26 @@ export async function peopleModule(
   { path, editor }: { readonly path: string; readonly editor: FileEditor },
 ): Promise<MeshModule<People>> {
   const listeners: (() => void)[] = []
+  let expiredBefore = 0
+  const left = async (name: string): Promise<void> => {
+    try {
+      await kernel.hooks.personLeft.tell(name)
+    } catch (error) {
+      kernel.log.error({ person: name, err: error }, 'what a removed person kept could not be seen to')
+    }
+  }
   const file = await createPeopleFile({
     ...kernel,
     path,
     editor,
     onChange: (now, before, byHand) => {
       if (byHand) recordHand(kernel, now, before)
+      if (byHand && now.broken === null)
+        for (const { name } of before.people) if (now.byName(name) === null) void left(name)
       for (const listener of listeners) listener()
     },
   })
-  const manage = createManagePeople(kernel, file)
+  const manage = createManagePeople(kernel, file, left)
   kernel.hooks.personOf.subscribe((name) => personNow(file.snapshot(), name))
   return {
     api: {
@@ -53,6 +64,15 @@ export async function peopleModule(
       return broken === null
         ? []
         : [`Nobody but the owner of this machine is let in: ${broken}; mend it by hand.`]
+    },
+    // Whoever came by a token that has expired since loses what they have open.
+    maintain: () => {
+      const now = kernel.clock.now()
+      const expired = file
+        .snapshot()
+        .people.filter((person) => tokenStateOf(person, now) === 'expired').length
+      if (expired !== expiredBefore) for (const listener of listeners) listener()
+      expiredBefore = expired
     },
     close: file.close,
   }

@@ -1,5 +1,5 @@
-import { ownerIdentities, peopleLimits, personTokenPrefix } from '@flotilla/protocol/people'
-import type { Person } from '@flotilla/protocol/people'
+import { ownerIdentities, peopleLimits, personTokenPrefix, tokenStateOf } from '@flotilla/protocol/people'
+import type { Person, PersonRole } from '@flotilla/protocol/people'
 import type { PersonView } from '@flotilla/protocol/people-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../access/index.ts'
@@ -14,11 +14,17 @@ export interface WithToken {
   readonly token: string
 }
 
-type NewPerson = Pick<Person, 'name' | 'role' | 'agents' | 'identities'>
 type PersonChange = { readonly [Field in 'role' | 'agents' | 'identities']?: Person[Field] | undefined } & {
   readonly add_identities?: Person['identities'] | undefined
   readonly remove_identities?: Person['identities'] | undefined
 }
+/** How long a token holds, days: null until it is replaced, undefined as long as one of that role does. */
+type ExpiresDays = number | null | undefined
+type NewPerson = Pick<Person, 'name' | 'role' | 'agents' | 'identities'> & {
+  readonly expires_days?: ExpiresDays
+}
+
+const dayMs = 24 * 3600 * 1000
 
 export type ManagePeople = ReturnType<typeof createManagePeople>
 
@@ -27,8 +33,10 @@ export type ManagePeople = ReturnType<typeof createManagePeople>
  * is taken, `unprocessable` with the line while the file is broken.
  */
 export function createManagePeople(
-  { guard, journal, randomToken }: Pick<Kernel, 'guard' | 'journal' | 'randomToken'>,
+  { guard, journal, randomToken, clock }: Pick<Kernel, 'guard' | 'journal' | 'randomToken' | 'clock'>,
   file: PeopleFile,
+  /** Told of one who was removed; nothing that fails there keeps them here. */
+  left: (name: string) => Promise<void>,
 ) {
   function required(people: readonly Person[], name: string): Person {
     const person = people.find((one) => one.name === name)
@@ -66,6 +74,13 @@ export function createManagePeople(
     return `${personTokenPrefix}${randomToken()}`
   }
 
+  const viewOf = (person: Person): PersonView => personView(person, clock.now())
+
+  function expiryOf(role: PersonRole, days: ExpiresDays): string | null {
+    const held = days === undefined ? (role === 'owner' ? null : peopleLimits.tokenDays) : days
+    return held === null ? null : new Date(clock.now() + held * dayMs).toISOString()
+  }
+
   return {
     /** Who the caller is: for everybody who is let in. */
     me: (caller: Caller) => {
@@ -77,12 +92,16 @@ export function createManagePeople(
       guard(caller, { do: 'manage-people' })
       const { people, broken } = file.snapshot()
       if (broken !== null) throw brokenProblem(broken)
-      return people.map(personView)
+      return people.map(viewOf)
     },
-    add: async (caller: Caller, wanted: NewPerson): Promise<WithToken> => {
+    add: async (caller: Caller, { expires_days: days, ...wanted }: NewPerson): Promise<WithToken> => {
       guard(caller, { do: 'manage-people' })
       const token = freshToken()
-      const person: Person = { ...wanted, token_sha256: digestOf(token) }
+      const person: Person = {
+        ...wanted,
+        token_sha256: digestOf(token),
+        token_expires_at: expiryOf(wanted.role, days),
+      }
       await file.edit((people) => {
         if (people.length >= peopleLimits.peopleMax) {
           throw new Problem('unprocessable', {
@@ -93,7 +112,7 @@ export function createManagePeople(
         return [...people, person]
       })
       record(caller, 'added', person)
-      return { person: personView(person), token }
+      return { person: viewOf(person), token }
     },
     change: async (caller: Caller, name: string, change: PersonChange): Promise<PersonView> => {
       guard(caller, { do: 'manage-people' })
@@ -104,18 +123,23 @@ export function createManagePeople(
         identities: identitiesAfter(before.identities, change),
       }))
       record(caller, 'changed', person)
-      return personView(person)
+      return viewOf(person)
     },
-    rotate: async (caller: Caller, name: string): Promise<WithToken> => {
+    rotate: async (caller: Caller, name: string, days?: ExpiresDays): Promise<WithToken> => {
       guard(caller, { do: 'manage-people' })
       const token = freshToken()
-      const person = await rewrite(name, (before) => ({ ...before, token_sha256: digestOf(token) }))
+      const person = await rewrite(name, (before) => ({
+        ...before,
+        token_sha256: digestOf(token),
+        token_expires_at: expiryOf(before.role, days),
+      }))
       record(caller, 'token-rotated', person)
-      return { person: personView(person), token }
+      return { person: viewOf(person), token }
     },
     remove: async (caller: Caller, name: string): Promise<void> => {
       guard(caller, { do: 'manage-people' })
       record(caller, 'removed', await rewrite(name, () => null))
+      await left(name)
     },
   }
 }
@@ -148,6 +172,7 @@ function requireFitting(others: readonly Person[], person: Person): void {
   if (taken !== undefined) throw new Problem('conflict', { detail: `${taken} is somebody else already` })
 }
 
-function personView({ name, role, agents, identities, token_sha256: digest }: Person): PersonView {
-  return { name, role, agents, identities, has_token: digest !== null }
+function personView(person: Person, now: number): PersonView {
+  const { name, role, agents, identities, token_expires_at } = person
+  return { name, role, agents, identities, token: tokenStateOf(person, now), token_expires_at }
 }

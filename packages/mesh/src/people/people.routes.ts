@@ -12,7 +12,9 @@ export function peoplePeopleRoutes({ bind }: PeopleSurface, manage: ManagePeople
   bind(endpoints.personChange, api.personChange, ({ caller, params, body }) =>
     manage.change(caller, params.name, body),
   )
-  bind(endpoints.personRotate, api.personRotate, ({ caller, params }) => manage.rotate(caller, params.name))
+  bind(endpoints.personRotate, api.personRotate, ({ caller, params, body }) =>
+    manage.rotate(caller, params.name, body.expires_days),
+  )
   bind(endpoints.personRemove, api.personRemove, async ({ caller, params }) => {
     await manage.remove(caller, params.name)
     return { removed: params.name }

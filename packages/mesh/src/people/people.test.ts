@@ -36,6 +36,7 @@ async function aHome(text?: string) {
   })
   opened.push(file)
   let tokens = 0
+  const left: string[] = []
   const manage = createManagePeople(
     {
       guard: (caller, action) => {
@@ -44,11 +45,13 @@ async function aHome(text?: string) {
       },
       journal: { append: ({ actor, action, subject }) => void journal.push({ actor, action, subject }) },
       randomToken: () => `secret${++tokens}`,
+      clock,
     },
     file,
+    async (name) => void left.push(name),
   )
   const kept = () => readFile(path, 'utf8')
-  return { path, clock, file, manage, changes, journal, kept }
+  return { path, clock, file, manage, changes, journal, kept, left }
 }
 
 const ann = { name: 'ann', role: 'member', agents: ['ada'], identities: [] } as const
@@ -67,10 +70,14 @@ describe('people', () => {
   })
 
   test('that are added are known by a token that is told once and kept as a digest', async () => {
-    const { file, manage, kept, journal, path } = await aHome()
+    const { file, manage, kept, journal, path, clock } = await aHome()
     const { token, person } = await manage.add(owner, wanted())
     expect(token).toBe('flp_secret1')
-    expect(person).toEqual({ ...ann, has_token: true })
+    expect(person).toEqual({
+      ...ann,
+      token: 'valid',
+      token_expires_at: new Date(clock.now() + 90 * 24 * 3600 * 1000).toISOString(),
+    })
     expect(file.snapshot().byToken(token)).toMatchObject({ name: 'ann', role: 'member', agents: ['ada'] })
     expect(await kept()).not.toContain('secret1')
     expect(await kept()).toContain(digestOf(token))
@@ -84,6 +91,40 @@ describe('people', () => {
     const rotated = await manage.rotate(owner, 'ann')
     expect(file.snapshot().byToken(token)).toBeNull()
     expect(file.snapshot().byToken(rotated.token)?.name).toBe('ann')
+  })
+
+  test('have tokens that end: of owners by wish, of others after 90 days where nobody says otherwise', async () => {
+    const { manage, clock } = await aHome()
+    const day = 24 * 3600 * 1000
+    const start = clock.now()
+    const inDays = (days: number) => new Date(start + days * day).toISOString()
+    const add = (name: string, role: 'owner' | 'viewer', days?: number | null) =>
+      manage.add(owner, { ...wanted(), name, role, expires_days: days })
+    const made = [
+      await add('bob', 'viewer'),
+      await add('cleo', 'viewer', 30),
+      await add('dan', 'viewer', null),
+      await add('max', 'owner'),
+      await add('mia', 'owner', 1),
+    ]
+    expect(made.map(({ person }) => person.token_expires_at)).toEqual([
+      inDays(90),
+      inDays(30),
+      null,
+      null,
+      inDays(1),
+    ])
+    await clock.leap(30 * day)
+    expect(manage.list(owner).map(({ name, token }) => [name, token])).toEqual([
+      ['bob', 'valid'],
+      ['cleo', 'expired'],
+      ['dan', 'valid'],
+      ['max', 'valid'],
+      ['mia', 'expired'],
+    ])
+    const { person } = await manage.rotate(owner, 'cleo')
+    expect(person).toMatchObject({ token: 'valid', token_expires_at: inDays(120) })
+    expect((await manage.rotate(owner, 'cleo', 1)).person.token_expires_at).toBe(inDays(31))
   })
 
   test('who are changed keep their token, and what is not named', async () => {
@@ -103,9 +144,11 @@ describe('people', () => {
   })
 
   test('who are removed are known by nothing', async () => {
-    const { file, manage } = await aHome()
+    const { file, manage, left } = await aHome()
     const { token } = await manage.add(owner, wanted())
+    expect(left).toEqual([])
     await manage.remove(owner, 'ann')
+    expect(left).toEqual(['ann'])
     expect(file.snapshot().byToken(token)).toBeNull()
     expect(file.snapshot().byName('ann')).toBeNull()
     expect(await codeOf(manage.rotate(owner, 'ann'))).toBe('not-found')

@@ -35,10 +35,15 @@ test('no more than the last few records are remembered', () => {
 })
 
 test('a record is cleaned once for as long as the same values are held', () => {
-  const record = { steps: [], turns: [{ from: 0, to: 0, asked: 'go', history: [] }], beside: 0 }
+  const record = {
+    steps: [],
+    turns: [{ from: 0, to: 0, asked: 'go', history: [{ role: 'user' as const, content: 'before' }] }],
+    beside: 0,
+  }
   const clean = (words: string) => `${words} clean`
   const shown = shownRecord(record, clean)
   expect(shown.turns[0]?.asked).toBe('go clean')
+  expect(shown.turns[0]?.history).toEqual([{ role: 'user', content: 'before clean' }])
   expect(shownRecord(record, clean)).toBe(shown)
   expect(shownRecord(record, (words) => words).turns[0]?.asked).toBe('go')
 })

@@ -6,7 +6,7 @@ import type { RecordedRun } from './read-record.ts'
 /** Records that are remembered as they were read; a replay asks for the same one at each step. */
 const recordsMax = 4
 
-/** What of a record is shown to people: without what has become a secret since it was written. Pure. */
+/** What of a record is shown to people and agents: without what has become a secret since it was written. */
 export function shownRecord(record: RecordedRun, clean: (words: string) => string): RecordedRun {
   const known = shownOf.get(record)
   if (known?.clean === clean) return known.shown
@@ -29,7 +29,11 @@ function cleanedRecord(record: RecordedRun, clean: (words: string) => string): R
       exchange: { ...step.exchange, answer: cleaned(step.exchange.answer, clean) },
       results: step.results.map((result) => (result === null ? null : clean(result))),
     })),
-    turns: record.turns.map((turn) => ({ ...turn, asked: clean(turn.asked) })),
+    turns: record.turns.map((turn) => ({
+      ...turn,
+      asked: clean(turn.asked),
+      history: turn.history.map((message) => cleaned(message, clean)),
+    })),
   }
 }
 

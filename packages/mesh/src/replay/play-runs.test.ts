@@ -1,6 +1,35 @@
+import { wireLimits } from '@flotilla/protocol/limits'
 import { expect, test } from 'vitest'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, KeptMessage } from './exchange.ts'
 import { createPlayRuns } from './play-runs.ts'
+
+const chatOf = (message: string) => ({
+  id: 'run_2',
+  agentId: 'a',
+  input: { kind: 'chat', message, session: 's' },
+})
+
+/** Run `run_2` plays a turn of `run_1`, whose record this is; `later-secret` is a secret by now. */
+function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | null, asked = 'ask' } = {}) {
+  const replay = { runId: 'run_2', ofRun: 'run_1', turn, until, model: until === null ? null : 'other' }
+  return createPlayRuns(
+    {
+      kernel: { guard: () => {} } as never,
+      exchanges: {
+        of: () => of,
+        sizeOf: () => ({ number: of.length, bytes: 1 }),
+        cutOf: () => null,
+      } as never,
+      replays: { find: (runId: string) => (runId === 'run_2' ? replay : null) } as never,
+      recorder: {
+        wrap: (provider) => provider,
+        flush: () => {},
+        cleaner: () => (words) => words.replaceAll('later-secret', '[secret]'),
+      },
+    },
+    { runs: { find: () => chatOf(asked) } as never, requireModel: () => {} },
+  )
+}
 
 test('a record is shown without what has become a secret since it was written', () => {
   const call = { name: 'look', arguments: '{"at":"later-secret"}' }
@@ -31,20 +60,86 @@ test('a record is shown without what has become a secret since it was written', 
       answer: { content: 'done', calls: [] },
     },
   ]
-  const play = createPlayRuns(
-    {
-      kernel: { guard: () => {} } as never,
-      exchanges: { of: () => of, sizeOf: () => ({ number: 1, bytes: 1 }), cutOf: () => null } as never,
-      replays: {} as never,
-      recorder: {
-        wrap: (provider) => provider,
-        flush: () => {},
-        cleaner: () => (words) => words.replaceAll('later-secret', '[secret]'),
-      },
-    },
-    { runs: { find: () => ({ id: 'run_1', agentId: 'a' }) } as never, requireModel: () => {} },
-  )
+  const play = aPlay(of)
   const shown = JSON.stringify(play.record({} as never, 'run_1'))
   expect(shown.match(/\[secret\]/g)).toHaveLength(4)
   expect(shown).not.toContain('later-secret')
+})
+
+const callOf = (id: string) => ({ id, name: 'look', arguments: '{}' })
+const told = (
+  [turn, number]: readonly [number, number],
+  messages: Exchange['messages'],
+  more: Partial<Exchange> = {},
+) =>
+  ({
+    number,
+    turn,
+    at: number,
+    purpose: 'loop',
+    model: 'm',
+    tools: {},
+    messages,
+    answer: { content: '', calls: [{ name: 'look', arguments: '{}' }] },
+    ...more,
+  }) satisfies Exchange
+/** Two turns, of which the first is itself of a replay and bears its ids. */
+function twoTurns(question: string): Exchange[] {
+  const first: KeptMessage[] = [{ role: 'user', content: 'first later-secret' }]
+  const history: KeptMessage[] = [
+    ...first,
+    { role: 'assistant', content: '', calls: [callOf('recorded_5_0')] },
+    { role: 'tool', content: 'seen later-secret', call_id: 'recorded_5_0' },
+  ]
+  const second: KeptMessage[] = [...history, { role: 'user', content: question }]
+  const answered: KeptMessage[] = [
+    ...second,
+    { role: 'assistant', content: '', calls: [callOf('c1')] },
+    { role: 'tool', content: 'found later-secret', call_id: 'c1' },
+  ]
+  return [
+    told([0, 0], first),
+    told([1, 1], second),
+    told([1, 2], answered),
+    told([1, 3], [...answered, { role: 'assistant', content: 'so' }], {
+      answer: { content: 'done', calls: [] },
+    }),
+  ]
+}
+const askedFor = (play: ReturnType<typeof aPlay>, messages: readonly object[]) =>
+  play.standIn({ runId: 'run_2', purpose: 'loop', parameters: { messages } } as never)
+
+test('an agent that plays a run is told nothing that has become a secret since it was written', () => {
+  const play = aPlay(twoTurns('go on'), { turn: 1 })
+  const heard = JSON.stringify([play.history('run_2'), play.recordedCall('run_2', 'recorded_1_0')])
+  expect(heard.match(/\[secret\]/g)).toHaveLength(3)
+  expect(heard).not.toContain('later-secret')
+})
+
+test('a call of another turn than the played one is not recorded for it', () => {
+  const play = aPlay(twoTurns('go on'), { turn: 1 })
+  expect(() => play.recordedCall('run_2', 'recorded_0_0')).toThrow(
+    expect.objectContaining({ code: 'not-found' }),
+  )
+})
+
+test.each([
+  ['a short question', 'go on'],
+  ['a question that was cut when it was asked again', 'long '.repeat(wireLimits.chatMessageMaxChars)],
+])('a fork of a later turn begins at its first step, with %s', (_name, question) => {
+  const asked = question.slice(0, wireLimits.chatMessageMaxChars)
+  const play = aPlay(twoTurns(question), { turn: 1, until: 2, asked })
+  const history = [
+    { role: 'user', content: 'first' },
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'recorded_5_0', type: 'function', function: { name: 'look', arguments: '{}' } }],
+    },
+    { role: 'tool', content: 'seen', tool_call_id: 'recorded_5_0' },
+    { role: 'user', content: asked },
+  ]
+  // Step 2 is the other model's, and the one before it is the record's.
+  expect(askedFor(play, history)).toHaveProperty('llm')
+  expect(askedFor(play, [...history, { role: 'assistant', content: 'x' }])).toEqual({ model: 'other' })
 })

@@ -3,6 +3,7 @@ import type { Comparison, RecordedMessage, RunRecordView } from '@flotilla/proto
 import { recordedCallPattern } from '@flotilla/protocol/replay-endpoints'
 import { isTerminal } from '@flotilla/protocol/run'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { RequireModel } from '../agents/index.ts'
@@ -59,7 +60,7 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
     kernel.guard(caller, { do: 'view-fleet' })
     const run = needs.runs.find(runId)
     if (!run) throw new Problem('not-found', { detail: `there is no run ${runId}` })
-    const record = recordOf(runId)
+    const record = knownRecordOf(runId)
     if (record.steps.length === 0) {
       const why = exchanges.cutOf(runId) ?? 'it asked no model, or its record is no longer kept'
       throw new Problem('not-found', {
@@ -121,16 +122,26 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
     })
   }
 
+  /** Without what has become a secret since it was written: whoever reads it reads it now. */
+  function knownRecordOf(runId: string): RecordedRun {
+    return shownRecord(recordOf(runId), deps.recorder.cleaner())
+  }
+
   /** The replay that this run is, with what it plays. */
   function playedBy(runId: string): { readonly replay: Replay; readonly record: RecordedRun } | null {
     const replay = replays.find(runId)
-    return replay && { replay, record: recordOf(replay.ofRun) }
+    return replay && { replay, record: knownRecordOf(replay.ofRun) }
+  }
+
+  /** What a run that plays was asked, cut and cleaned when it was submitted, as its agent says it to the model. */
+  function questionOf(runId: string): string {
+    const input = needs.runs.find(runId)?.input
+    return input?.kind === 'chat' ? sanitizeForPrompt(input.message) : ''
   }
 
   return {
     record(caller: Caller, runId: string): RunRecordView {
-      const { run, record: kept } = required(caller, runId)
-      const record = shownRecord(kept, deps.recorder.cleaner())
+      const { run, record } = required(caller, runId)
       return {
         run_id: run.id,
         agent_id: run.agentId,
@@ -195,10 +206,8 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
       const run = needs.runs.find(runId)
       const played = playedBy(runId)
       if (!run || !played) throw new Problem('not-found', { detail: `run ${runId} plays no other run again` })
-      const { replay } = played
-      const clean = deps.recorder.cleaner()
-      const record = shownRecord(played.record, clean)
-      const again = shownRecord(recordOf(runId), clean)
+      const { replay, record } = played
+      const again = knownRecordOf(runId)
       const first = { record, outcome: needs.runs.find(replay.ofRun)?.outcome ?? null }
       const differences = compareRuns(replay, first, { record: again, outcome: run.outcome })
       return {
@@ -219,14 +228,16 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
       if (!replay) return null
       const live = replay.model === null ? { llm: refusingProvider } : { model: replay.model }
       if (asked.purpose !== 'loop') return live
-      const record = recordOf(replay.ofRun)
+      const record = knownRecordOf(replay.ofRun)
       const turn = record.turns[replay.turn]
+      const question = questionOf(asked.runId)
       if (
         replay.until !== null &&
-        (!turn || stepAskedFor(keptMessages(asked.parameters), turn) >= replay.until)
+        (!turn || stepAskedFor(keptMessages(asked.parameters), { ...turn, asked: question }) >= replay.until)
       )
         return live
-      return { llm: deps.recorder.wrap(createRecordedProvider({ ...kernel, replay, record })) }
+      const provider = createRecordedProvider({ ...kernel, replay, record, asked: question })
+      return { llm: deps.recorder.wrap(provider) }
     }) satisfies StandIn,
     /** For the agent that plays it: what a call returned then. Problem `not-found` in every other run. */
     recordedCall(
@@ -235,9 +246,11 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
     ): { readonly output: string; readonly ok: boolean; readonly ended: boolean } {
       const played = runId === null ? null : playedBy(runId)
       const [, step = '', call = ''] = recordedCallPattern.exec(callId) ?? []
+      const turn = played?.record.turns[played.replay.turn]
       const found = played?.record.steps[Number(step)]
+      const isOfTurn = turn !== undefined && Number(step) >= turn.from && Number(step) < turn.to
       const isPast = played?.replay.until !== null && Number(step) >= (played?.replay.until ?? 0)
-      if (!found || isPast || !found.exchange.answer.calls[Number(call)])
+      if (!found || !isOfTurn || isPast || !found.exchange.answer.calls[Number(call)])
         throw new Problem('not-found', { detail: 'no such call is recorded' })
       const result = found.results[Number(call)]
       if (result === null || result === undefined)

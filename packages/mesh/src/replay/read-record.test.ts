@@ -106,8 +106,23 @@ test.each([
     [user('go'), { role: 'assistant', content: 'a' } as const, user('go')],
     4,
   ],
+  [
+    'behind earlier talk with ids of another replay',
+    [user('before'), asked('recorded_6_0'), result('recorded_6_0', 'x'), user('go')],
+    4,
+  ],
+  [
+    'behind ids of another turn',
+    [user('go'), asked('recorded_9_0'), result('recorded_9_0', 'x'), asked('recorded_0_0')],
+    6,
+  ],
+  [
+    'behind answers of a live model that bear ids like ours',
+    [user('go'), asked('recorded_4_0'), asked('live'), asked('recorded_4_0')],
+    7,
+  ],
 ])('a conversation %s asks for the right step', (_name, messages, step) => {
-  expect(stepAskedFor(messages, { from: 4, asked: 'go' })).toBe(step)
+  expect(stepAskedFor(messages, { from: 4, to: 9, asked: 'go' })).toBe(step)
 })
 
 describe('a comparison', () => {

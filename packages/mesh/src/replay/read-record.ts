@@ -102,23 +102,34 @@ function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): 
   return answer.calls.map((_call, index) => results.get(ids[index] ?? '') ?? null)
 }
 
-/** Which step a conversation asks for that began with `asked` at step `from` and went on with recorded answers. */
+/**
+ * Which step a conversation asks for that began with `asked` at step `from` and went on with recorded answers. What stands
+ * before the question may bear ids like ours, of another replay, and so may what a live model says behind a fork: ids
+ * count only behind the question and within the turn, and never against the answers that stand there.
+ */
 export function stepAskedFor(
   messages: readonly KeptMessage[],
-  turn: { readonly from: number; readonly asked: string },
+  turn: { readonly from: number; readonly to: number; readonly asked: string },
 ): number {
-  const last = messages.findLastIndex(
-    ({ role, calls }) => role === 'assistant' && (calls ?? []).some(({ id }) => recordedStep(id) !== null),
-  )
-  const after = (from: number) => messages.slice(from).filter(({ role }) => role === 'assistant').length
-  if (last !== -1) {
-    const step = (messages[last]?.calls ?? [])
-      .map(({ id }) => recordedStep(id))
-      .find((found) => found !== null)
-    return (step ?? 0) + 1 + after(last + 1)
-  }
   const asked = messages.findLastIndex(({ role, content }) => role === 'user' && content === turn.asked)
-  return turn.from + after(asked + 1)
+  const own = messages.slice(asked + 1)
+  const answers = (from: number) => own.slice(from).filter(({ role }) => role === 'assistant').length
+  // Where the conversation was shortened, fewer answers stand there than were given.
+  const last = own.findLastIndex((message) => playedStep(message, turn) !== null)
+  const step = last === -1 ? null : playedStep(own[last], turn)
+  const byId = step === null ? turn.from : step + 1 + answers(last + 1)
+  // Without the question nobody can say which answers are the turn's.
+  return asked === -1 && step !== null ? byId : Math.max(byId, turn.from + answers(0))
+}
+
+/** The step of the turn whose recorded answer this is, by the ids of its calls. */
+function playedStep(
+  message: KeptMessage | undefined,
+  turn: { readonly from: number; readonly to: number },
+): number | null {
+  if (message?.role !== 'assistant') return null
+  const steps = (message.calls ?? []).map(({ id }) => recordedStep(id))
+  return steps.find((step) => step !== null && step >= turn.from && step < turn.to) ?? null
 }
 
 function recordedStep(id: string): number | null {

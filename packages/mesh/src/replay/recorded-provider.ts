@@ -15,15 +15,17 @@ import type { Replay } from './replay-table.ts'
 export function createRecordedProvider(deps: {
   readonly replay: Replay
   readonly record: RecordedRun
+  /** What the run that plays was asked, as its agent says it to the model. */
+  readonly asked: string
   readonly clock: Clock
   readonly newId: NewId
 }): LlmProvider {
-  const { replay, record } = deps
+  const { replay, record, asked } = deps
   return {
     forms: new Set(['chat']),
     async complete(request, { signal }) {
       const turn = record.turns[replay.turn]
-      const at = turn ? stepAskedFor(keptMessages(request.parameters), turn) : 0
+      const at = turn ? stepAskedFor(keptMessages(request.parameters), { ...turn, asked }) : 0
       const step = record.steps[at]
       if (!turn || !step || at >= turn.to)
         throw refused(`the record of ${replay.ofRun} ends with step ${turn?.to ?? 0}, and the run went on`)

@@ -19,7 +19,7 @@ export { awaitOutcome } from './delivery/tell-outcome.ts'
 export type { RunOutcomes } from './delivery/tell-outcome.ts'
 export type { RunRecord } from './lifecycle/run-record.ts'
 export type { RunTasks, TellRun } from './lifecycle/run-tasks.ts'
-export { originOf } from './submit-run.ts'
+export { originOf, requireTakesWork } from './submit-run.ts'
 export type { LanePlace, SubmitRun } from './submit-run.ts'
 
 export interface Runs extends Ledger {

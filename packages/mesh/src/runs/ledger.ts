@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
+import type { Origin } from '@flotilla/protocol/origin'
 import type { RunState, RunView } from '@flotilla/protocol/run'
 import type { EventBus } from '../events/index.ts'
 import type { AgentConnections } from '../agents/index.ts'
@@ -32,6 +33,7 @@ import { createRunPulses } from './lifecycle/run-pulses.ts'
 import { createRunTable } from './lifecycle/run-table.ts'
 import type { RunTasks, TakeNote, TellRun } from './lifecycle/run-tasks.ts'
 import { runView } from './lifecycle/run-view.ts'
+import { askersOf } from './steering/askers-of.ts'
 import type { SteerRun } from './steering/steer-run.ts'
 import { createSteerTable } from './steering/steer-table.ts'
 import { steerView } from './steering/steer-view.ts'
@@ -79,6 +81,8 @@ export interface Ledger {
   treeOf(runId: string): readonly string[]
   /** The run and those that asked for it, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
+  /** Whose words set the run going, or were said to it or to a run that it works for. */
+  askersOf(runId: string): readonly Origin[]
   /** Tokens and US dollars of the run and all that work for it. */
   usedBy(runId: string): { readonly tokens: number; readonly costUsd: number }
   /** Newest first. */
@@ -194,6 +198,7 @@ export function createLedger(given: LedgerDeps): Ledger {
     runIn: table.runIn,
     treeOf: table.treeOf,
     chainOf: table.chainOf,
+    askersOf: (runId) => askersOf({ table, steers }, runId),
     usedBy: table.usedBy,
     list: table.list,
     view,

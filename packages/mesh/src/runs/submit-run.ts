@@ -217,6 +217,7 @@ export function originOf(
         kind: 'human',
         channel: caller.channel,
         ...(caller.user === undefined ? {} : { user: caller.user }),
+        ...(caller.role === 'owner' ? {} : { role: caller.role }),
       }
     case 'internal':
       return { kind: 'system', channel: 'internal' }

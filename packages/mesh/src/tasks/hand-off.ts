@@ -12,7 +12,7 @@ import { actorOf } from '../access/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Ledger, RunRecord } from '../runs/index.ts'
-import { originOf } from '../runs/index.ts'
+import { originOf, requireTakesWork } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { record } from './move-task.ts'
 import type { TaskHistory } from './task-history.ts'
@@ -90,6 +90,8 @@ export function createGiveTask(deps: GiveTaskDeps): GiveTask {
   const { database, ledger, table, queue } = deps
   return (caller, input) => {
     deps.requireAgent(input.to)
+    // At once, and not only when what it needs is done.
+    if (input.spawned !== true) requireTakesWork(deps.hooks, input.to)
     return database.transaction(() => {
       const chain = askingChain(ledger, caller)
       const known = knownBy(deps, caller, input)

@@ -11,7 +11,7 @@ import type { EventBus } from '../events/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Ledger, RunRecord } from '../runs/index.ts'
-import { originOf } from '../runs/index.ts'
+import { originOf, requireTakesWork } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { askingChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
 import type { MoveTask } from './move-task.ts'
@@ -51,7 +51,7 @@ export interface ManageTaskDeps {
   readonly projectOf: (agentId: string) => string | null
   readonly requireAgent: (agentId: string) => void
   readonly guard: Guard
-  readonly hooks: Pick<Hooks, 'callsOfTask'>
+  readonly hooks: Pick<Hooks, 'callsOfTask' | 'reasonsToGiveNoWork'>
   readonly journal: Journal
   readonly events: EventBus
   readonly clock: Clock
@@ -111,6 +111,7 @@ function giveAnew(deps: ManageTaskDeps, caller: Caller, { task, action, words, t
   const { ledger, moveTask, queue } = deps
   const assignee = to ?? task.assignee
   deps.requireAgent(assignee)
+  requireTakesWork(deps.hooks, assignee)
   refuseVainNeeds(deps.table, task)
   const parent = waitingRun(deps, caller, task)
   refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
@@ -181,8 +182,8 @@ function refuseGivenAnew(table: TaskTable, task: TaskRecord): void {
 }
 
 /**
- * A task that ended is done again as a new one; what needed the old needs the new. Tried again, it is held to what the
- * old left of its caps; a rework is work of its own. Joins the caller's transaction.
+ * A task that ended is done again as a new one; what needed the old needs the new. Tried again or worked over, it is held to
+ * what the old left of its caps: they are of the whole work. Joins the caller's transaction.
  */
 export function giveAgain(
   deps: ManageTaskDeps,
@@ -194,6 +195,7 @@ export function giveAgain(
   if (task.state === 'done' && again.description === null) throw refused(task, 'retry')
   refuseGivenAnew(table, task)
   deps.requireAgent(task.assignee)
+  requireTakesWork(deps.hooks, task.assignee)
   const parent = askingChain(deps.ledger, caller)[0] ?? null
   refuseLoops(parent ? deps.ledger.chainOf(parent.id) : [], task.assignee)
   const now = deps.clock.now()
@@ -215,7 +217,8 @@ export function giveAgain(
     max_turns: task.max_turns,
     max_cost_usd: task.max_cost_usd,
     max_tokens: task.max_tokens,
-    ...(again.description === null ? { ...usedUpTo(deps, task), calls_before: callsUpTo(deps, task) } : {}),
+    ...usedUpTo(deps, task),
+    calls_before: callsUpTo(deps, task),
     created_at: now,
     updated_at: now,
   }

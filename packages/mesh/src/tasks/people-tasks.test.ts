@@ -119,7 +119,7 @@ describe('a member', () => {
     const second = aWaiting(world, () => [{ role: 'member', agents: ['left'] }])
     world.tasks.release()
     const runId = world.taskTable.find(second)?.run_id ?? ''
-    expect(world.ledger.find(runId)?.origin).toEqual({ kind: 'human', channel: 'cli' })
+    expect(world.ledger.find(runId)?.origin).toEqual({ kind: 'human', channel: 'cli', role: 'member' })
     const submitted = world.database
       .prepare("SELECT actor FROM journal WHERE action = 'run.submitted' AND subject = ?")
       .all(runId)

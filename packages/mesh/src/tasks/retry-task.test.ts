@@ -87,6 +87,22 @@ describe('a failed task', () => {
     expect(world.tasks.capsOf(third.id)).toMatchObject({ callsBefore: 5 })
   })
 
+  test('is held to its caps over its reworks too', async () => {
+    const { world, taskId } = await aFailedTask()
+    world.hooks.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
+    const said = { outcome: 'rework', comment: 'once more' } as const
+    const { rework } = world.tasks.reviewTask(person, { taskId, ...said })
+    await world.clock.settle()
+    const run = world.ledger.find(rework?.run_id ?? '')
+    expect(run).toMatchObject({ budgetUsd: 0.75, budgetTokens: 600 })
+    expect(world.tasks.capsOf(rework?.id ?? '')).toMatchObject({ maxTurns: 7, callsBefore: 3 })
+    world.ledger.addRunCost(run?.id ?? '', 0.5, 500)
+    await fail(world, rework?.id ?? '')
+    const again = world.tasks.reviewTask(person, { taskId: rework?.id ?? '', ...said }).rework
+    expect(world.ledger.find(again?.run_id ?? '')).toMatchObject({ budgetUsd: 0.25, budgetTokens: 100 })
+    expect(world.tasks.capsOf(again?.id ?? '')).toMatchObject({ callsBefore: 5 })
+  })
+
   test('is not tried again where too many wait already', async () => {
     const { world, taskId } = await aFailedTask()
     const first = world.handOff(person, { to: 'other', ...work }).task_id
@@ -97,6 +113,24 @@ describe('a failed task', () => {
     if (row) world.taskTable.replace(row, { ...row, needs: [first] })
     expect(problemOf(() => retry(world, taskId))).toMatchObject({ code: 'unprocessable' })
   })
+})
+
+test('an agent that is given no work but its own is refused at once, whatever the task waits for', async () => {
+  const { world, taskId } = await aFailedTask()
+  world.hooks.reasonsToGiveNoWork.subscribe((id) =>
+    id === 'spawn_1' ? ['spawn_1 was made for one task'] : [],
+  )
+  const first = world.handOff(person, { to: 'other', ...work }).task_id
+  const before = Number(countOfTasks(world))
+  const give = () => world.tasks.handOff(person, { to: 'spawn_1', ...work, needs: [first] })
+  expect(problemOf(give)).toMatchObject({ code: 'conflict', detail: 'spawn_1 was made for one task' })
+  const waiting = world.tasks.handOff(person, { to: 'third', ...work, needs: [first] }).task_id
+  const reroute = () =>
+    world.tasks.manageTask(person, { taskId: waiting, action: 'reroute', note: '', to: 'spawn_1' })
+  expect(problemOf(reroute)?.code).toBe('conflict')
+  expect(countOfTasks(world)).toBe(before + 1)
+  expect(world.taskTable.find(waiting)?.assignee).toBe('third')
+  expect(retry(world, taskId).assignee).toBe('worker')
 })
 
 test('a task goes to no other agent for which too many wait already, and may wait on where it does', async () => {

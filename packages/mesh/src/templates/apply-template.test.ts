@@ -189,6 +189,11 @@ describe('the ceiling of a template', () => {
 
 describe('an application that fails', () => {
   const steps = ['permissions', 'permissions written', 'jobs', 'jobs written', 'secret', 'end']
+  const notUndone = {
+    code: 'internal-error',
+    detail: expect.stringContaining('Not all could be undone: config/permissions.json still has'),
+    repair: expect.stringContaining('start the mesh again'),
+  }
 
   test.each(steps)('at %s leaves nothing of it', async (failing) => {
     const before = harness.state()
@@ -228,10 +233,10 @@ describe('an application that fails', () => {
         dead ||= step === killed
         if (dead) throw new Error('killed')
       }
-      await expect(harness.application.apply(owner, changed)).rejects.toThrow('killed')
+      await expect(harness.application.apply(owner, changed)).rejects.toMatchObject(notUndone)
       harness.before.step = () => {}
       expect(harness.applications.open()).toHaveLength(1)
-      expect(await harness.again().undoOpen()).toBe(1)
+      expect(await harness.again().undoOpen()).toEqual({ undone: 1, left: [] })
       expect(harness.state()).toEqual(before)
       expect(harness.applications.open()).toEqual([])
       await harness.again().apply(owner, changed)
@@ -240,13 +245,35 @@ describe('an application that fails', () => {
     },
   )
 
+  test('goes on with its undoing where one file cannot be put back, and says which and what to do', async () => {
+    const before = harness.state()
+    let failed = false
+    harness.before.step = (step) => {
+      failed ||= step === 'secret'
+      if (failed && (step === 'secret' || step === 'permissions')) throw new Error(`no ${step}`)
+    }
+    const refused: unknown = await harness.application.apply(owner, template).catch((error: unknown) => error)
+    expect(refused).toMatchObject(notUndone)
+    expect(refused).toMatchObject({ detail: expect.not.stringContaining('config/cron.json') })
+    // The jobs are as they were, although the permissions before them are not.
+    expect(harness.state().jobs).toEqual(before.jobs)
+    expect(harness.permissions.snapshot().recordOf('a')).toBeDefined()
+    expect(await harness.again().undoOpen()).toMatchObject({
+      undone: 0,
+      left: [{ file: 'config/permissions.json', what: ['a', 'b'] }],
+    })
+    harness.before.step = () => {}
+    expect(await harness.again().undoOpen()).toEqual({ undone: 1, left: [] })
+    expect(harness.permissions.snapshot().recordOf('a')).toBeUndefined()
+  })
+
   test('a hand that came in between is not undone', async () => {
     let dead = false
     harness.before.step = (step) => {
       dead ||= step === 'secret'
       if (dead) throw new Error('killed')
     }
-    await expect(harness.application.apply(owner, template)).rejects.toThrow('killed')
+    await expect(harness.application.apply(owner, template)).rejects.toMatchObject(notUndone)
     harness.before.step = () => {}
     await harness.permissions.edit((records) => ({
       ...records,

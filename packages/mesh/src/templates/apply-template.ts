@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import type { NewId } from '@flotilla/protocol/ids'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
@@ -10,7 +9,6 @@ import type { Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Spending } from '../spending/index.ts'
-import { cronJobSchema } from '../triggers/cron/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
 import type { PreparedHooks, Webhooks } from '../triggers/webhook/index.ts'
 import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
@@ -20,6 +18,8 @@ import type { Planned } from './plan-template.ts'
 import { standingFleet } from './standing-fleet.ts'
 import type { StandingFleet, StandingFleetDeps } from './standing-fleet.ts'
 import type { FleetTemplate } from './template-file.ts'
+import { brokenOff, createUndoApplication, plain } from './undo-application.ts'
+import type { NotUndone } from './undo-application.ts'
 
 export interface ApplyTemplateDeps extends StandingFleetDeps {
   readonly kernel: Pick<Kernel, 'database' | 'guard' | 'decide' | 'journal' | 'clock' | 'log'> & {
@@ -59,13 +59,14 @@ export interface Asked {
 export interface ApplyTemplate {
   plan(caller: Caller, template: FleetTemplate): TemplatePlan
   apply(caller: Caller, template: FleetTemplate, asked?: Asked): Promise<Application>
-  /** Puts back what applications left that broke off. Rejects where a file cannot be written. */
-  undoOpen(): Promise<number>
+  /** Puts back what applications left that broke off, as far as it can: how many wholly, and what is left. */
+  undoOpen(): Promise<{ readonly undone: number; readonly left: readonly NotUndone[] }>
 }
 
 export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
   const { kernel, agents, applications, permissions, jobs } = deps
   const { database, guard } = kernel
+  const undoOne = createUndoApplication(deps)
 
   function require(caller: Caller, template: FleetTemplate): StandingFleet {
     guard(caller, { do: 'manage-fleet' })
@@ -101,13 +102,15 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
       prepared = await deps.webhooks.prepare(caller, planned.hooks)
       writeRows(caller, { id, planned, prepared })
     } catch (error) {
-      await undoOne({ id, undo }).catch((undoError: unknown) => {
+      const left = await undoOne({ id, undo })
+      if (left.length === 0) throw error
+      for (const { file, error: undoError } of left) {
         kernel.log.error(
-          { err: undoError },
-          'files were not put back after a template failed; the next start of the mesh does it',
+          { file, err: undoError },
+          'a file was not put back after a template failed; the next start of the mesh does it',
         )
-      })
-      throw error
+      }
+      throw brokenOff(error, left)
     } finally {
       await prepared?.release().catch((error: unknown) => {
         kernel.log.warn({ err: error }, 'secrets of webhooks that are not there are taken away in a minute')
@@ -214,31 +217,6 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
     })
   }
 
-  async function undoOne({
-    id,
-    undo,
-  }: {
-    readonly id: string
-    readonly undo: ApplicationUndo
-  }): Promise<void> {
-    await permissions.edit((now) => {
-      const next = { ...now }
-      for (const [agentId, { before, after }] of Object.entries(undo.permissions)) {
-        if (!isDeepStrictEqual(now[agentId], after)) continue
-        if (before === null) delete next[agentId]
-        else next[agentId] = before
-      }
-      return next
-    }, 'template')
-    await jobs.edit((now) => {
-      const ours = now.filter((job) => isDeepStrictEqual(plain(job), undo.jobs[job.id]?.after))
-      if (ours.length === 0) return now
-      const back = ours.flatMap((job) => undo.jobs[job.id]?.before ?? [])
-      return [...now.filter((job) => !ours.includes(job)), ...back]
-    })
-    applications.end(id)
-  }
-
   return {
     plan: (caller, template) => planNow(caller, template, {}).plan,
     async apply(caller, template, asked = {}) {
@@ -254,8 +232,9 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
     },
     async undoOpen() {
       const open = applications.open()
-      for (const one of open) await undoOne(one)
-      return open.length
+      const left: NotUndone[] = []
+      for (const one of open) left.push(...(await undoOne(one)))
+      return { undone: open.length - applications.open().length, left }
     },
   }
 }
@@ -277,13 +256,6 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
 
 function mapped<In, Out>(record: Readonly<Record<string, In>>, map: (value: In) => Out): Record<string, Out> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
-}
-
-/** A job as JSON has it: without fields that are there and undefined. */
-function plain(job: CronJob): CronJob {
-  return cronJobSchema.parse(
-    Object.fromEntries(Object.entries(job).filter(([, value]) => value !== undefined)),
-  )
 }
 
 function putJobs(now: readonly CronJob[], written: Readonly<Record<string, CronJob>>): readonly CronJob[] {

@@ -15,6 +15,9 @@ import { createTemplates } from './template-folders.ts'
 import { createTemplateUses } from './template-uses.ts'
 import type { TemplateUses } from './template-uses.ts'
 
+import { notUndoneRepair, notUndoneWords } from './undo-application.ts'
+import type { NotUndone } from './undo-application.ts'
+
 export { parseTemplate } from './template-file.ts'
 
 interface Needs {
@@ -43,6 +46,7 @@ export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<Templa
 
   const use = createTemplateUses({ ...deps, guard, application, templates: createTemplates(needs.folders) })
 
+  let notUndone: readonly NotUndone[] = []
   return {
     api: use,
     routes: {
@@ -50,15 +54,19 @@ export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<Templa
       operator: (surface) => templateOperatorRoutes(surface, use),
     },
     start: async () => {
-      try {
-        const undone = await application.undoOpen()
-        if (undone > 0) log.warn({ undone }, 'templates whose application broke off were taken back')
-      } catch (error) {
+      const { undone, left } = await application.undoOpen()
+      if (undone > 0) log.warn({ undone }, 'templates whose application broke off were taken back')
+      for (const { file, error } of left) {
         log.error(
-          { err: error },
-          'what a template that broke off left in files could not be taken back; the next start tries again',
+          { file, err: error },
+          'what a template that broke off left in a file could not be taken back; the next start tries again',
         )
       }
+      notUndone = left
     },
+    notices: () =>
+      notUndone.length === 0
+        ? []
+        : [`A template broke off: ${notUndoneWords(notUndone)}. ${notUndoneRepair}`],
   }
 }

@@ -12,6 +12,7 @@ import { conditionHolds, parseCondition } from '../triggers/conditions/index.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { silentLog } from '../platform/log.ts'
 import type { Guard } from '../access/action.ts'
+import type { PersonNow } from '../kernel/index.ts'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../access/caller.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
@@ -111,7 +112,20 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     pausedReason: () => null,
     ...options.world,
   }
-  const kernel = { database, clock, newId, log: silentLog, guard, decide, journal, events: world.events }
+  const { hooks } = ledgerHarness
+  const people = new Map<string, PersonNow>()
+  hooks.personOf.subscribe((name) => [people.get(name)].filter((one) => one !== undefined))
+  const kernel = {
+    database,
+    clock,
+    newId,
+    log: silentLog,
+    guard,
+    decide,
+    journal,
+    events: world.events,
+    hooks,
+  }
   const path = join(folder, 'cron.json')
   const { readCondition, toolsOf, fireHeartbeat, pausedReason } = world
   const jobs = await createCronJobs({ ...kernel, path, editor: createFileEditor(), readCondition })
@@ -145,6 +159,11 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     notes,
     told,
     archived,
+    hooks,
+    jobs,
+    kernel: { ...kernel, events: ledgerHarness.events },
+    /** What the file of people says. */
+    people,
     /** Gives an agent a record with these rights. */
     permit: (agentId: string, rights: Partial<PermissionRecord>) =>
       records.set(agentId, permissionRecordSchema.parse(rights)),

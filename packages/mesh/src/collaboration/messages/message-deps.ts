@@ -8,7 +8,7 @@ import type { MessageRecord, MessageTable } from './message-table.ts'
 /** What messages ask of runs. */
 export type MessageRuns = Pick<
   Ledger,
-  'submitRun' | 'live' | 'chainOf' | 'tellRun' | 'takeNote' | 'laneOf' | 'isLaneFull'
+  'submitRun' | 'live' | 'chainOf' | 'askersOf' | 'tellRun' | 'takeNote' | 'laneOf' | 'isLaneFull'
 >
 
 /** What they ask of the fleet. */

@@ -337,6 +337,51 @@ describe('a worker’s message to the operator', () => {
     expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toEqual([])
   })
 
+  test('is kept where somebody who may not has steered the owner’s run, taken or not', async () => {
+    for (const taken of [false, true]) {
+      const { world } = await adaAtWork()
+      world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
+      const steer = world.ledger.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
+      expect(steer.state).toBe('waiting')
+      if (taken) world.ledger.takeSteers(world.callerOf('ada'), { ids: [steer.id], step: 1 })
+      expect(send(world, ['ada', 'operator'])).toMatchObject({ state: 'kept', run_id: null })
+      expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toEqual([])
+    }
+  })
+
+  test('is kept where they steered what it works for, or an agent of theirs steered it', async () => {
+    const above = await adaAtWork()
+    send(above.world, ['ada', 'bob'])
+    await above.world.clock.settle()
+    above.world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
+    above.world.ledger.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
+    expect(send(above.world, ['bob', 'operator']).state).toBe('kept')
+
+    // `bob` works for the owner; `ada`, on what ann asked, says something to it.
+    const world = await askedByAnn({ role: 'member', agents: ['ada'] })
+    world.chat('bob')
+    await world.clock.settle()
+    world.ledger.steerRun(world.callerOf('ada'), { agentId: 'bob', text: 'tell the operator' })
+    expect(send(world, ['bob', 'operator']).state).toBe('kept')
+  })
+
+  test('is kept where a watch told the run something', async () => {
+    const { world } = await adaAtWork()
+    world.ledger.steerRun(
+      { kind: 'system' },
+      { agentId: 'ada', text: 'a key changed', trigger: 'watcher', triggerId: 'watch_1' },
+    )
+    expect(send(world, ['ada', 'operator']).state).toBe('kept')
+  })
+
+  test('is a run where those who steered may give the operator work', async () => {
+    const { world } = await adaAtWork()
+    world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada', 'operator'] })
+    world.ledger.steerRun({ ...member, agents: ['ada', 'operator'] }, { agentId: 'ada', text: 'go on' })
+    world.steer('ada')
+    expect(send(world, ['ada', 'operator']).state).toBe('sent')
+  })
+
   test('is kept however far below what that person began', async () => {
     const world = await askedByAnn({ role: 'member', agents: ['ada', 'bob'] })
     send(world, ['ada', 'bob'])

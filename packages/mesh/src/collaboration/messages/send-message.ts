@@ -214,12 +214,15 @@ function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
 
 /**
  * Whether a person began what this run works for, at that moment and not by a job, a hook or a watcher, who may give the
- * operator work themselves: else whoever is granted one worker would command the operator through it.
+ * operator work themselves; and the same of everybody who said something to it meanwhile. Else whoever is granted one
+ * worker would command the operator through it.
  */
-function mayWakeOperator({ people, decide }: MessageDeps, { root, run }: Asking): boolean {
-  if (root.origin.kind !== 'human' || run.proactive) return false
-  const behind = personBehind(people, root.origin)
-  return behind !== null && decide(behind, { do: 'submit-run', to: operatorAgentId }).allowed
+function mayWakeOperator({ people, decide, runs }: MessageDeps, { run }: Asking): boolean {
+  if (run.proactive) return false
+  return runs.askersOf(run.id).every((origin) => {
+    const behind = origin.kind === 'human' ? personBehind(people, origin) : null
+    return behind !== null && decide(behind, { do: 'submit-run', to: operatorAgentId }).allowed
+  })
 }
 
 /** Whoever began it, with what the file of people lets them now; null for one whom it does not name any more. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { createHooks } from '../../kernel/hooks.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { migrated } from '../../testing/ledger-harness.ts'
@@ -60,6 +61,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
   const approvals = createApprovals({
     ...shared,
     kinds,
+    hooks: createHooks(silentLog),
     guard: () => {},
     originOf: (caller) => originOf(caller),
     newId: (prefix) => `${prefix}_${++ids}`,

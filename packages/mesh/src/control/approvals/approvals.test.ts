@@ -5,6 +5,7 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Guard } from '../../access/action.ts'
 import type { Caller } from '../../access/caller.ts'
+import type { PersonNow } from '../../kernel/index.ts'
 import { aLedgerHarness, migrated } from '../../testing/ledger-harness.ts'
 import type { RunTasks } from '../../runs/lifecycle/run-tasks.ts'
 import { originOf } from '../../runs/submit-run.ts'
@@ -32,6 +33,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     onRunSettled: [(run) => approvals?.runSettled(run)],
   })
   const done: JsonObject[] = []
+  const by: Caller[] = []
   let broken = false
   approvals = createApprovals({
     ...world,
@@ -47,6 +49,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
         carryOut: async (_person, args) => {
           if (broken) throw new Problem('conflict', { detail: 'it moved' })
           done.push(args)
+          by.push(_person)
           return 'Wiped.'
         },
         ifCutOff: 'again',
@@ -62,6 +65,8 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     ...world,
     approvals: made,
     done,
+    /** Who did it, in that order. */
+    by,
     breakIt: () => (broken = true),
     ask: (what = 'all', caller: Caller = operator) => made.ask(caller, { kind: 'wipe', args: { what } }),
   }
@@ -230,6 +235,38 @@ test('what was done to its end when the mesh died is done, and is not done or re
     state: 'done',
     detail: 'Wiped.',
     resolved_by: 'human:cli',
+  })
+})
+
+describe('what a named owner had confirmed when the mesh died', () => {
+  const confirmedByMax = (now: readonly PersonNow[]) => {
+    const world = aHarness()
+    world.hooks.personOf.subscribe((name) => (name === 'max' ? now : []))
+    const { id } = world.ask()
+    world.database
+      .prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:max@api' WHERE id = ?")
+      .run(id)
+    return { ...world, id }
+  }
+
+  test('is done in their name, as long as they are an owner', async () => {
+    const { approvals, by, id } = confirmedByMax([{ role: 'owner' }])
+    await approvals.resume()
+    expect(by).toEqual([{ kind: 'human', channel: 'api', role: 'owner', person: 'max', user: 'max' }])
+    expect(approvals.read(person, id)).toMatchObject({ state: 'done', resolved_by: 'human:max@api' })
+  })
+
+  test.each([
+    ['is a member by now', [{ role: 'member', agents: ['*'] }]],
+    ['is nobody any more', []],
+  ] as const)('is not done where that one %s, and says so', async (_who, now) => {
+    const { approvals, done, id } = confirmedByMax(now as readonly PersonNow[])
+    await approvals.resume()
+    expect(done).toEqual([])
+    expect(approvals.read(person, id)).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining('human:max@api confirmed it and may not any more'),
+    })
   })
 })
 

@@ -7,8 +7,8 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
-import { actorOf, ownerOfActor } from '../../access/index.ts'
-import type { SettledRun } from '../../kernel/index.ts'
+import { actorOf, isAtTerminal, ownerOfActor } from '../../access/index.ts'
+import type { Hooks, SettledRun } from '../../kernel/index.ts'
 import type { TellRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { ApprovalKinds } from './approval-kind.ts'
@@ -52,6 +52,7 @@ export interface ApprovalsDeps {
   readonly guard: Guard
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
+  readonly hooks: Pick<Hooks, 'personOf'>
   readonly tellRun: TellRun
   readonly originOf: (caller: Caller) => Origin
   readonly clock: Clock
@@ -76,6 +77,16 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   function sweep(): void {
     for (const row of table.expiredBy(clock.now())) {
       move(row, { to: 'expired', by: 'system', detail: expiredWords })
+    }
+  }
+
+  /** By the person who confirmed it and nobody else, with what they may now. */
+  async function carryOutAsThen(row: ApprovalRecord): Promise<void> {
+    const by = confirmerNow(deps.hooks, row)
+    if (isAtTerminal(by)) await carryOut({ ...deps, table, move }, row, by)
+    else {
+      const detail = `${row.resolvedBy ?? 'Whoever'} confirmed it and may not any more, so it was not done after the mesh was stopped; ask for it again.`
+      move(row, { to: 'failed', by: 'system', detail })
     }
   }
 
@@ -112,7 +123,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         if (deps.kinds[row.kind]?.ifCutOff === 'again') {
           const detail = deps.kinds[row.kind]?.wasDone(row.args) ?? null
           if (detail !== null) move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail })
-          else await carryOut({ ...deps, table, move }, row, ownerOfActor(row.resolvedBy ?? ''))
+          else await carryOutAsThen(row)
         } else {
           const detail = 'The mesh was stopped while it was being done; whether it was done is not known.'
           move(row, { to: 'failed', by: 'system', detail })
@@ -160,5 +171,21 @@ function consequencesOf(row: ApprovalRecord, kinds: ApprovalKinds): string[] {
     return [...(kinds[row.kind]?.describe(row.args).consequences ?? ['This release does not know the kind.'])]
   } catch (error) {
     return [`It cannot be done as things are: ${error instanceof Problem ? error.detail : 'unknown reason'}`]
+  }
+}
+
+/**
+ * Who confirmed it, as the mesh knows them now: the role of then may have been taken away while the mesh was down. One who
+ * is nobody any more, or cannot be known while the file of people is broken, is the mesh itself, which may confirm nothing.
+ */
+function confirmerNow({ personOf }: Pick<Hooks, 'personOf'>, { resolvedBy }: ApprovalRecord): Caller {
+  const then = ownerOfActor(resolvedBy ?? '')
+  if (then.person === undefined) return then
+  try {
+    const [now] = personOf.ask(then.person)
+    return now ? { ...then, user: then.person, ...now } : { kind: 'system' }
+  } catch (error) {
+    if (error instanceof Problem) return { kind: 'system' }
+    throw error
   }
 }

@@ -1,3 +1,4 @@
+import { makerOf } from '../../kernel/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import { createPauses } from './pauses.ts'
 import type { PausedLanes, Pauses } from './pauses.ts'
@@ -17,6 +18,7 @@ export function pausesModule(
     ...kernel,
     lanes: needs.runs,
     agentIds: () => needs.agents.list().map(({ id }) => id),
+    makerOf: (agentId) => makerOf(kernel.hooks, agentId),
   })
   kernel.hooks.reasonsToPause.subscribe((agentId) => {
     const reason = pauses.reasonFor(agentId)

@@ -13,7 +13,13 @@ function aPausedHarness(before?: ReturnType<typeof aLedgerHarness>) {
   const world = aLedgerHarness(
     before ? { ...options, database: before.database, clock: before.clock, agents: before.agents } : options,
   )
-  const pauses = createPauses({ ...world, lanes: world.ledger, agentIds: () => ['w', 'x'] })
+  const makers = new Map<string, string>()
+  const pauses = createPauses({
+    ...world,
+    lanes: world.ledger,
+    agentIds: () => ['w', 'x', ...makers.keys()],
+    makerOf: (agentId) => makers.get(agentId) ?? null,
+  })
   held.pauses = pauses
   const trigger = (agentId: string, key: string, kind: 'cron' | 'webhook' = 'webhook') =>
     world.ledger.submitRun(mesh, {
@@ -22,7 +28,7 @@ function aPausedHarness(before?: ReturnType<typeof aLedgerHarness>) {
       idempotencyKey: key,
       trigger: kind,
     })
-  return { ...world, pauses, trigger }
+  return { ...world, pauses, trigger, makers }
 }
 
 const whole = { agentId: null, reason: 'moving house', now: false }
@@ -60,6 +66,37 @@ describe('while the fleet is paused', () => {
     for (let count = 0; count < wireLimits.laneQueueMax; count++) world.chat('w')
     expect(() => world.chat('w')).toThrow(expect.objectContaining({ code: 'lane-full' }))
     expect(() => world.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
+  })
+
+  it('what an agent made is held with it, and what that made, and nothing else', async () => {
+    const world = aPausedHarness()
+    world.makers.set('spawn_1', 'w').set('spawn_2', 'spawn_1').set('spawn_3', 'x')
+    world.ledger.start()
+    world.pauses.pause(person, { ...whole, agentId: 'w' })
+    const held = [world.trigger('spawn_1', 'one'), world.trigger('spawn_2', 'two')]
+    const free = world.trigger('spawn_3', 'three')
+    await world.clock.advance(2000)
+    expect([...held, free].map(world.state)).toEqual(['queued', 'queued', 'running'])
+    expect(world.pauses.view()).toMatchObject([{ agent_id: 'w', held: 2 }])
+    expect(world.pauses.resume(person, 'w')).toMatchObject({ released: 2, still_paused: [] })
+    await world.clock.advance(2000)
+    expect(held.map(world.state)).toEqual(['running', 'running'])
+    expect(world.pauses.pause(person, { ...whole, agentId: 'spawn_1', now: true })).toMatchObject({
+      working: [],
+    })
+    expect(held.map(world.state)).toEqual(['cancelled', 'cancelled'])
+    expect(world.state(free)).toBe('running')
+    await world.ledger.close()
+  })
+
+  it('what an agent made stays held while its own pause stands', () => {
+    const world = aPausedHarness()
+    world.makers.set('spawn_1', 'w')
+    world.pauses.pause(person, { ...whole, agentId: 'w' })
+    world.pauses.pause(person, { ...whole, agentId: 'spawn_1', reason: 'its own' })
+    expect(world.pauses.resume(person, 'w').still_paused).toEqual(['spawn_1'])
+    expect(world.pauses.reasonFor('spawn_1')).toBe('its own')
+    expect(world.pauses.reasonFor('w')).toBeNull()
   })
 
   it('a pause outlives the mesh', async () => {
@@ -130,7 +167,13 @@ describe('the end of a pause', () => {
         return before.journal.append(entry)
       },
     }
-    const pauses = createPauses({ ...before, journal, lanes: before.ledger, agentIds: () => ['w'] })
+    const pauses = createPauses({
+      ...before,
+      journal,
+      lanes: before.ledger,
+      agentIds: () => ['w'],
+      makerOf: () => null,
+    })
     pauses.pause(person, whole)
     held.full = true
     expect(() => pauses.resume(person, null)).toThrow(/disk is full/)

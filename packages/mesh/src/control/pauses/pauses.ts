@@ -20,7 +20,7 @@ export interface PausedLanes {
 
 /**
  * The kill switch: while an agent or the fleet is paused, nothing begins that nobody asked for at that moment. People
- * are served as always. Triggers ask `reasonFor` and leave a trace of what they did not do; queued runs stay queued.
+ * are served as always. What holds an agent holds all that it made, and what those made. Triggers ask `reasonFor` and leave a trace of what they did not do; queued runs stay queued.
  */
 export interface Pauses {
   /** Why nothing proactive of the agent begins, or null. Reads no disk. */
@@ -50,6 +50,8 @@ export function createPauses(deps: {
   readonly events: EventBus
   readonly lanes: PausedLanes
   readonly agentIds: () => readonly string[]
+  /** Who made the agent, where an agent did, else null. */
+  readonly makerOf: (agentId: string) => string | null
 }): Pauses {
   const { database, clock, journal, events, lanes } = deps
   const table = createPauseTable(database)
@@ -62,8 +64,22 @@ export function createPauses(deps: {
   function agentsIn(agentId: string | null): readonly string[] {
     const ids = deps.agentIds()
     if (agentId === null) return ids
-    if (ids.includes(agentId)) return [agentId]
+    if (ids.includes(agentId)) return ids.filter((id) => linesOf(id).includes(agentId))
     throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+  }
+
+  /** The agent, who made it, and so on. */
+  function linesOf(agentId: string): readonly string[] {
+    const lines: string[] = []
+    for (let id: string | null = agentId; id !== null && !lines.includes(id); id = deps.makerOf(id))
+      lines.push(id)
+    return lines
+  }
+
+  function pauseOf(scopes: ReadonlyMap<string, PauseRecord>, agentId: string): PauseRecord | null {
+    if (scopes.size === 0) return null
+    const scope = [fleetScope, ...linesOf(agentId)].find((one) => scopes.has(one))
+    return scope === undefined ? null : (scopes.get(scope) ?? null)
   }
 
   function viewOf(pause: PauseRecord): PauseView {
@@ -86,7 +102,7 @@ export function createPauses(deps: {
 
   const view = () => [...byScope.values()].map(viewOf)
   return {
-    reasonFor: (agentId) => (byScope.get(fleetScope) ?? byScope.get(agentId))?.reason ?? null,
+    reasonFor: (agentId) => pauseOf(byScope, agentId)?.reason ?? null,
     pause: (caller, { agentId, reason, now }) => {
       deps.guard(caller, { do: 'pause-work' })
       const agents = agentsIn(agentId)
@@ -110,7 +126,7 @@ export function createPauses(deps: {
       const pause = byScope.get(agentId ?? fleetScope)
       if (!pause) throw new Problem('conflict', { detail: notPaused(agentId, byScope.has(fleetScope)) })
       const left = new Map([...byScope].filter(([scope]) => scope !== pause.scope))
-      const free = agents.filter((id) => !isPausedBy(left, id))
+      const free = agents.filter((id) => pauseOf(left, id) === null)
       const released = free.flatMap(heldOf).length
       database.transaction(() => {
         table.remove(pause.scope)
@@ -135,10 +151,6 @@ export function createPauses(deps: {
   function heldOf(agentId: string): readonly RunRecord[] {
     return lanes.proactiveOf(agentId).filter((run) => !isAtWork(run))
   }
-}
-
-function isPausedBy(byScope: ReadonlyMap<string, PauseRecord>, agentId: string): boolean {
-  return byScope.has(fleetScope) || byScope.has(agentId)
 }
 
 /** What was at work and was cut off goes on by itself, as what is at work does. Pure. */

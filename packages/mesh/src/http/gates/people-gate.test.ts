@@ -13,10 +13,11 @@ const ann: Person = {
   agents: ['ada'],
   identities: ['user:2000'],
   token_sha256: null,
+  token_expires_at: null,
 }
 const people = {
   broken: (): string | null => null,
-  byToken: (token: string) => (token === 'flp_ann' ? ann : null),
+  byToken: (token: string): Person | null => (token === 'flp_ann' ? ann : null),
   byUser: (user: number) => (user === 2000 ? ann : null),
   ownerBy: (): string | null => null,
 }
@@ -182,6 +183,31 @@ describe('a personal token', () => {
       direct: null,
     })
     expect(gate(aRequest(bearer, 'GET', '192.0.2.1'))).toEqual(asAnn)
+  })
+
+  test('is refused from its end on, with who it was of and what to do', () => {
+    const token_sha256 = 'a'.repeat(64)
+    const until = (ms: number) => ({
+      ...people,
+      byToken: () => ({ ...ann, token_sha256, token_expires_at: new Date(ms).toISOString() }),
+    })
+    const gate = (known: typeof people) =>
+      createHumanGate({
+        clock: { now: () => nowMs, sleep: async () => {} },
+        accessToken: () => null,
+        home,
+        people: known,
+        direct: { port: () => 8420, userOf: () => 1000, isOwner: () => true },
+      })
+    expect(gate(until(nowMs + 1))(aRequest(bearer))).toEqual(asAnn)
+    for (const ended of [nowMs, nowMs - 1])
+      expect(() => gate(until(ended))(aRequest(bearer))).toThrow(
+        expect.objectContaining({
+          code: 'unauthenticated',
+          detail: expect.stringMatching(/token of ann expired at 2023/),
+          repair: expect.stringContaining('flotilla people rotate ann'),
+        }),
+      )
   })
 
   test('that nobody has is refused, where no token is wanted and beside a session as well', () => {

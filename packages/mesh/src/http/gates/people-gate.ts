@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '@flotilla/protocol/clock'
-import { personTokenPrefix } from '@flotilla/protocol/people'
+import { personTokenPrefix, tokenStateOf } from '@flotilla/protocol/people'
 import type { Person } from '@flotilla/protocol/people'
 import { dashboardSurface, headers, sessionCookieName } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
@@ -88,8 +88,14 @@ function personalToken({ headers: sent }: FastifyRequest): string | null {
 }
 
 /** A wrong token is refused, also from where none is wanted: whoever sends one means to be that person. */
-function ofToken({ people }: HumanGateDeps, token: string): Person {
+function ofToken({ people, clock }: HumanGateDeps, token: string): Person {
   const person = people.byToken(token)
+  if (person && tokenStateOf(person, clock.now()) === 'expired') {
+    throw new Problem('unauthenticated', {
+      detail: `the personal token of ${person.name} expired at ${person.token_expires_at}`,
+      repair: `Ask an owner of the fleet for a new one: flotilla people rotate ${person.name} prints it.`,
+    })
+  }
   if (person) return person
   throw new Problem('unauthenticated', {
     detail:

@@ -53,6 +53,26 @@ describe('a steer to an agent at work', () => {
     expect(world.ledger.list({ limit: 10 })).toHaveLength(1)
   })
 
+  test.each([
+    [
+      'a member',
+      { kind: 'human', channel: 'api', role: 'member', user: 'ann', person: 'ann' },
+      'ann, a member and not your owner,',
+    ],
+    [
+      'a named owner',
+      { kind: 'human', channel: 'api', role: 'owner', user: 'max', person: 'max' },
+      'your user',
+    ],
+    ['a watch', { kind: 'system' }, 'the fleet, by your watch watch_1,'],
+  ] as const)('of %s tells the agent truthfully who says it', async (_who, caller, from) => {
+    const { world } = await atWork()
+    const more = caller.kind === 'system' ? ({ trigger: 'watcher', triggerId: 'watch_1' } as const) : {}
+    const { id } = world.ledger.steerRun(caller, { agentId: 'ada', text: 'also this', ...more })
+    await world.clock.settle()
+    expect(world.agents.working('ada')?.steers.get(id)?.from).toBe(from)
+  })
+
   test('is taken once the agent says so, and the run shows at which step', async () => {
     const { world, run } = await atWork()
     const { id } = world.steer('ada')

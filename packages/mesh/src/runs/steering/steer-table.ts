@@ -68,6 +68,8 @@ export function createSteerTable(database: Database) {
       many('idempotency_scope = ? AND idempotency_key = ?', scope, key)[0] ?? null,
     /** Attached to the run, or what the run once was. */
     ofRun: (runId: string) => many('run_id = ? OR became_run_id = ?', runId, runId),
+    /** Whatever became of each. */
+    saidTo: (runId: string) => many('run_id = ?', runId),
     whatBecame: (runId: string): SteerRecord | null => many('became_run_id = ?', runId)[0] ?? null,
     waitingOf: (runId: string) => many("run_id = ? AND state = 'waiting'", runId),
     /** What an agent must know that works on this turn: an attempt without its checkpoint reads them again. */

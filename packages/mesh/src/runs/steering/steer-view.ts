@@ -1,3 +1,4 @@
+import type { Origin } from '@flotilla/protocol/origin'
 import { steererPerson } from '@flotilla/protocol/steer'
 import type { SteerMessage, SteerView } from '@flotilla/protocol/steer'
 import type { SteerRecord } from './steer-table.ts'
@@ -20,8 +21,28 @@ export function steerView(steer: SteerRecord): SteerView {
 
 /** A steer as its agent gets it. Pure. */
 export function steerMessage({ id, origin, text }: SteerRecord): SteerMessage {
-  const isAgent = origin.kind === 'agent' || origin.kind === 'operator'
-  return { id, from: isAgent ? `agent ${origin.user ?? ''}` : steererPerson, text }
+  return { id, from: sayerOf(origin), text }
+}
+
+/** Longest name that is told of whoever says it, characters; ids and names of people are shorter. */
+const sayerMaxChars = 64
+
+function sayerOf({ kind, user, role }: Origin): string {
+  const name = (user ?? 'somebody').slice(0, sayerMaxChars)
+  switch (kind) {
+    case 'human':
+      return role === undefined ? steererPerson : `${name}, a ${role} and not your owner,`
+    case 'agent':
+    case 'operator':
+      return `agent ${name}`
+    case 'watcher':
+      return `the fleet, by your watch ${name},`
+    case 'system':
+    case 'cron':
+    case 'heartbeat':
+    case 'webhook':
+      return `the fleet (${kind})`
+  }
 }
 
 /** What a request to an agent carries beside the work; nothing where there is nothing. Pure. */

@@ -29,11 +29,18 @@ export function newJob(
   }
 }
 
-/** An agent that says what a job does is its maker from then on: the job may no more than it, and is believed no more. */
+/**
+ * An agent that says what a job does is its maker from then on: the job may no more than it, and is believed no more. So is
+ * a person who says it, or switches it on, where no agent made it: they answer for it.
+ */
 export function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
   const next = changed(job, change)
   const saysWhat = [change.message, change.tool_name, change.tool_params].some((value) => value !== undefined)
-  return saysWhat && caller.kind === 'agent' ? { ...next, created_by: actorOf(caller) } : next
+  const takesOver =
+    caller.kind === 'human' && !job.heartbeat && !job.created_by.startsWith('agent:')
+      ? saysWhat || change.enabled === true
+      : saysWhat && caller.kind === 'agent'
+  return takesOver ? { ...next, created_by: actorOf(caller) } : next
 }
 
 /** The job with what may change of it; its mode stays. Problem `bad-request` where the change is one of mode. Pure. */

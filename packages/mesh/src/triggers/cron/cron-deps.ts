@@ -17,6 +17,7 @@ export type FireHeartbeat = (
 export interface CronDeps {
   readonly kernel: Pick<Kernel, 'database' | 'clock' | 'newId' | 'log' | 'guard' | 'decide' | 'journal'> & {
     readonly events: Pick<EventBus, 'publish'>
+    readonly hooks: Pick<Kernel['hooks'], 'personOf'>
   }
   readonly runs: {
     readonly submitRun: SubmitRun

@@ -7,6 +7,7 @@ import { modeOf } from './cron-job.ts'
 import type { CronJob, LiveJob } from './cron-job.ts'
 import type { CronRow, CronState } from './cron-table.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
+import { personWhoMade } from './person-left.ts'
 import type { Firing, Obstacle } from './record-firing.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
 
@@ -21,7 +22,20 @@ export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obst
 }
 
 /** A job does no more than its maker may at the moment of firing. */
-function refusalOfMaker({ decide }: Pick<Kernel, 'decide'>, job: CronJob): string | null {
+function refusalOfMaker(
+  { decide, hooks }: Pick<Kernel, 'decide'> & { readonly hooks: Pick<Kernel['hooks'], 'personOf'> },
+  job: CronJob,
+): string | null {
+  const person = personWhoMade(job)
+  if (person !== null && !job.heartbeat) {
+    const [now] = hooks.personOf.ask(person)
+    if (!now) return `${person}, who made it, is nobody here any more`
+    const may = decide(
+      { kind: 'human', channel: 'cron', person, ...now },
+      { do: 'submit-run', to: job.agent },
+    )
+    return may.allowed ? null : `${person}, who made it, may not: ${may.reason}`
+  }
   const maker = /^agent:(.+)$/.exec(job.created_by)?.[1]
   // The mesh itself keeps the operator's heartbeat, whoever is written there.
   if (maker === undefined || isOperatorHeartbeat(job)) return null

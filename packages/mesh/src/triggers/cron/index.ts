@@ -11,6 +11,7 @@ import type { CronJobs } from './cron-jobs.ts'
 import { createCron } from './cron.ts'
 import type { ManageCron } from './manage-cron.ts'
 import { cronPeopleRoutes } from './people.routes.ts'
+import { switchOffJobsOf, switchOffJobsOfNobody } from './person-left.ts'
 
 export { readJobs } from './cron-file.ts'
 export { cronJobSchema } from './cron-job.ts'
@@ -35,6 +36,7 @@ export async function openCronJobs(
   })
   kernel.hooks.agentLeaving.subscribe(jobs.file.requireWhole)
   kernel.hooks.agentFilesDropped.subscribe(jobs.forget)
+  kernel.hooks.personLeft.subscribe((name) => switchOffJobsOf(kernel, jobs, name))
   return jobs
 }
 
@@ -81,6 +83,13 @@ export function cronModule(
     routes: {
       people: (surface) => cronPeopleRoutes(surface, cron),
       agent: (surface) => cronAgentRoutes(surface, cron),
+    },
+    start: async () => {
+      try {
+        await switchOffJobsOfNobody(kernel, jobs)
+      } catch (error) {
+        kernel.log.error({ err: error }, 'jobs of people who are nobody any more stay on; none of them fires')
+      }
     },
     run: cron.run,
   }

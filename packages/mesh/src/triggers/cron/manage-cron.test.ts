@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../access/caller.ts'
+import { switchOffJobsOf, switchOffJobsOfNobody } from './person-left.ts'
 import { isQuietReply } from './quiet-reply.ts'
 import {
   aJob,
@@ -291,6 +292,80 @@ describe('making and changing a job', () => {
     harness.permit('clerk', { can_manage_cron: true })
     await harness.tickAfter(minute)
     expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:clerk' } }])
+  })
+})
+
+describe('a job of a member', () => {
+  const ann: Caller = {
+    kind: 'human',
+    channel: 'cli',
+    role: 'member',
+    user: 'ann',
+    person: 'ann',
+    agents: ['clerk'],
+  }
+  async function jobOfAnn() {
+    const harness = await startCron()
+    harness.people.set('ann', { role: 'member', agents: ['clerk'] })
+    const job = { agent: 'clerk', schedule: 'every 1m', message: 'x' }
+    const { id } = await harness.cron.create(ann, job, noSignal)
+    return { harness, id }
+  }
+
+  it('fires as long as she may give its agent work, and not a minute longer', async () => {
+    const { harness, id } = await jobOfAnn()
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'human:ann@cli' } }])
+    harness.end(harness.runs()[0]?.id ?? '')
+    harness.people.set('ann', { role: 'viewer' })
+    await harness.tickAfter(minute)
+    harness.people.delete('ann')
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toHaveLength(1)
+    const why = harness.rows(id).map(({ detail }) => detail)
+    expect(why.join(' | ')).toMatch(
+      /ann, who made it, may not: a viewer looks.*ann, who made it, is nobody here/,
+    )
+  })
+
+  it('is switched off when she is removed, which journal and owner are told; whoever switches it on answers for it', async () => {
+    const { harness, id } = await jobOfAnn()
+    const mine = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'mine' })
+    const told: { agentId: string; message: string }[] = []
+    harness.hooks.ownerTold.subscribe((note) => void told.push(note))
+    harness.people.delete('ann')
+    await switchOffJobsOf(harness.kernel, harness.jobs, 'ann')
+    await switchOffJobsOf(harness.kernel, harness.jobs, 'ann')
+    const enabled = () => harness.cron.list(owner).jobs.map((job) => [job.id, job.enabled])
+    expect(enabled()).toEqual([
+      [id, false],
+      [mine.id, true],
+    ])
+    expect(told).toMatchObject([{ agentId: 'clerk', message: expect.stringContaining(id) }])
+    const rows = harness.database
+      .prepare("SELECT actor, subject FROM journal WHERE action = 'cron.paused'")
+      .all()
+    expect(rows).toEqual([{ actor: 'system', subject: id }])
+    await harness.cron.update(owner, { id, change: { enabled: true } }, noSignal)
+    expect(harness.cron.list(owner).jobs[0]).toMatchObject({ enabled: true, created_by: 'human:cli' })
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toHaveLength(1)
+  })
+
+  it('of one who was removed while the mesh was down is switched off at its start', async () => {
+    const { harness, id } = await jobOfAnn()
+    await switchOffJobsOfNobody(harness.kernel, harness.jobs)
+    expect(harness.cron.list(owner).jobs).toMatchObject([{ id, enabled: true }])
+    harness.people.delete('ann')
+    await switchOffJobsOfNobody(harness.kernel, harness.jobs)
+    expect(harness.cron.list(owner).jobs).toMatchObject([{ id, enabled: false }])
+  })
+
+  it('that says what an owner’s job does is hers from then on', async () => {
+    const { harness } = await jobOfAnn()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'mine' })
+    await harness.cron.update(ann, { id, change: { message: 'hers' } }, noSignal)
+    expect(harness.cron.list(owner).jobs.find((job) => job.id === id)?.created_by).toBe('human:ann@cli')
   })
 })
 

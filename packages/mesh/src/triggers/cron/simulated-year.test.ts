@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createFileEditor } from '../../config/atomic-file.ts'
+import { createHooks } from '../../kernel/hooks.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
 import { migrated } from '../../testing/ledger-harness.ts'
@@ -99,6 +100,7 @@ function aHarness(database: Database, folder: string) {
   const path = join(folder, 'cron.json')
   const editor = createFileEditor()
   const kernel: CronDeps['kernel'] = {
+    hooks: createHooks(silentLog),
     database,
     clock,
     newId: (prefix) => `${prefix}_${count++}`,

@@ -117,6 +117,62 @@ describe('a secret', () => {
     for (const text of ['the-secret-of-a-sender', made.secret]) expect(rows.join('')).not.toContain(text)
   })
 
+  const wish = (hook: { readonly id: string }, more: { readonly signed?: boolean } = {}) => ({
+    id: hook.id,
+    name: 'builds',
+    agentId: 'clerk',
+    instructions: 'Read it well.',
+    when: null,
+    perMinute: null,
+    repeats: 'refuse' as const,
+    signed: true,
+    ...more,
+  })
+
+  test('that is rotated while a hook is prepared stays as the rotation made it', async () => {
+    const world = aWebhookHarness()
+    const { hook } = await world.hook({ secret: 'first-secret-of-all' })
+    const prepared = await world.webhooks.prepare(owner, [wish(hook)])
+    await world.webhooks.manage.rotate(owner, hook.id, { secret: 'second-secret-of-all', overlapMs: 0 })
+    await world.webhooks.manage.change(owner, hook.id, { enabled: false })
+    prepared.write()
+    await prepared.release()
+    expect(world.webhooks.manage.list(owner)).toMatchObject([
+      {
+        instructions: 'Read it well.',
+        enabled: false,
+        secretNumber: 2,
+        secretsMade: 2,
+        previousNumber: null,
+      },
+    ])
+    await world.webhooks.manage.change(owner, hook.id, { enabled: true })
+    const [now] = world.webhooks.manage.list(owner)
+    await expect(world.deliver(now!, body, plain('first-secret-of-all'))).rejects.toMatchObject({
+      code: 'signature-refused',
+    }) // listed above
+    expect(await world.deliver(now!, body, plain('second-secret-of-all'))).toMatchObject({
+      status: 'accepted',
+    })
+  })
+
+  test('that was made while a hook is prepared to have its first is not replaced, nor is a deleted hook made again', async () => {
+    const world = aWebhookHarness()
+    const { hook } = await world.hook({ signed: false })
+    const prepared = await world.webhooks.prepare(owner, [wish(hook)])
+    await world.webhooks.manage.rotate(owner, hook.id, { secret: 'the-secret-of-a-hand', overlapMs: 0 })
+    expect(() => prepared.write()).toThrow(expect.objectContaining({ code: 'conflict' }))
+    await prepared.release()
+    const [now] = world.webhooks.manage.list(owner)
+    expect(await world.deliver(now!, body, plain('the-secret-of-a-hand'))).toMatchObject({
+      status: 'accepted',
+    }) // listed above
+    const late = await world.webhooks.prepare(owner, [wish(hook, { signed: false })])
+    await world.webhooks.manage.remove(owner, hook.id)
+    expect(() => late.write()).toThrow(expect.objectContaining({ code: 'conflict' }))
+    expect(world.webhooks.manage.list(owner)).toEqual([])
+  })
+
   test('is rotated with an overlap in which both hold, then the new one alone', async () => {
     const world = aWebhookHarness()
     const { hook } = await world.hook({ secret: 'first-secret-of-all' })

@@ -17,7 +17,10 @@ export interface HookWish extends Pick<
 
 /** Hooks whose secrets are stored and whose rows are not written. */
 export interface PreparedHooks {
-  /** Joins the caller's transaction. Problems `unknown-agent`, `agent-archived`. */
+  /**
+   * Joins the caller's transaction. Problems `unknown-agent`, `agent-archived`, and `conflict` where a hook has gone or has
+   * been given a secret meanwhile. What a rotation did meanwhile stays.
+   */
   write(): void
   /** Whether the rows were written or not: secrets that no row names go. */
   release(): Promise<void>
@@ -49,6 +52,9 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     try {
       for (const { hook, secret } of made) {
         if (secret === null) continue
+        // The number is taken before the secret is written, so that a rotation at once never shares it.
+        const now = hooks.find(hook.id)
+        if (now) hooks.write({ ...now, secretsMade: Math.max(now.secretsMade, hook.secretsMade) })
         releases.push(await secrets.storeAhead({ hookId: hook.id, number: hook.secretsMade, text: secret }))
       }
     } catch (error) {
@@ -59,9 +65,9 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
       release,
       secrets: made.flatMap(({ hook, secret }) => (secret === null ? [] : [{ hook, secret }])),
       write: () => {
-        for (const { hook, before } of made) {
+        for (const { hook, before, secret } of made) {
           deps.requireAgent(hook.agentId)
-          hooks.write(hook)
+          hooks.write(before === null ? hook : onTopOf(hook, secret !== null))
           deps.journal.append({
             actor: actorOf(caller),
             action: before === null ? 'webhook.created' : 'webhook.changed',
@@ -71,6 +77,21 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
         }
       },
     }
+  }
+
+  /** Its secrets are as they are by now: what was prepared may be older than the last rotation. */
+  function onTopOf(hook: Hook, hasNewSecret: boolean): Hook {
+    const now = hooks.find(hook.id)
+    if (!now)
+      throw new Problem('conflict', { detail: `webhook ${hook.name} was deleted meanwhile; try again` })
+    if (hasNewSecret && now.secretNumber !== null) {
+      throw new Problem('conflict', {
+        detail: `webhook ${hook.name} was given a secret meanwhile; try again`,
+      })
+    }
+    const { enabled, secretNumber, previousNumber, previousUntil, secretsMade } = now
+    if (hasNewSecret || hook.secretNumber === null) return { ...hook, enabled, secretsMade }
+    return { ...hook, enabled, secretNumber, previousNumber, previousUntil, secretsMade }
   }
 
   function wished({ id, signed, ...wish }: HookWish) {

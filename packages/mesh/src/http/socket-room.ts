@@ -1,0 +1,41 @@
+import type { PersonRole } from '@flotilla/protocol/people'
+import type { Caller } from '../access/index.ts'
+
+/** Who reads events over a socket. */
+export interface SocketReader {
+  /** Null for the owner of this mesh, whom the file of people does not name. */
+  readonly person: string | null
+  readonly role: PersonRole
+}
+
+/** Pure. Whoever is no person is held as the least of them. */
+export function readerOf(caller: Caller): SocketReader {
+  if (caller.kind !== 'human') return { person: caller.kind, role: 'viewer' }
+  return { person: caller.person ?? (caller.role === 'owner' ? null : 'somebody'), role: caller.role }
+}
+
+/** Sockets that are open at once. What is left of all beside the others is for owners alone, however many others there are. */
+export const socketLimits = {
+  perPersonMax: 16,
+  perOwnerMax: 32,
+  noOwnersMax: 96,
+  namedMax: 128,
+} as const
+
+/**
+ * Why one more of `by` is not opened, in words; null where it is. Nobody but the owner of this mesh themselves can take
+ * the owner's places. Pure.
+ */
+export function socketObstacle(open: readonly SocketReader[], by: SocketReader): string | null {
+  const { perPersonMax, perOwnerMax, noOwnersMax, namedMax } = socketLimits
+  const own = open.filter(({ person }) => person === by.person).length
+  const ownMax = by.role === 'owner' ? perOwnerMax : perPersonMax
+  if (own >= ownMax)
+    return `${by.person ?? 'the owner'} has ${ownMax} sockets of events open, which is all that one ${by.role} may`
+  if (by.person === null) return null
+  if (by.role !== 'owner' && open.filter(({ role }) => role !== 'owner').length >= noOwnersMax)
+    return `people who are no owners have ${noOwnersMax} sockets of events open, which is all`
+  if (open.filter(({ person }) => person !== null).length >= namedMax)
+    return `${namedMax} sockets of events are open, which is all`
+  return null
+}

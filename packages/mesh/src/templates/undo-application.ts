@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Problem } from '@flotilla/protocol/problem'
+import type { PermissionStore } from '../access/index.ts'
+import { cronJobSchema } from '../triggers/cron/index.ts'
+import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
+import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
+
+/** A file that still holds what a template wrote. */
+export interface NotUndone {
+  readonly file: string
+  /** Agents or jobs. */
+  readonly what: readonly string[]
+  readonly error: unknown
+}
+
+/**
+ * Puts back what an application wrote into files, wherever they still hold it: a hand that came in between wins. A file
+ * that cannot be written holds up no other; the row stays until all is put back, and the next start tries what is left.
+ */
+export type UndoApplication = (application: {
+  readonly id: string
+  readonly undo: ApplicationUndo
+}) => Promise<readonly NotUndone[]>
+
+export function createUndoApplication(deps: {
+  readonly permissions: Pick<PermissionStore, 'edit'>
+  readonly jobs: Pick<CronJobs, 'edit'>
+  readonly applications: Pick<ApplicationTable, 'end'>
+}): UndoApplication {
+  return async ({ id, undo }) => {
+    const steps = [
+      { file: 'config/permissions.json', what: undo.permissions, put: () => putPermissions(deps, undo) },
+      { file: 'config/cron.json', what: undo.jobs, put: () => putJobs(deps, undo) },
+    ]
+    const left: NotUndone[] = []
+    for (const { file, what, put } of steps) {
+      if (Object.keys(what).length === 0) continue
+      try {
+        await put()
+      } catch (error) {
+        left.push({ file, what: Object.keys(what), error })
+      }
+    }
+    if (left.length === 0) deps.applications.end(id)
+    return left
+  }
+}
+
+async function putPermissions(
+  { permissions }: { readonly permissions: Pick<PermissionStore, 'edit'> },
+  undo: ApplicationUndo,
+): Promise<void> {
+  await permissions.edit((now) => {
+    const next = { ...now }
+    for (const [agentId, { before, after }] of Object.entries(undo.permissions)) {
+      if (!isDeepStrictEqual(now[agentId], after)) continue
+      if (before === null) delete next[agentId]
+      else next[agentId] = before
+    }
+    return next
+  }, 'template')
+}
+
+async function putJobs(
+  { jobs }: { readonly jobs: Pick<CronJobs, 'edit'> },
+  undo: ApplicationUndo,
+): Promise<void> {
+  await jobs.edit((now) => {
+    const ours = now.filter((job) => isDeepStrictEqual(plain(job), undo.jobs[job.id]?.after))
+    if (ours.length === 0) return now
+    const back = ours.flatMap((job) => undo.jobs[job.id]?.before ?? [])
+    return [...now.filter((job) => !ours.includes(job)), ...back]
+  })
+}
+
+/** A job as JSON has it: without fields that are there and undefined. */
+export function plain(job: CronJob): CronJob {
+  return cronJobSchema.parse(
+    Object.fromEntries(Object.entries(job).filter(([, value]) => value !== undefined)),
+  )
+}
+
+/** What is left and how it is mended, for people. Pure. */
+export function notUndoneWords(left: readonly NotUndone[]): string {
+  return left
+    .map(({ file, what, error }) => {
+      const why = error instanceof Problem ? error.detail : 'it cannot be written; see the log of the mesh'
+      return `${file} still has what the template wrote for ${what.join(', ')} (${why})`
+    })
+    .join('; ')
+}
+
+export const notUndoneRepair =
+  'Mend the named file by hand until it can be read and written, then start the mesh again: it puts back what is left. What a hand has changed since is kept.'
+
+/** Of an application that failed with `error` and could not be taken back wholly. Pure. */
+export function brokenOff(error: unknown, left: readonly NotUndone[]): Problem {
+  const [code, why] =
+    error instanceof Problem
+      ? ([error.code, error.detail] as const)
+      : (['internal-error', 'something failed inside; see the log of the mesh'] as const)
+  return new Problem(code, {
+    detail: `${why}. Not all could be undone: ${notUndoneWords(left)}`,
+    repair: notUndoneRepair,
+    cause: error,
+  })
+}
