@@ -124,7 +124,9 @@ export function createFactTable(database: MemoryDatabase): FactTable {
       }
       // Words of which none can be looked for are in no fact.
       if (words.trim() !== '') return []
-      return prepare('SELECT * FROM facts WHERE id < ? ORDER BY id DESC LIMIT ?').all(below, limit).map(factOf)
+      return prepare('SELECT * FROM facts WHERE id < ? ORDER BY id DESC LIMIT ?')
+        .all(below, limit)
+        .map(factOf)
     },
     byWords: (question, { category, limit }) => {
       const expression = searchExpression(question)

@@ -8,7 +8,14 @@ import type { EmbeddingQueue } from './embedding-queue.ts'
 import type { Fact, NewFact } from './fact.ts'
 import { openMemoryDatabase } from './memory-database.ts'
 import { createMemoryStore } from './memory-store.ts'
-import type { FactPage, FactQuestion, FoundFact, ListedFacts, MemoryStore, SavedFact } from './memory-store.ts'
+import type {
+  FactPage,
+  FactQuestion,
+  FoundFact,
+  ListedFacts,
+  MemoryStore,
+  SavedFact,
+} from './memory-store.ts'
 import type { Trust } from './trust.ts'
 import { createVectorIndex } from './vector-index.ts'
 import type { VectorIndex } from './vector-index.ts'

@@ -20,11 +20,7 @@ export function Side({ onPalette }: { readonly onPalette?: () => void }) {
       </Link>
       <nav className="menu" aria-label="Pages">
         {menu.map((page) => (
-          <Link
-            key={page.path}
-            href={page.path}
-            aria-current={entryOf(path) === page ? 'page' : undefined}
-          >
+          <Link key={page.path} href={page.path} aria-current={entryOf(path) === page ? 'page' : undefined}>
             <Icon name={page.icon} />
             {page.title}
             {page.path === '/approvals' && waiting > 0 && (

@@ -3,7 +3,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 
 type Stale = readonly PeopleEndpointName[]
 
-const fleet: Stale = ['status', 'fleetUse']
+const fleet: Stale = ['status']
 const edits: Stale = [
   ...fleet,
   'agentConfig',
@@ -15,7 +15,7 @@ const edits: Stale = [
   'mcpServers',
   'budgets',
 ]
-const work: Stale = ['status', 'runs', 'run', 'fleetUse']
+const work: Stale = ['status', 'runs', 'run']
 const money: Stale = ['budgets', 'costReport', 'status']
 
 /** Which answers of the mesh an event makes old. A kind without a line does not compile. */

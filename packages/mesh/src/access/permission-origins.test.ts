@@ -21,7 +21,11 @@ describe('where a permission comes from', () => {
       at: 100,
       line: 7,
     })
-    expect(told.find(({ field }) => field === 'can_spawn')).toMatchObject({ from: 'none', by: null, at: null })
+    expect(told.find(({ field }) => field === 'can_spawn')).toMatchObject({
+      from: 'none',
+      by: null,
+      at: null,
+    })
     expect(told).toHaveLength(Object.keys(workerDefaultRecord).length)
   })
 
@@ -29,7 +33,12 @@ describe('where a permission comes from', () => {
     const record = permissionRecordSchema.parse({ ...workerDefaultRecord, can_message: ['*'] })
     const rows = [
       created,
-      { action: 'permission.changed', actor: 'human:cli', at: 200, detail: { can_message: {}, can_spawn: {} } },
+      {
+        action: 'permission.changed',
+        actor: 'human:cli',
+        at: 200,
+        detail: { can_message: {}, can_spawn: {} },
+      },
       { action: 'permission.changed', actor: 'human:ada@dashboard', at: 300, detail: { can_message: {} } },
     ]
     const told = permissionOrigins(record, { kind: 'worker', rows, lineOf: () => 1 })
@@ -49,7 +58,10 @@ describe('where a permission comes from', () => {
 
   test('a flag that the operator has because the file leaves it out is a default', () => {
     const told = permissionOrigins(operatorDefaultRecord, { kind: 'operator', rows: [], lineOf: () => null })
-    expect(told.find(({ field }) => field === 'can_manage_fleet')).toMatchObject({ from: 'default', by: null })
+    expect(told.find(({ field }) => field === 'can_manage_fleet')).toMatchObject({
+      from: 'default',
+      by: null,
+    })
     expect(told.find(({ field }) => field === 'can_message')).toMatchObject({ from: 'grant', by: null })
   })
 

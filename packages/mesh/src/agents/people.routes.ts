@@ -43,7 +43,9 @@ function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
   bind(paths.fileRead, kept.fileRead, async ({ caller, params, reply }) => {
     const { name, content } = await things.file(caller, params.id, params.path)
     // Whatever it is, no browser is to make a page of it.
-    void reply.header('content-disposition', `attachment; filename="${name}"`).type('application/octet-stream')
+    void reply
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .type('application/octet-stream')
     await reply.send(Buffer.from(content))
     return alreadySent
   })

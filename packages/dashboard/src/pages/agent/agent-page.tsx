@@ -1,4 +1,5 @@
 import { Tab, TabList, TabPanel, TabProvider } from '@ariakit/react/tab'
+import { useEffect, useRef } from 'react'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
@@ -41,7 +42,13 @@ export function AgentPage({ id }: { readonly id: string }) {
   const [search, setSearch] = useSearchParams()
   const status = useMesh('status')
   const agent = status.data?.agents.find((one) => one.id === id)
+  const list = useRef<HTMLDivElement>(null)
   const chosen = tabs.find((tab) => tab.id === search.get('tab'))?.id ?? 'overview'
+  useEffect(() => {
+    // The list of tabs is wider than a phone.
+    const tab = list.current?.querySelector('[aria-selected=true]')
+    tab?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [chosen, agent === undefined])
   return (
     <div className="page">
       <PageHead title={id}>
@@ -71,7 +78,7 @@ export function AgentPage({ id }: { readonly id: string }) {
           // The arrow keys walk over tabs that would start the agent.
           selectOnMove={false}
         >
-          <TabList className="tab-list" aria-label={`Parts of ${id}`}>
+          <TabList ref={list} className="tab-list" aria-label={`Parts of ${id}`}>
             {tabs.map((tab) => (
               <Tab key={tab.id} id={tab.id} className="tab">
                 {tab.title}

@@ -42,7 +42,11 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
                 {entry.kind === 'directory' && '/'}
               </span>
               <span className="small muted number">
-                {entry.kind === 'file' ? formatBytes(entry.size_bytes) : entry.kind === 'directory' ? '' : entry.kind}
+                {entry.kind === 'file'
+                  ? formatBytes(entry.size_bytes)
+                  : entry.kind === 'directory'
+                    ? ''
+                    : entry.kind}
               </span>
             </button>
           ))}
@@ -65,7 +69,7 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
 function Crumbs({ path, onChoose }: { readonly path: string; readonly onChoose: (path: string) => void }) {
   const parts = path === '' ? [] : path.split('/')
   return (
-    <nav className="crumbs body small" aria-label="Folder">
+    <nav className="crumbs small" aria-label="Folder">
       <button type="button" className="button small quiet" onClick={() => onChoose('')}>
         /data
       </button>

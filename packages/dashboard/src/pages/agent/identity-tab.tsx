@@ -43,9 +43,13 @@ export function IdentityTab({ agentId }: { readonly agentId: string }) {
               <span className="small muted number">
                 {one.cap === null ? one.size : `${one.size} / ${one.cap}`}
               </span>
-              <span className="small muted">{purposes[one.name]}</span>
-              {one.read_only && <span className="small muted">fixed</span>}
-              {one.cap !== null && <Bar part={one.size / one.cap} label={`Part of ${one.name} that is full`} />}
+              <span className="small muted purpose">
+                {purposes[one.name]}
+                {one.read_only && ' (the mesh writes it)'}
+              </span>
+              {one.cap !== null && (
+                <Bar part={one.size / one.cap} label={`Part of ${one.name} that is full`} />
+              )}
             </button>
           ))}
         </div>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { useMesh } from '../../data/use-mesh.ts'
+import { logWords } from './log-words.ts'
 import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
 const counts = [100, 200, 500, 1000] as const
@@ -16,7 +17,7 @@ export function LogsTab({ agentId }: { readonly agentId: string }) {
     { params: { id: agentId }, query: { lines } },
     { staleTime: 0, refetchInterval: following ? everyMs : false },
   )
-  const text = logs.data?.lines.join('\n') ?? ''
+  const text = logs.data?.lines.map(logWords).join('\n') ?? ''
   useEffect(() => {
     if (following && box.current) box.current.scrollTop = box.current.scrollHeight
   }, [text, following])
@@ -55,7 +56,14 @@ export function LogsTab({ agentId }: { readonly agentId: string }) {
       )}
       {text !== '' && (
         // A part that scrolls must be reachable by keyboard.
-        <pre ref={box} className="log-lines" tabIndex={0} role="log" aria-live="off" aria-label={`Log of ${agentId}`}>
+        <pre
+          ref={box}
+          className="log-lines"
+          tabIndex={0}
+          role="log"
+          aria-live="off"
+          aria-label={`Log of ${agentId}`}
+        >
           {text}
         </pre>
       )}

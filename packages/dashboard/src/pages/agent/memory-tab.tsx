@@ -31,7 +31,7 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
       title="Memory"
       more={
         <form
-          className="row"
+          className="search-form"
           onSubmit={(event) => {
             event.preventDefault()
             setPages([])

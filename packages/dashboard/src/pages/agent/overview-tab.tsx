@@ -4,8 +4,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import { formatUsd } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
-import { Ago, Badge, Bar, Card, Failed, Loading } from '../../design/parts.tsx'
-import { agentTone, agentWords } from '../agent-state.ts'
+import { Ago, Bar, Card, Failed, Loading } from '../../design/parts.tsx'
 import { EditAgent } from '../fleet/edit-agent.tsx'
 import { LifeButtons } from '../fleet/life-buttons.tsx'
 import { usePoll } from '../fleet/use-poll.ts'
@@ -20,10 +19,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
       {agent.last_error !== null && <div className="note bad">{agent.last_error}</div>}
       {agent.paused !== null && <div className="note warn">Paused: {agent.paused}</div>}
       <div className="halves">
-        <Card
-          title="Now"
-          more={<Badge tone={agentTone(agent)}>{agentWords(agent)}</Badge>}
-        >
+        <Card title="Now">
           <div className="body stack">
             <dl className="facts">
               <dt>State</dt>
@@ -55,43 +51,45 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
             <LifeButtons agent={agent} />
           </div>
         </Card>
-        <Card
-          title="Set to"
-          more={
-            <button type="button" className="button small" onClick={() => setEditing(true)}>
-              Edit …
-            </button>
-          }
-        >
-          <div className="body stack">
-            <dl className="facts">
-              <dt>Role</dt>
-              <dd className="plain-text">{agent.role}</dd>
-              <dt>Model</dt>
-              <dd>
-                <span className="mono">{agent.model}</span>
-                {config.data?.model === null && <span className="muted"> the fleet’s default</span>}
-              </dd>
-              <dt>Kind</dt>
-              <dd>{agent.kind}</dd>
-              {config.data && config.data.project !== null && (
-                <>
-                  <dt>Project</dt>
-                  <dd>{config.data.project}</dd>
-                </>
-              )}
-              {config.data && (
-                <>
-                  <dt>Made</dt>
-                  <dd>
-                    <Ago at={config.data.created_at} />
-                  </dd>
-                </>
-              )}
-            </dl>
-          </div>
-        </Card>
-        <Budget agentId={agent.id} />
+        <div className="stack">
+          <Card
+            title="Set to"
+            more={
+              <button type="button" className="button small" onClick={() => setEditing(true)}>
+                Edit …
+              </button>
+            }
+          >
+            <div className="body stack">
+              <dl className="facts">
+                <dt>Role</dt>
+                <dd className="plain-text">{agent.role}</dd>
+                <dt>Model</dt>
+                <dd>
+                  <span className="mono">{agent.model}</span>
+                  {config.data?.model === null && <span className="muted"> the fleet’s default</span>}
+                </dd>
+                <dt>Kind</dt>
+                <dd>{agent.kind}</dd>
+                {config.data && config.data.project !== null && (
+                  <>
+                    <dt>Project</dt>
+                    <dd>{config.data.project}</dd>
+                  </>
+                )}
+                {config.data && (
+                  <>
+                    <dt>Made</dt>
+                    <dd>
+                      <Ago at={config.data.created_at} />
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </div>
+          </Card>
+          <Budget agentId={agent.id} />
+        </div>
       </div>
       {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
     </>
@@ -112,7 +110,13 @@ function Budget({ agentId }: { readonly agentId: string }) {
       <div className="body stack">
         {[...(own ? [own] : []), ...shared].map((budget) => (
           <div key={`${budget.scope}:${budget.id}`} className="budget">
-            <h3>{budget.scope === 'agent' ? 'Its own' : budget.scope === 'fleet' ? 'The whole fleet' : `Project ${budget.id}`}</h3>
+            <h3>
+              {budget.scope === 'agent'
+                ? 'Its own'
+                : budget.scope === 'fleet'
+                  ? 'The whole fleet'
+                  : `Project ${budget.id}`}
+            </h3>
             <Period name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
             <Period name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
           </div>

@@ -88,10 +88,10 @@ function givenFirst(left: PermissionOrigin, right: PermissionOrigin): number {
   return Number(left.from === 'none') - Number(right.from === 'none')
 }
 
-export function valueWords(value: unknown): string {
+function valueWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.map(String).join(', ')
   if (value === true) return 'yes'
   if (value === false) return 'no'
   if (value === null) return 'all that are known'
-  return String(value)
+  return JSON.stringify(value)
 }

@@ -95,7 +95,7 @@ function DueTimes({ job }: { readonly job: CronJobView }) {
   if (!history.data) return null
   const { rows, why } = history.data
   return (
-    <div className="stack small">
+    <div className="stack small tight">
       {why.map((sentence) => (
         <p key={sentence} className="muted">
           {sentence}

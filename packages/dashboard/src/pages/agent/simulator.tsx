@@ -65,7 +65,7 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
               <option value="program">a program that it runs</option>
             </select>
           </FormField>
-          <button type="submit" className="button primary">
+          <button type="submit" className="button primary at-start">
             Ask
           </button>
         </div>

@@ -15,8 +15,8 @@ export function ToolsTab({ agentId }: { readonly agentId: string }) {
         {tools.error && <Failed error={tools.error} retry={tools.refetch} />}
         {tools.isSuccess && skills.length === 0 && (
           <Empty title="No skill is loaded">
-            An agent writes tools of its own below <code>skills/</code>. They are read with its first run since
-            it was started.
+            An agent writes tools of its own below <code>skills/</code>. They are read with its first run
+            since it was started.
           </Empty>
         )}
         {skills.map(({ name, description }) => (

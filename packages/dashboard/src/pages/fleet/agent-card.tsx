@@ -10,13 +10,7 @@ import { EditAgent } from './edit-agent.tsx'
 import { useLife } from './life-buttons.tsx'
 
 /** One agent at a glance, and what can be done to it. */
-export function AgentCard({
-  agent,
-  use,
-}: {
-  readonly agent: AgentView
-  readonly use: AgentUse | undefined
-}) {
+export function AgentCard({ agent, use }: { readonly agent: AgentView; readonly use: AgentUse | undefined }) {
   const [editing, setEditing] = useState(false)
   const path = `/agents/${encodeURIComponent(agent.id)}`
   return (

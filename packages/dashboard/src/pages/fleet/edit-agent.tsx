@@ -88,7 +88,10 @@ function SettingsForm({
           onChange={(event) => change({ role: event.target.value })}
         />
       </FormField>
-      <FormField label="Model" hint={`Empty follows the fleet’s default, ${status.data?.default_model?.name ?? 'which is not set'}.`}>
+      <FormField
+        label="Model"
+        hint={`Empty follows the fleet’s default, ${status.data?.default_model?.name ?? 'which is not set'}.`}
+      >
         <input
           className="input wide mono"
           list="models-known"

@@ -76,7 +76,13 @@ function Figures({
   )
 }
 
-function Agents({ agents, onCreate }: { readonly agents: readonly AgentView[]; readonly onCreate: () => void }) {
+function Agents({
+  agents,
+  onCreate,
+}: {
+  readonly agents: readonly AgentView[]
+  readonly onCreate: () => void
+}) {
   const uses = usePoll().data?.agents ?? []
   const useOf = (id: string) => uses.find((use) => use.agent_id === id)
   const there = agents.filter(({ archived }) => !archived)
@@ -86,8 +92,8 @@ function Agents({ agents, onCreate }: { readonly agents: readonly AgentView[]; r
       {there.every(({ kind }) => kind === 'operator') && (
         <section className="card" aria-label="No worker yet">
           <Empty title="There is no worker yet">
-            An agent works by itself at what you tell it. Make one by hand, or a whole fleet from a template; the
-            operator makes some too, if you ask it in Chat.
+            An agent works by itself at what you tell it. Make one by hand, or a whole fleet from a template;
+            the operator makes some too, if you ask it in Chat.
           </Empty>
           <div className="row empty-actions">
             <button type="button" className="button primary" onClick={onCreate}>
@@ -123,11 +129,7 @@ function FleetPause({ paused }: { readonly paused: boolean }) {
   const pause = useAction('pause', { done: 'What nobody asked for is held.', stale: ['status'] })
   const resume = useAction('resume', { done: 'Work goes on.', stale: ['status'] })
   return paused ? (
-    <button
-      type="button"
-      className="button"
-      onClick={() => resume.mutate({ body: { agent_id: null } })}
-    >
+    <button type="button" className="button" onClick={() => resume.mutate({ body: { agent_id: null } })}>
       Resume triggers
     </button>
   ) : (

@@ -10,12 +10,7 @@ import type {
   SteerRequest,
   TaskResult,
 } from '@flotilla/protocol/agent-api'
-import type {
-  factsQuerySchema,
-  factsSchema,
-  folderSchema,
-  IdentityFile,
-} from '@flotilla/protocol/kept-api'
+import type { factsQuerySchema, factsSchema, folderSchema, IdentityFile } from '@flotilla/protocol/kept-api'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
 import type { TaskAssignment } from '@flotilla/protocol/task'

@@ -156,7 +156,8 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
         })
       }
       const body = await readBody(reply, { maxBytes, hold: held.take }, signal)
-      if (reply.statusCode !== 200) throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
+      if (reply.statusCode !== 200)
+        throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
       return body
     } catch (error) {
       throw send.signal.aborted ? send.signal.reason : unavailable(deps.agentId, error)
