@@ -8,15 +8,15 @@ import { startDashboardFleet } from './dashboard-fleet.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
 const tabs = [
-  { id: 'overview', shows: 'The whole fleet' },
-  { id: 'identity', shows: 'whom it works for' },
-  { id: 'permissions', shows: 'blackboard_write' },
-  { id: 'memory', shows: 'The port is 8080' },
-  { id: 'tools', shows: 'memory_search' },
-  { id: 'schedule', shows: 'No job yet' },
-  { id: 'files', shows: hostileFileName },
-  { id: 'runs', shows: 'keep what I say' },
-  { id: 'logs', shows: 'Following' },
+  { id: 'overview', name: 'Overview', shows: 'The whole fleet' },
+  { id: 'identity', name: 'Identity', shows: 'whom it works for' },
+  { id: 'permissions', name: 'Permissions', shows: 'blackboard_write' },
+  { id: 'memory', name: 'Memory', shows: 'The port is 8080' },
+  { id: 'tools', name: 'Skills and tools', shows: 'memory_search' },
+  { id: 'schedule', name: 'Schedule', shows: 'No job yet' },
+  { id: 'files', name: 'Files', shows: hostileFileName },
+  { id: 'runs', name: 'Runs', shows: 'keep what I say' },
+  { id: 'logs', name: 'Logs', shows: 'Following' },
 ] as const
 
 describe.skipIf(!hasBrowser)('an agent in the browser', () => {
@@ -38,8 +38,9 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     const watched = await openPage(browser, mesh.url, { theme, width })
     const { page, faults } = watched
     const breaches: string[] = []
-    for (const { id, shows } of tabs) {
-      await watched.open(`/agents/scribe?tab=${id}`)
+    await watched.open('/agents/scribe')
+    for (const { id, name, shows } of tabs) {
+      await page.getByRole('tab', { name }).click()
       await page.locator('main').getByText(shows).first().waitFor()
       await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
       expect(await page.evaluate('document.documentElement.scrollWidth'), id).toBeLessThanOrEqual(width)
@@ -66,7 +67,9 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await page.getByRole('heading', { name: 'herald', level: 1 }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/agents/herald')
 
-    await page.getByRole('tab', { name: 'Identity' }).click()
+    await page.getByRole('tab', { name: 'Overview' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
     const text = page.getByRole('textbox', { name: 'Text of INSTRUCTIONS.md' })
     await expect.poll(() => text.inputValue()).toContain('Announce what is new.')
     const before = await text.inputValue()

@@ -21,7 +21,7 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
         {jobs.isSuccess && others.length === 0 && (
           <Empty title="No job yet">
             Ask it in Chat to do something every morning, or run{' '}
-            <code>flotilla cron add {agentId} &quot;0 9 * * *&quot; &quot;…&quot;</code>.
+            <code>flotilla cron add {agentId} &quot;0 9 * * *&quot; --message &quot;…&quot;</code>.
           </Empty>
         )}
         {others.map((job) => (

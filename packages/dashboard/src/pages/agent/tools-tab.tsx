@@ -59,7 +59,7 @@ function Servers({ agentId }: { readonly agentId: string }) {
       {servers.error && <Failed error={servers.error} retry={servers.refetch} />}
       {servers.data?.servers.length === 0 && (
         <Empty title="No server is set up">
-          Add one: <code>flotilla mcp add {agentId} NAME --url https://…</code>
+          Add one: <code>flotilla mcp add {agentId} NAME --http https://…</code>
         </Empty>
       )}
       {servers.data?.servers.map(({ name, state, detail, tools, config }) => (
