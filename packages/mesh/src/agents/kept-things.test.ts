@@ -57,6 +57,7 @@ describe('what an agent keeps, for people', () => {
     await expect(things.forgetFact(viewer, 'scribe', 'fact_1')).rejects.toMatchObject({ code: 'denied' })
     await expect(things.forgetFact(member, 'courier', 'fact_1')).rejects.toMatchObject({ code: 'denied' })
     await expect(things.forgetFact(other, 'scribe', 'fact_1')).rejects.toMatchObject({ code: 'denied' })
+    await expect(things.forgetFact(member, 'scribe', '../x')).rejects.toMatchObject({ code: 'bad-request' })
     expect([asked, written]).toEqual([[], []])
     await expect(things.forgetFact(member, 'scribe', 'fact_1')).rejects.toMatchObject({
       code: 'agent-unavailable',

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { keptLimits } from '@flotilla/protocol/kept-api'
+import { factNameSchema, keptLimits } from '@flotilla/protocol/kept-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
@@ -66,9 +66,11 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       return asking(agentId, (connection, signal) => connection.facts(asked, signal))
     },
-    /** It stands in the journal before the agent is asked, without its text. */
+    /** It stands in the journal before the agent is asked, without its text. Problem `bad-request` for no name of a fact. */
     forgetFact: async (caller: Caller, agentId: string, fact: string) => {
       guard(caller, { do: 'manage-agent', agentId })
+      if (!factNameSchema.safeParse(fact).success)
+        throw new Problem('bad-request', { detail: 'a fact is named like fact_12' })
       return asking(agentId, async (connection, signal) => {
         journal.append({
           actor: actorOf(caller),
@@ -76,7 +78,7 @@ export function createKeptThings(deps: {
           subject: agentId,
           detail: { fact },
         })
-        return { was_there: await connection.forgetFact(fact, signal) }
+        return { id: fact, was_there: await connection.forgetFact(fact, signal) }
       })
     },
     tools: async (caller: Caller, agentId: string) => {

@@ -1,8 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
-import { factNameSchema, keptApi as kept, keptEndpoints as paths } from '@flotilla/protocol/kept-api'
+import { keptApi as kept, keptEndpoints as paths } from '@flotilla/protocol/kept-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
-import { Problem } from '@flotilla/protocol/problem'
 import { alreadySent } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { KeptThings } from './kept-things.ts'
@@ -50,18 +49,11 @@ function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
     return alreadySent
   })
   bind(paths.facts, kept.facts, ({ caller, params, query }) => things.facts(caller, params.id, query))
-  bind(paths.factForget, kept.factForget, async ({ caller, params }) => {
-    const id = readFactName(params.fact)
-    return { id, ...(await things.forgetFact(caller, params.id, id)) }
-  })
+  bind(paths.factForget, kept.factForget, ({ caller, params }) =>
+    things.forgetFact(caller, params.id, params.fact),
+  )
   bind(paths.agentTools, kept.agentTools, ({ caller, params }) => things.tools(caller, params.id))
   bind(paths.agentLogs, kept.agentLogs, ({ caller, params, query }) =>
     things.logs(caller, params.id, query.lines),
   )
-}
-
-function readFactName(name: string): string {
-  const read = factNameSchema.safeParse(name)
-  if (read.success) return read.data
-  throw new Problem('bad-request', { detail: 'a fact is named like fact_12' })
 }
