@@ -72,7 +72,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'triggers/watch', holds: 'files that change' },
   { folder: 'telemetry', holds: 'traces and durations, made of the events that the fleet tells anyway' },
   { folder: 'templates', holds: 'fleets as files: planned, applied wholly or not at all, written out' },
-  { folder: 'introspection', holds: 'what an agent may ask about itself' },
+  { folder: 'introspection', holds: 'what an agent may ask about itself, and what it takes' },
   { folder: 'diagnostics', holds: 'what is well and what is not: doctor, readiness, figures' },
   { folder: 'backup', holds: 'a whole home as one file, and a home made of one' },
   { folder: 'dashboard', holds: 'pages for people, and the socket that keeps them up to date' },

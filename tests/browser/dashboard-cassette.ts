@@ -11,6 +11,10 @@ export const hostileText = [
   '<a href="data:text/html,<script>alert(5)</script>">x</a>',
 ].join('\n\n')
 
+/** A file that would be a page of its own, were it opened as one. */
+export const hostileFileName = '<img src=x onerror=alert(6)>.html'
+export const hostileFile = '<script>alert(7)</script><svg onload="alert(8)"></svg>'
+
 const report = [
   '## Licences',
   '',
@@ -39,6 +43,20 @@ export const dashboardCassette = aCassette(
     agents: ['scribe'],
     when: 'audit',
     turns: [runs('printf "react MIT\\naxe-core MPL-2.0\\nleft-pad none\\n"'), says(report)],
+  },
+  {
+    agents: ['scribe'],
+    when: 'keep',
+    turns: [
+      calls('memory_save', { content: `The port is 8080. ${hostileText}`, key: 'port', category: 'server' }),
+      calls('memory_save', {
+        content: 'The owner likes short answers.',
+        key: 'tone',
+        category: 'preference',
+      }),
+      runs(`printf '%s' '${hostileFile}' > '${hostileFileName}'; mkdir -p notes; echo fine > notes/today.md`),
+      says('It is kept.'),
+    ],
   },
   { agents: ['scribe'], when: 'slow', turns: [runs('sleep 20'), says(slowWords)] },
   {

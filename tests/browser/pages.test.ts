@@ -12,6 +12,7 @@ const firstLoadMaxBytes = 150 * 1024
 const pages = [
   { name: 'chat', path: '/chat/scribe', shows: 'Licences' },
   { name: 'fleet', path: '/fleet', shows: 'Spent today' },
+  { name: 'agent', path: '/agents/scribe', shows: 'The whole fleet' },
   { name: 'runs', path: '/runs', shows: 'audit the licences' },
   { name: 'approvals', path: '/approvals', shows: 'is stopped and removed' },
   { name: 'costs', path: '/costs', shows: 'The whole fleet' },

@@ -38,6 +38,7 @@ const params = {
   name: 'x',
   agent: 'ann',
   path: 'x',
+  fact: 'fact_1',
   file: 'SOUL.md',
   delivery: '1',
 }

@@ -17,6 +17,7 @@ import type { ExecuteRun } from './loop/run-slot.ts'
 import type { Sessions } from './loop/sessions.ts'
 import { keepFacts } from './memory/keep-facts.ts'
 import { createMemory } from './memory/memory.ts'
+import type { Memory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -37,6 +38,7 @@ export interface RunParts {
   /** The agent's own, with the skills it has written so far. */
   readonly tools: () => readonly Pick<Tool, 'definition' | 'source'>[]
   readonly mcp: Pick<McpToolset, 'tools' | 'statuses'>
+  readonly memory: Pick<Memory, 'list' | 'forget'>
   close(): Promise<void>
 }
 
@@ -125,5 +127,5 @@ export function composeRuns(deps: {
     meshHttp.close()
   }
   const listed = newSubagentPool()
-  return { execute, tools: () => tools.listed(listed), mcp: tools.mcp, close }
+  return { execute, tools: () => tools.listed(listed), mcp: tools.mcp, memory, close }
 }

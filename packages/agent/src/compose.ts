@@ -13,6 +13,7 @@ import { conversationRoutes } from './server/conversation.routes.ts'
 import { createGate } from './server/gate.ts'
 import { heartbeatRoutes } from './server/heartbeat.routes.ts'
 import { createHttpServer } from './server/http-server.ts'
+import { memoryRoutes } from './server/memory.routes.ts'
 import { runRoutes } from './server/run.routes.ts'
 import { statusRoutes } from './server/status.routes.ts'
 import { workspaceRoutes } from './server/workspace.routes.ts'
@@ -78,6 +79,7 @@ export function compose(deps: {
       ...conversationRoutes({ slot, sessions }),
       ...runRoutes({ slot, keepAliveMs }),
       ...workspaceRoutes({ workspace, files }),
+      ...memoryRoutes({ memory: async () => (await loadRuns()).memory }),
       ...heartbeatRoutes({ slot, keepAliveMs, workspace, files, dataDirectory, clock }),
     },
     gate: createGate({ agentId, meshPublicKey, doorToken: deps.doorToken, now: () => clock.now() }),

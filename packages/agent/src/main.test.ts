@@ -112,6 +112,9 @@ describe('the doors of a real agent process', () => {
     workspaceWrite: { path: '/workspace/SOUL.md', body: { content: 'kind' } },
     fileWrite: { path: '/files/up/load.bin', body: Buffer.from([1, 2, 3]) },
     fileRead: { path: '/files/up/load.bin' },
+    fileList: { path: '/files?path=up' },
+    memoryList: { path: '/memory?words=port&limit=10' },
+    memoryForget: { path: '/memory/fact_404' },
   }
   const endpoints = Object.entries(agentEndpoints).map(([name, endpoint]) => ({
     name,
@@ -206,6 +209,29 @@ describe('the doors of a real agent process', () => {
   ])('nothing is stored at %s', async (path) => {
     const reply = await agent.call('PUT', path, { body: Buffer.from('x') })
     expect(reply.json()).toMatchObject({ code: 'path-refused' })
+  })
+
+  test('a folder is listed without the agent’s own state, and none outside is', async () => {
+    await agent.call('PUT', '/files/kept/note.md', { body: Buffer.from('x') })
+    const list = async (path: string) =>
+      (await agent.call('GET', `/files?path=${encodeURIComponent(path)}`)).json()
+    expect(await list('kept')).toEqual({
+      path: 'kept',
+      entries: [{ name: 'note.md', kind: 'file', size_bytes: 1 }],
+      more: false,
+    })
+    const { entries } = (await list('')) as { entries: { name: string }[] }
+    expect(entries.map(({ name }) => name)).toContain('kept')
+    expect(entries.map(({ name }) => name)).not.toContain('.flotilla')
+    for (const path of ['..', '/etc', '.flotilla']) {
+      expect(await list(path), path).toMatchObject({ code: 'path-refused' })
+    }
+  })
+
+  test('a name that no fact can have is refused, and one that is not there is said to be so', async () => {
+    expect((await agent.call('DELETE', '/memory/port')).json()).toMatchObject({ code: 'bad-request' })
+    expect((await agent.call('DELETE', '/memory/fact_7')).json()).toEqual({ id: 'fact_7', was_there: false })
+    expect((await agent.call('GET', '/memory?limit=1000')).json()).toMatchObject({ code: 'bad-request' })
   })
 
   test('the door token is gone from the disk, and in no log, file, or program', async () => {

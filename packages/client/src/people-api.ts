@@ -5,6 +5,7 @@ import { dashboardApi, dashboardEndpoints } from '@flotilla/protocol/dashboard-a
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
+import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { messageHumanApi } from '@flotilla/protocol/message-api'
@@ -45,6 +46,7 @@ export const peopleEndpoints = {
   ...cronHumanEndpoints,
   ...templateEndpoints,
   ...replayEndpoints,
+  ...keptEndpoints,
   ...dashboardEndpoints,
 } as const
 export const peopleApi = {
@@ -69,6 +71,7 @@ export const peopleApi = {
   ...cronHumanApi,
   ...templatesApi,
   ...replayApi,
+  ...keptApi,
   ...dashboardApi,
 } as const
 

@@ -10,6 +10,7 @@ import {
 import type { AgentEndpointName } from './agent-endpoints.ts'
 import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { factsQuerySchema, factsSchema, folderSchema, forgottenSchema } from './kept-api.ts'
 import { mcpServerStatusSchema } from './mcp-api.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
@@ -228,4 +229,11 @@ export const agentApi = {
   heartbeatContext: { response: heartbeatContextSchema },
   fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
   fileRead: {},
+  fileList: {
+    query: z.strictObject({ path: z.string().check(z.maxLength(1000)) }),
+    response: folderSchema,
+  },
+  memoryList: { query: factsQuerySchema, response: factsSchema },
+  /** A fact that is not there is no error: the call may be sent again. */
+  memoryForget: { response: forgottenSchema },
 } as const satisfies Record<AgentEndpointName, EndpointSchemas>

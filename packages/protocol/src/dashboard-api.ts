@@ -8,6 +8,7 @@ export const dashboardPageEndpoints = {
   chat: { method: 'GET', path: '/chat', summary: 'Page: conversations' },
   chatAgent: { method: 'GET', path: '/chat/{agent}', summary: 'Page: conversations with one agent' },
   fleet: { method: 'GET', path: '/fleet', summary: 'Page: all agents' },
+  agent: { method: 'GET', path: '/agents/{id}', summary: 'Page: one agent' },
   runs: { method: 'GET', path: '/runs', summary: 'Page: runs' },
   run: { method: 'GET', path: '/runs/{id}', summary: 'Page: one run' },
   approvals: { method: 'GET', path: '/approvals', summary: 'Page: what waits for a person' },

@@ -6,6 +6,17 @@ import type { PersonRole } from './people.ts'
  * in to it. This is asked before a body is read; the guard of the use case decides, by role and by agent.
  */
 export const rolesOfRoutes = {
+  'DELETE /api/agents/{id}/memory/{fact}': 'member',
+  'GET /agents/{id}': 'viewer',
+  'GET /api/agents/{id}/files': 'viewer',
+  'GET /api/agents/{id}/files/{*path}': 'viewer',
+  'GET /api/agents/{id}/logs': 'viewer',
+  'GET /api/agents/{id}/memory': 'viewer',
+  'GET /api/agents/{id}/permissions': 'owner',
+  'GET /api/agents/{id}/tools': 'viewer',
+  'GET /api/agents/{id}/workspace': 'viewer',
+  'GET /api/agents/{id}/workspace/{file}': 'viewer',
+  'GET /api/use': 'viewer',
   'GET /api/agents/{id}/chat/history': 'viewer',
   'GET /api/agents/{id}/chat/sessions': 'viewer',
   'GET /api/agents/{id}/permissions/explain': 'viewer',

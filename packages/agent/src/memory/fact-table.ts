@@ -32,6 +32,8 @@ export interface FactTable {
   /** The fact of the lowest worth that may give way to a new one. */
   leastUsed(): number | null
   categories(): readonly string[]
+  /** Below the id `before`, where it is one; of those that have the words, where there are any. */
+  newest(page: { words: string; before: number | null; limit: number }): readonly Fact[]
   byWords(question: string, options: { category: string | null; limit: number }): ReadonlyMap<number, number>
   uses(ids: readonly number[]): ReadonlyMap<number, FactUse>
 }
@@ -109,6 +111,23 @@ export function createFactTable(database: MemoryDatabase): FactTable {
       prepare('SELECT category FROM facts GROUP BY category ORDER BY count(*) DESC LIMIT 20')
         .all()
         .map((row) => sanitizeForPrompt(row['category'])),
+    newest: ({ words, before, limit }) => {
+      const below = before ?? Number.MAX_SAFE_INTEGER
+      const expression = searchExpression(words)
+      if (expression !== null) {
+        return prepare(
+          `SELECT * FROM facts WHERE id < ? AND id IN (SELECT rowid FROM fact_words WHERE fact_words MATCH ?)
+             ORDER BY id DESC LIMIT ?`,
+        )
+          .all(below, expression, limit)
+          .map(factOf)
+      }
+      // Words of which none can be looked for are in no fact.
+      if (words.trim() !== '') return []
+      return prepare('SELECT * FROM facts WHERE id < ? ORDER BY id DESC LIMIT ?')
+        .all(below, limit)
+        .map(factOf)
+    },
     byWords: (question, { category, limit }) => {
       const expression = searchExpression(question)
       if (expression === null) return new Map()

@@ -26,6 +26,29 @@ describe('the memory of an agent', () => {
     expect(others.map(({ text }) => text)).toEqual(['The owner likes short answers'])
   })
 
+  test('people look through all of it page by page, newest first, and reinforce nothing by that', async () => {
+    const { store, database } = await aMemory()
+    for (const number of [1, 2, 3, 4, 5]) store.save(aFact(`fact number ${number}`))
+    store.save(aFact('an owl lives here'))
+    const before = rowsOf(database)
+    const page = (more: { words?: string; before?: number | null }) =>
+      store.list({ words: '', before: null, limit: 4, ...more })
+    const first = page({})
+    expect(first.facts.map(({ text }) => text)).toEqual([
+      'an owl lives here',
+      'fact number 5',
+      'fact number 4',
+      'fact number 3',
+    ])
+    expect(first).toMatchObject({ total: 6, more: true })
+    const second = page({ before: first.facts.at(-1)?.id ?? 0 })
+    expect(second.facts.map(({ text }) => text)).toEqual(['fact number 2', 'fact number 1'])
+    expect(second.more).toBe(false)
+    expect(page({ words: 'OWL' }).facts.map(({ text }) => text)).toEqual(['an owl lives here'])
+    expect(page({ words: '"*(' }).facts).toEqual([])
+    expect(rowsOf(database)).toEqual(before)
+  })
+
   test('diacritics and word endings do not hide a fact, a category narrows', async () => {
     const { store } = await aMemory()
     store.save(aFact('Zürich hosts the backups', { category: 'place' }))

@@ -36,6 +36,23 @@ export interface FactQuestion {
   readonly runId: string
 }
 
+/** A page of all facts, newest first. */
+export interface FactPage {
+  /** That a fact has; empty for all. */
+  readonly words: string
+  /** Only those of a smaller id; null for the first page. */
+  readonly before: number | null
+  readonly limit: number
+}
+
+export interface ListedFacts {
+  readonly facts: readonly Fact[]
+  /** Of the whole memory. */
+  readonly total: number
+  /** Whether there are older ones that fit. */
+  readonly more: boolean
+}
+
 /**
  * What an agent remembers.
  *
@@ -51,6 +68,7 @@ export interface MemoryStore {
   /** By id or by key. Problems `not-found`, `denied` by M3. */
   forget(which: { id: number } | { key: string }, by: Trust): Fact
   search(question: FactQuestion): readonly FoundFact[]
+  list(page: FactPage): ListedFacts
   categories(): readonly string[]
   count(): number
 }
@@ -130,6 +148,11 @@ export function createMemoryStore(deps: {
         const fact = facts.get(factId)
         return fact === undefined ? [] : [{ ...fact, score }]
       })
+    },
+    list: (page) => {
+      const found = table.newest({ ...page, limit: page.limit + 1 })
+      const facts = found.slice(0, page.limit)
+      return { facts, total: table.count(), more: found.length > facts.length }
     },
     categories: () => table.categories(),
     count: () => table.count(),

@@ -8,7 +8,14 @@ import type { EmbeddingQueue } from './embedding-queue.ts'
 import type { Fact, NewFact } from './fact.ts'
 import { openMemoryDatabase } from './memory-database.ts'
 import { createMemoryStore } from './memory-store.ts'
-import type { FactQuestion, FoundFact, MemoryStore, SavedFact } from './memory-store.ts'
+import type {
+  FactPage,
+  FactQuestion,
+  FoundFact,
+  ListedFacts,
+  MemoryStore,
+  SavedFact,
+} from './memory-store.ts'
 import type { Trust } from './trust.ts'
 import { createVectorIndex } from './vector-index.ts'
 import type { VectorIndex } from './vector-index.ts'
@@ -41,6 +48,8 @@ export interface Memory {
     run: { runOk: boolean; source: EmbeddingSource | null },
   ): Promise<{ saved: number; refused: number }>
   forget(which: { id: number } | { key: string }, by: Trust): Promise<Fact>
+  /** For people who look through it: newest first, and nothing is reinforced. */
+  list(page: FactPage): Promise<ListedFacts>
   close(): Promise<void>
 }
 
@@ -110,6 +119,7 @@ export function createMemory(deps: {
       return { saved: facts.length - refused, refused }
     },
     forget: async (which, by) => (await opened()).store.forget(which, by),
+    list: async (page) => (await opened()).store.list(page),
     close: async () => {
       const memory = await opening?.catch(() => null)
       opening = null

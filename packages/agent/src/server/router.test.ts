@@ -11,6 +11,8 @@ test.each([
   ['GET', '/workspace', 'workspaceList', {}],
   ['GET', '/workspace/SOUL.md', 'workspaceRead', { file: 'SOUL.md' }],
   ['PUT', '/files/a/b%20c', 'fileWrite', { path: 'a/b c' }],
+  ['GET', '/files', 'fileList', {}],
+  ['DELETE', '/memory/fact_1', 'memoryForget', { fact: 'fact_1' }],
   ['GET', '/files/../x', 'fileRead', { path: '../x' }],
   ['GET', '/files/%2e%2e/x', 'fileRead', { path: '../x' }],
 ])('%s %s is %s', (...[method, path, name, params]) => {

@@ -9,7 +9,7 @@ import { readJson, refuseLongBody } from './read-body.ts'
 
 type WorkspaceRoutes = Pick<
   Routes,
-  'workspaceList' | 'workspaceRead' | 'workspaceWrite' | 'fileWrite' | 'fileRead'
+  'workspaceList' | 'workspaceRead' | 'workspaceWrite' | 'fileWrite' | 'fileRead' | 'fileList'
 >
 
 /** The workspace files by name, and any other file below /data as bytes. */
@@ -42,6 +42,17 @@ export function workspaceRoutes(deps: { workspace: Workspace; files: DataFiles }
       response.on('close', () => stream.destroy())
       stream.pipe(response)
       return answered
+    },
+    fileList: async ({ query }) => {
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { keptLimits } = await import('@flotilla/protocol/kept-api')
+      const { path } = parseWith(agentApi.fileList.query, { path: query.get('path') ?? '' })
+      const max = keptLimits.folderEntriesMax
+      const found = await files.list(path, { recursive: false, entriesMax: max + 1 })
+      const entries = found
+        .slice(0, max)
+        .map((entry) => ({ name: entry.path, kind: entry.kind, size_bytes: entry.sizeBytes }))
+      return { path, entries, more: found.length > max }
     },
   }
 }

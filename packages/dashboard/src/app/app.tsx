@@ -5,6 +5,7 @@ import { ServicesContext } from '../data/use-mesh.ts'
 import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
 import {
+  AgentPage,
   ApprovalsPage,
   ChatPage,
   CostsPage,
@@ -37,6 +38,7 @@ export function App({ services }: { readonly services: Services }) {
                 <Route path="/fleet">
                   <FleetPage />
                 </Route>
+                <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
                 <Route path="/runs">
                   <RunsPage />
                 </Route>

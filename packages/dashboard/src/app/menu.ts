@@ -16,3 +16,9 @@ export const menu: readonly PageEntry[] = [
   { path: '/triggers', title: 'Triggers', icon: 'triggers' },
   { path: '/journal', title: 'Journal', icon: 'journal' },
 ]
+
+/** Which entry a path belongs to; an agent is a part of the fleet. */
+export function entryOf(path: string): PageEntry | undefined {
+  const within = path.startsWith('/agents/') ? '/fleet' : path
+  return menu.find((page) => within.startsWith(page.path))
+}

@@ -4,7 +4,12 @@ import { lazy } from 'react'
 export const ChatPage = lazy(async () => ({
   default: (await import('../pages/chat/chat-page.tsx')).ChatPage,
 }))
-export const FleetPage = lazy(async () => ({ default: (await import('../pages/fleet-page.tsx')).FleetPage }))
+export const FleetPage = lazy(async () => ({
+  default: (await import('../pages/fleet/fleet-page.tsx')).FleetPage,
+}))
+export const AgentPage = lazy(async () => ({
+  default: (await import('../pages/agent/agent-page.tsx')).AgentPage,
+}))
 export const RunsPage = lazy(async () => ({ default: (await import('../pages/runs-page.tsx')).RunsPage }))
 export const RunPage = lazy(async () => ({ default: (await import('../pages/run-page.tsx')).RunPage }))
 export const ApprovalsPage = lazy(async () => ({

@@ -10,11 +10,10 @@ export function Palette({ close }: { readonly close: () => void }) {
   const [, go] = useLocation()
   const [text, setText] = useState('')
   const status = useMesh('status')
-  const agents = (status.data?.agents ?? []).map(({ id }) => ({
-    words: `Chat with ${id}`,
-    kind: 'agent',
-    path: `/chat/${id}`,
-  }))
+  const agents = (status.data?.agents ?? []).flatMap(({ id }) => [
+    { words: id, kind: 'agent', path: `/agents/${id}` },
+    { words: `Chat with ${id}`, kind: 'chat', path: `/chat/${id}` },
+  ])
   const pages = [...menu, { path: '/design', title: 'Design' }].map(({ path, title }) => ({
     words: title,
     kind: 'page',

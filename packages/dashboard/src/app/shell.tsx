@@ -2,7 +2,7 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { Icon } from '../design/icons.tsx'
-import { menu } from './menu.ts'
+import { entryOf } from './menu.ts'
 import { Drawer, Palette } from './pages.ts'
 import { Side } from './side.tsx'
 
@@ -12,7 +12,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [palette, setPalette] = useState(false)
   const [drawer, setDrawer] = useState(false)
   const main = useRef<HTMLElement>(null)
-  const title = menu.find((page) => path.startsWith(page.path))?.title ?? 'Flotilla'
+  const title = entryOf(path)?.title ?? 'Flotilla'
 
   useEffect(() => {
     document.title = title === 'Flotilla' ? title : `${title} · Flotilla`

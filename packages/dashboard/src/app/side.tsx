@@ -4,7 +4,7 @@ import { useLive, useMesh } from '../data/use-mesh.ts'
 import { Icon } from '../design/icons.tsx'
 import { Badge, Dot } from '../design/parts.tsx'
 import icon from '../icon.svg'
-import { menu } from './menu.ts'
+import { entryOf, menu } from './menu.ts'
 import { applyTheme, readTheme, themes } from './theme.ts'
 import type { Theme } from './theme.ts'
 
@@ -20,11 +20,7 @@ export function Side({ onPalette }: { readonly onPalette?: () => void }) {
       </Link>
       <nav className="menu" aria-label="Pages">
         {menu.map((page) => (
-          <Link
-            key={page.path}
-            href={page.path}
-            aria-current={path.startsWith(page.path) ? 'page' : undefined}
-          >
+          <Link key={page.path} href={page.path} aria-current={entryOf(path) === page ? 'page' : undefined}>
             <Icon name={page.icon} />
             {page.title}
             {page.path === '/approvals' && waiting > 0 && (

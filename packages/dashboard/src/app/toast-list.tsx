@@ -8,13 +8,18 @@ export function Toasts() {
   const list = useSyncExternalStore(toasts.subscribe, toasts.list)
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {list.map(({ id, tone, title, repair }) => (
+      {list.map(({ id, tone, title, repair, undo }) => (
         <div key={id} className="toast">
           <Dot tone={tone} />
           <div>
             <div>{title}</div>
             {repair !== undefined && <div className="muted">{repair}</div>}
           </div>
+          {undo && (
+            <button type="button" className="button small" onClick={() => void toasts.undo(id)}>
+              Undo
+            </button>
+          )}
           <button
             type="button"
             className="button quiet small"

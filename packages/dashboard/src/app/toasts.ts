@@ -6,20 +6,25 @@ export interface Toast {
   readonly title: string
   /** What to do now. */
   readonly repair?: string | undefined
+  /** Takes back what the message tells; resolves to what to say then. */
+  readonly undo?: (() => Promise<string>) | undefined
 }
 
 /** Short messages over the page; the last few stay until they are put away or time has passed. */
 export interface ToastStore {
   list(): readonly Toast[]
   subscribe(listener: () => void): () => void
-  tell(title: string): void
+  /** With a way to take it back, the message stays longer and offers it. */
+  tell(title: string, undo?: () => Promise<string>): void
+  /** Takes back what a message told, once, and says what came of it. */
+  undo(id: number): Promise<void>
   /** An error in the words of the mesh, with its repair. */
   fail(error: unknown): void
   close(id: number): void
 }
 
 const shownMax = 4
-const shownMs = { ok: 4000, bad: 12_000 } as const
+const shownMs = { ok: 4000, bad: 12_000, undo: 15_000 } as const
 
 export function createToastStore(): ToastStore {
   const listeners = new Set<() => void>()
@@ -35,12 +40,16 @@ export function createToastStore(): ToastStore {
     lastId += 1
     const id = lastId
     set([...toasts, { ...toast, id }])
-    setTimeout(() => close(id), shownMs[toast.tone])
+    setTimeout(() => close(id), shownMs[toast.undo ? 'undo' : toast.tone])
   }
 
   function close(id: number): void {
     set(toasts.filter((toast) => toast.id !== id))
   }
+
+  const tell = (title: string, undo?: () => Promise<string>): void =>
+    show({ tone: 'ok', title, ...(undo ? { undo } : {}) })
+  const fail = (error: unknown): void => show({ tone: 'bad', ...wordsOf(error) })
 
   return {
     close,
@@ -49,8 +58,18 @@ export function createToastStore(): ToastStore {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    tell: (title) => show({ tone: 'ok', title }),
-    fail: (error) => show({ tone: 'bad', ...wordsOf(error) }),
+    tell,
+    fail,
+    undo: async (id) => {
+      const undo = toasts.find((toast) => toast.id === id)?.undo
+      if (!undo) return
+      close(id)
+      try {
+        tell(await undo())
+      } catch (error) {
+        fail(error)
+      }
+    },
   }
 }
 

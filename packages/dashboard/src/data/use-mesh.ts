@@ -17,6 +17,8 @@ export function useServices(): Services {
 export interface MeshQuery {
   readonly enabled?: boolean
   readonly staleTime?: number
+  /** For what no event tells of: asked again so often while the page is looked at. */
+  readonly refetchInterval?: number | false
 }
 
 /** An answer of the mesh, kept, and asked for again when an event made it old. */
@@ -33,21 +35,39 @@ export function useMesh<N extends PeopleEndpointName>(
   })
 }
 
+export interface Undoing {
+  readonly run: () => Promise<unknown>
+  readonly done: string
+}
+
 /** A call that changes something. What fails is told over the page; `done` names what to say when it went well. */
 export function useAction<N extends PeopleEndpointName>(
   name: N,
-  options: { readonly done?: string; readonly stale?: readonly PeopleEndpointName[] } = {},
+  options: {
+    readonly done?: string
+    readonly stale?: readonly PeopleEndpointName[]
+    /** How to take it back, where that can be done, and what to say then. */
+    readonly undo?: (reply: Reply<N>, parts: CallParts<N>) => Undoing
+  } = {},
 ) {
   const { client, queries, toasts } = useServices()
+  const makeStale = (): void => {
+    for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
+  }
   return useMutation({
     mutationFn: (parts: CallParts<N>) => client.call(name, parts),
-    onSuccess: () => {
-      if (options.done !== undefined) toasts.tell(options.done)
+    onSuccess: (reply, parts) => {
+      if (options.done === undefined) return
+      const undoing = options.undo?.(reply, parts)
+      const undo = async (): Promise<string> => {
+        await undoing?.run()
+        makeStale()
+        return undoing?.done ?? ''
+      }
+      toasts.tell(options.done, undoing && undo)
     },
     onError: (error) => toasts.fail(error),
-    onSettled: () => {
-      for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
-    },
+    onSettled: makeStale,
   })
 }
 

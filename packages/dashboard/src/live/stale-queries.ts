@@ -4,6 +4,17 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 type Stale = readonly PeopleEndpointName[]
 
 const fleet: Stale = ['status']
+const edits: Stale = [
+  ...fleet,
+  'agentConfig',
+  'changes',
+  'identityFiles',
+  'identityFile',
+  'permissionOrigins',
+  'permissionsExplain',
+  'mcpServers',
+  'budgets',
+]
 const work: Stale = ['status', 'runs', 'run']
 const money: Stale = ['budgets', 'costReport', 'status']
 
@@ -38,8 +49,8 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'journal.broken': ['status'],
   'approval.asked': ['pending', ...work],
   'approval.settled': ['pending', ...work],
-  'agent.edited': fleet,
-  'edit.undone': fleet,
+  'agent.edited': edits,
+  'edit.undone': edits,
   'cron.changed': ['cronJobs', 'cronHistory', 'heartbeats'],
   'wall.failed': ['status'],
   'work.paused': ['status'],

@@ -1,7 +1,10 @@
 import { useState } from 'react'
 import { useServices } from '../data/use-mesh.ts'
 import { Confirm } from '../design/confirm.tsx'
+import { DiffView } from '../design/diff-view.tsx'
+import { FormField } from '../design/form-field.tsx'
 import { Markdown } from '../design/markdown.tsx'
+import '../design/agent.css'
 import { Badge, Bar, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 
 const colours = [
@@ -96,7 +99,11 @@ export function DesignPage() {
               >
                 Primary
               </button>
-              <button type="button" className="button">
+              <button
+                type="button"
+                className="button"
+                onClick={() => toasts.tell('This can be taken back.', async () => 'It was taken back.')}
+              >
                 Plain
               </button>
               <button type="button" className="button quiet">
@@ -109,10 +116,17 @@ export function DesignPage() {
                 Danger
               </button>
             </div>
-            <input className="input" placeholder="A field" aria-label="A field" />
+            <FormField label="A field" hint="What it is for, where that helps.">
+              <input className="input wide" placeholder="What stands in it" />
+            </FormField>
             <select className="input" aria-label="A choice">
               <option>A choice</option>
             </select>
+          </div>
+        </Card>
+        <Card title="A difference">
+          <div className="body">
+            <DiffView before={'one\ntwo\nthree'} after={'one\n2\nthree'} label="A difference of two texts" />
           </div>
         </Card>
         <Card title="Waiting">

@@ -31,7 +31,7 @@ function Jobs() {
       {jobs.isSuccess && listed.length === 0 && (
         <Empty title="No job yet">
           Ask an agent to do something every morning, or run{' '}
-          <code>npm run flotilla -- cron add AGENT &quot;0 9 * * *&quot; &quot;…&quot;</code>.
+          <code>npm run flotilla -- cron add AGENT &quot;0 9 * * *&quot; --message &quot;…&quot;</code>.
         </Empty>
       )}
       {listed.length > 0 && (

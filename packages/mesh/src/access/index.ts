@@ -24,6 +24,7 @@ export { emptyRecord, pickFields, readFields, submittedFields } from './permissi
 export type { SubmittedFields } from './permission-change.ts'
 export { createPermissionFile } from './permission-file.ts'
 export type { PermissionStore } from './permission-file.ts'
+export { permissionOrigins } from './permission-origins.ts'
 export { createPermissionGrants } from './permission-grants.ts'
 export type { PermissionGrants } from './permission-grants.ts'
 export { projectOfName } from './project-walls.ts'

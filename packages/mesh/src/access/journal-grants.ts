@@ -126,7 +126,7 @@ function changedFields(
 }
 
 /** Empty lists, false, null and 0 allow nothing. */
-function isGrant(value: JsonValue): boolean {
+export function isGrant(value: JsonValue): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }
 

@@ -2,11 +2,13 @@ import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
 import { dataLimitBytes, hibernateAfterMs } from '../config/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
 import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createMeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
+import { createKeptThings } from './kept-things.ts'
 import { createListMcpServers } from './mcp-servers.ts'
 import { agentPeopleRoutes } from './people.routes.ts'
 import { createWorkspaceFiles } from './workspace-files.ts'
@@ -28,6 +30,7 @@ export type { WorkspaceFiles } from './workspace-files.ts'
 
 export interface Agents extends Fleet {
   readonly files: WorkspaceFiles
+  readonly measureUse: SandboxRuntime['measureUse']
 }
 
 type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
@@ -60,11 +63,12 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     feedbackFor: kernel.hooks.feedbackFor.ask,
   })
   const files = createWorkspaceFiles({ ...kernel, fleet })
+  const things = createKeptThings({ ...kernel, runtime: needs.runtime, fleet })
   const listMcpServers = createListMcpServers({ ...kernel, fleet })
   return {
-    api: { ...fleet, files },
+    api: { ...fleet, files, measureUse: needs.runtime.measureUse },
     routes: {
-      people: (surface) => agentPeopleRoutes(surface, { files, listMcpServers }),
+      people: (surface) => agentPeopleRoutes(surface, { files, things, listMcpServers }),
       agent: ({ bind }) =>
         bind(endpoints.agents, api.agents, ({ caller }) => ({ agents: fleet.listAgents(caller) })),
     },

@@ -1,14 +1,22 @@
 import { wireLimits } from '@flotilla/protocol/limits'
+import { keptApi as kept, keptEndpoints as paths } from '@flotilla/protocol/kept-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
+import { alreadySent } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
+import type { KeptThings } from './kept-things.ts'
 import type { createListMcpServers } from './mcp-servers.ts'
 import type { WorkspaceFiles } from './workspace-files.ts'
 
 export function agentPeopleRoutes(
-  { bind, scope }: PeopleSurface,
-  use: { readonly files: WorkspaceFiles; readonly listMcpServers: ReturnType<typeof createListMcpServers> },
+  surface: PeopleSurface,
+  use: {
+    readonly files: WorkspaceFiles
+    readonly things: KeptThings
+    readonly listMcpServers: ReturnType<typeof createListMcpServers>
+  },
 ): void {
+  const { bind, scope } = surface
   scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
@@ -19,5 +27,33 @@ export function agentPeopleRoutes(
   })
   bind(mcpHumanEndpoints.mcpServers, mcpHumanApi.mcpServers, ({ caller, params }) =>
     use.listMcpServers(caller, params.id),
+  )
+  keptRoutes(surface, use.things)
+}
+
+function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
+  bind(paths.identityFiles, kept.identityFiles, ({ caller, params }) =>
+    things.identityFiles(caller, params.id),
+  )
+  bind(paths.identityFile, kept.identityFile, ({ caller, params }) =>
+    things.identityFile(caller, params.id, params.file),
+  )
+  bind(paths.folder, kept.folder, ({ caller, params, query }) => things.folder(caller, params.id, query.path))
+  bind(paths.fileRead, kept.fileRead, async ({ caller, params, reply }) => {
+    const { name, content } = await things.file(caller, params.id, params.path)
+    // Whatever it is, no browser is to make a page of it.
+    void reply
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .type('application/octet-stream')
+    await reply.send(Buffer.from(content))
+    return alreadySent
+  })
+  bind(paths.facts, kept.facts, ({ caller, params, query }) => things.facts(caller, params.id, query))
+  bind(paths.factForget, kept.factForget, ({ caller, params }) =>
+    things.forgetFact(caller, params.id, params.fact),
+  )
+  bind(paths.agentTools, kept.agentTools, ({ caller, params }) => things.tools(caller, params.id))
+  bind(paths.agentLogs, kept.agentLogs, ({ caller, params, query }) =>
+    things.logs(caller, params.id, query.lines),
   )
 }

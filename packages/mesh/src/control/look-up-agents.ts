@@ -2,13 +2,18 @@ import type { AgentConfig } from '@flotilla/protocol/agent-edit'
 import { actionsOnAgents } from '@flotilla/protocol/permission-actions'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard, PermissionStore, Question } from '../access/index.ts'
-import { explain } from '../access/index.ts'
+import { explain, permissionOrigins } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
+import { permissionRows } from '../journal/index.ts'
+import type { Database } from '../storage/index.ts'
+
+const permissionFileName = 'config/permissions.json'
 
 /** What an agent is set to, and what it may, for those who may view the fleet. */
 export function createLookUpAgents(deps: {
   readonly guard: Guard
+  readonly database: Database
   readonly agents: Pick<Fleet, 'find' | 'list' | 'mcpServers'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
 }) {
@@ -31,6 +36,22 @@ export function createLookUpAgents(deps: {
         permissions: permissions.snapshot().recordOf(agentId) ?? null,
         mcpServers: agents.mcpServers.of(agentId),
         created_at: createdAt,
+      }
+    },
+    /** Each field of its record, and who gave it. Problem `unknown-agent`. */
+    permissionOrigins: (caller: Caller, agentId: string) => {
+      guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
+      const agent = agents.find(agentId)
+      if (!agent) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      const snapshot = permissions.snapshot()
+      const record = snapshot.recordOf(agentId)
+      const rows = permissionRows(deps.database, agentId)
+      const lineOf = (field: string) => snapshot.lineOf(agentId, field)
+      return {
+        file: permissionFileName,
+        broken: snapshot.broken,
+        has_record: record !== undefined,
+        fields: record ? permissionOrigins(record, { kind: agent.kind, rows, lineOf }) : [],
       }
     },
     /** Why an agent may do something or not. Problem `unknown-agent`, with names that are near. */

@@ -1,4 +1,5 @@
 import { controlApi as api, controlEndpoints as endpoints } from '@flotilla/protocol/control-api'
+import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import type { Fleet } from '../agents/index.ts'
 import { idempotencyKeyIn } from '../http/index.ts'
@@ -44,6 +45,9 @@ function agentRoutes({ bind }: PeopleSurface, { agents, views, life, lookUp }: C
   bind(endpoints.agentArchive, api.agentArchive, ({ caller, params }) => life.archive(caller, params.id))
   bind(endpoints.agentUnarchive, api.agentUnarchive, ({ caller, params }) =>
     life.unarchive(caller, params.id),
+  )
+  bind(keptEndpoints.permissionOrigins, keptApi.permissionOrigins, ({ caller, params }) =>
+    lookUp.permissionOrigins(caller, params.id),
   )
   bind(endpoints.permissionsExplain, api.permissionsExplain, ({ caller, params, query }) =>
     lookUp.explain(caller, { ...query, agentId: params.id, resource: query.resource ?? null }),

@@ -1,31 +1,46 @@
 import { agentIdSchema, runIdSchema, taskIdSchema } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
+import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { toolApi as api, toolEndpoints as endpoints } from '@flotilla/protocol/tool-api'
 import type * as z from 'zod'
 import type { PermissionStore, RefusedTool } from '../access/index.ts'
 import { createRefusedTools } from '../access/index.ts'
 import type { AgentCaller } from '../http/index.ts'
+import type { Agents } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { Models } from '../models/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
+import { createAgentUse } from './agent-use.ts'
 
 type Self = z.input<(typeof api)['self']['response']>
 
 interface Needs {
   readonly permissions: PermissionStore
-  readonly runs: Pick<Runs, 'laneOf'>
-  readonly models: Pick<Models, 'modelOf' | 'seesImages'>
+  readonly agents: Pick<Agents, 'list' | 'measureUse'>
+  readonly runs: Pick<Runs, 'laneOf' | 'live'>
+  readonly models: Pick<Models, 'modelOf' | 'seesImages' | 'windowOf'>
   readonly spending: Pick<Spending, 'costs'>
   readonly egress: Pick<Egress, 'requireSearch'>
 }
 
-/** What an agent may ask about itself. Nothing here changes anything, so no call needs a key. */
+/** What an agent may ask about itself, and what people see of what it takes. Nothing here changes anything, so no call needs a key. */
 export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { guard, clock, hooks } = kernel
   const { models, spending, egress, runs } = needs
   const refusedTools = createRefusedTools({ ...kernel, ...needs })
+
+  const use = createAgentUse({
+    guard,
+    clock,
+    agents: needs.agents,
+    measureUse: needs.agents.measureUse,
+    runOf: (agentId) => runs.live.liveRunOf(agentId)?.runId ?? null,
+    windowOf: models.windowOf,
+  })
+  const stopHearing = kernel.events.subscribe(use.hear)
+  hooks.agentDeleted.subscribe(use.forget)
 
   function self(caller: AgentCaller): Self {
     const { agentId, run } = caller
@@ -48,7 +63,12 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
 
   return {
     api: null,
+    close: stopHearing,
     routes: {
+      people: ({ bind }) =>
+        bind(keptEndpoints.fleetUse, keptApi.fleetUse, async ({ caller }) => ({
+          agents: await use.list(caller),
+        })),
       agent: ({ bind }) => {
         bind(endpoints.toolsHeld, api.toolsHeld, ({ caller }) => ({
           refused: withSearch(refusedTools(caller), egress.requireSearch),

@@ -13,6 +13,7 @@ import {
 import { readContainerData, releaseHeld, writeContainerData } from './docker/container-data.ts'
 import { engineDialect } from './docker/engine-dialect.ts'
 import { leftovers, listContainers, renameContainers } from './docker/list-containers.ts'
+import { measureContainers } from './docker/measure-containers.ts'
 import { measureVolumes } from './docker/measure-volumes.ts'
 import { tryVolumes } from './docker/try-volumes.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
@@ -309,6 +310,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         .subarray(-maxBytes)
         .toString('utf8')
     },
+
+    measureUse: (agentIds) => measureContainers(prepared().engine, options.homeId, agentIds),
 
     dataBound: () => prepared().bound,
 

@@ -6,7 +6,14 @@ export { inspectShared } from './docker/inspect-shared.ts'
 export { inspectEngine } from './engine/ensure-engine.ts'
 export { createProcessRuntime } from './process-runtime.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
-export type { DataUse, SandboxEnd, SandboxRuntime, SandboxState, WallReport } from './sandbox-runtime.ts'
+export type {
+  DataUse,
+  SandboxEnd,
+  SandboxRuntime,
+  SandboxState,
+  SandboxUse,
+  WallReport,
+} from './sandbox-runtime.ts'
 export { sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
 export type { SandboxSpec } from './sandbox-spec.ts'
 export { fileCountMax } from './volume/file-count-max.ts'

@@ -12,6 +12,7 @@ import {
   writeRecord,
   type ProcessRecord,
 } from './process/process-record.ts'
+import { measureGroups } from './process/measure-groups.ts'
 import { measureFolders } from './process/measure-folders.ts'
 import { readProcessData, signalGroup, writeProcessData } from './process/process-data.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
@@ -194,6 +195,14 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
 
     list: async () => Promise.all((await readAllRecords(options.dataRoot)).map(stateOf)),
     logs: (agentId, maxBytes) => lastBytes(join(folderOf(agentId), 'log'), maxBytes),
+
+    measureUse: async (agentIds) => {
+      const records = await Promise.all(agentIds.map((agentId) => readRecord(folderOf(agentId))))
+      const alive = await Promise.all(
+        records.map(async (record) => (record !== null && (await isAlive(record)) ? record : null)),
+      )
+      return measureGroups(alive.filter((record) => record !== null))
+    },
 
     dataBound: () => ({ kind: 'meter', why: 'agents run as plain processes' }),
     measureData: (agentIds) =>

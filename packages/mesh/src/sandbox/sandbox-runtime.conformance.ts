@@ -265,6 +265,16 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
       expect(await home.readFile(dash, 'whose')).toBe('dash')
     })
 
+    it('what a sandbox takes is told while it runs', async () => {
+      await started({ agentId: 'eater' })
+      const uses = await home.runtime.measureUse(['eater', 'nobody'])
+      expect([...uses.keys()]).toEqual(['eater'])
+      expect(uses.get('eater')?.memoryBytes).toBeGreaterThan(0)
+      expect(uses.get('eater')?.cpuSeconds).toBeGreaterThanOrEqual(0)
+      await home.runtime.stop('eater', { graceMs: 0 })
+      expect([...(await home.runtime.measureUse(['eater'])).keys()]).toEqual([])
+    })
+
     it('logs are the last bytes of what the process printed', async () => {
       await started({ agentId: 'talker' })
       await waitUntil(async () => (await home.runtime.logs('talker', 1_000)).includes('started talker'))

@@ -53,6 +53,8 @@ export interface SandboxRuntime {
   list(): Promise<readonly SandboxState[]>
   /** The last `maxBytes` of what the process printed. */
   logs(agentId: string, maxBytes: number): Promise<string>
+  /** What sandboxes take of the machine now; those that do not run are left out. */
+  measureUse(agentIds: readonly string[]): Promise<ReadonlyMap<string, SandboxUse>>
   /** What bounds the data of agents that are created now. Known after `prepare`. */
   dataBound(): DataBound
   /** What agents keep whose data no volume bounds; others, and those without data, are left out. */
@@ -71,6 +73,15 @@ export interface SandboxRuntime {
   erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
   /** Lets go of the engine; sandboxes go on. */
   close(): Promise<void>
+}
+
+export interface SandboxUse {
+  /** Without what the kernel keeps of files and can let go of. */
+  readonly memoryBytes: number
+  /** Null where nothing bounds it. */
+  readonly memoryLimitBytes: number | null
+  /** Of one processor, since it began. */
+  readonly cpuSeconds: number
 }
 
 export interface SandboxNetwork {

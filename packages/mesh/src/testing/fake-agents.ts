@@ -324,6 +324,11 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
       letGo(agent, run, result)
     },
     writeFile: async () => {},
+    listFolder: async (path) => ({ path, entries: [], more: false }),
+    readFile: async () => new Uint8Array(),
+    facts: async () => ({ facts: [], total: 0, more: false }),
+    forgetFact: async () => false,
+    workspaceFiles: async () => [],
     mcpServers: async () => [],
     chatSessions: async () => ({ sessions: [], total: 0 }),
     chatHistory: async ({ session }) => ({

@@ -126,6 +126,15 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     list: async () => [...engine.sandboxes.values()].map((sandbox) => sandbox.state),
     logs: async (agentId, maxBytes) => lastBytes(engine.sandboxes.get(agentId)?.log ?? '', maxBytes),
 
+    measureUse: async (agentIds) =>
+      new Map(
+        agentIds.flatMap((agentId) => {
+          const sandbox = engine.sandboxes.get(agentId)
+          const use = { memoryBytes: 1024, memoryLimitBytes: null, cpuSeconds: 0 }
+          return sandbox?.state.running === true ? [[agentId, use] as const] : []
+        }),
+      ),
+
     dataBound: () => ({ kind: 'meter', why: 'nothing bounds a fake' }),
     measureData: async (agentIds) =>
       new Map(

@@ -156,6 +156,7 @@ export function createManualRuntime(): ManualRuntime {
     list: async () => [...sandboxes.values()].map(stateOf),
     logs: async () => 'boot\n\u001B[31mno such model\u001B[0m\n',
     dataBound: () => ({ kind: 'meter', why: 'nothing bounds what is played' }),
+    measureUse: async () => new Map(),
     measureData: async (agentIds) => {
       runtime.measured.push([...agentIds])
       return new Map([...runtime.uses].filter(([agentId]) => agentIds.includes(agentId)))

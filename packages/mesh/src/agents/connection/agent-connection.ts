@@ -10,15 +10,24 @@ import type {
   SteerRequest,
   TaskResult,
 } from '@flotilla/protocol/agent-api'
+import type { factsQuerySchema, factsSchema, folderSchema, IdentityFile } from '@flotilla/protocol/kept-api'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
 import type { TaskAssignment } from '@flotilla/protocol/task'
+import type * as z from 'zod'
+
+export type FactsAsked = z.output<typeof factsQuerySchema>
 
 /** A tool of an agent, with the JSON Schema of its parameters. */
 export interface AgentTool {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
+}
+
+export interface ListedTool extends AgentTool {
+  /** `builtin`, `skill`, or `mcp:` and the name of a server. */
+  readonly source: string
 }
 
 /**
@@ -37,7 +46,7 @@ export interface AgentConnection {
   /** How the agent's MCP servers stand. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
   /** Its tools as its model sees them; the schemas are an agent's word. */
-  tools(signal: AbortSignal): Promise<readonly AgentTool[]>
+  tools(signal: AbortSignal): Promise<readonly ListedTool[]>
   /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
   chatStream(
     request: ChatRequest,
@@ -70,6 +79,15 @@ export interface AgentConnection {
   ): Promise<ChatHistory>
   /** Archives and forgets a conversation. Problem `conflict` while the agent speaks in it. */
   chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
+  /** One folder below /data; empty for the first one. Its names are an agent's word. */
+  listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
+  /** All of a file. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
+  readFile(path: string, signal: AbortSignal): Promise<Uint8Array>
+  /** What it remembers, newest first. An agent's word. */
+  facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
+  /** False where the fact was not there, or is no more: the call may have been sent twice. */
+  forgetFact(name: string, signal: AbortSignal): Promise<boolean>
+  workspaceFiles(signal: AbortSignal): Promise<readonly IdentityFile[]>
   writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
   readWorkspaceFile(name: string, signal: AbortSignal): Promise<string>
   writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>

@@ -268,3 +268,41 @@ describe('a plain call', () => {
     await expect(line.status(giveUp)).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 })
+
+describe('a file of an agent', () => {
+  const bytes = (response: ServerResponse, body: Buffer, length = body.length) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'content-length': length })
+    response.end(body)
+  }
+
+  test('comes as the bytes that it is', async () => {
+    const { line } = await anAgent((request, response) => {
+      expect(request.url).toBe('/files/a%20b/c')
+      bytes(response, Buffer.from([0, 255, 10]))
+    })
+    expect([...(await line.readFile('a b/c', patient))]).toEqual([0, 255, 10])
+  })
+
+  test('that says it is too long is not read, and the repair is said', async () => {
+    const { line } = await anAgent((_request, response) => bytes(response, Buffer.from('x'), 9 * 1024 * 1024))
+    await expect(line.readFile('big', patient)).rejects.toMatchObject({
+      code: 'body-too-large',
+      repair: expect.stringContaining('artifact'),
+    })
+  })
+
+  test('that goes on for longer than it may is hung up on', async () => {
+    const { line } = await anAgent((_request, response) => {
+      response.writeHead(200)
+      response.end(Buffer.alloc(9 * 1024 * 1024))
+    })
+    await expect(line.readFile('endless', patient)).rejects.toMatchObject({ code: 'agent-unavailable' })
+  })
+
+  test('that is not there is said to be so, in the agent’s words', async () => {
+    const { line } = await anAgent((_request, response) =>
+      json(response, { code: 'not-found', detail: 'There is no such file.' }, 404),
+    )
+    await expect(line.readFile('gone', patient)).rejects.toMatchObject({ code: 'not-found' })
+  })
+})

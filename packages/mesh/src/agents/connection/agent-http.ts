@@ -1,5 +1,6 @@
 import { agentApi, heartbeatResultSchema } from '@flotilla/protocol/agent-api'
 import type { ResultReply } from '@flotilla/protocol/agent-api'
+import { keptLimits } from '@flotilla/protocol/kept-api'
 import type { AgentConnection } from './agent-connection.ts'
 import { callDeadlineMs, createAgentLine, unavailable } from './agent-line.ts'
 import type { AgentLineDeps } from './agent-line.ts'
@@ -7,10 +8,12 @@ import type { AgentLineDeps } from './agent-line.ts'
 const healthDeadlineMs = 5000
 /** 50 MB into a container with a small share of a core. */
 const uploadDeadlineMs = 300_000
+/** The most that is read of one file, out of such a container. */
+const downloadDeadlineMs = 60_000
 
 /** What the mesh asks of an agent's process, each as a call over its line. */
 export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
-  const { call, callPatiently, stream, watch } = createAgentLine(deps)
+  const { bytes, call, callPatiently, stream, watch } = createAgentLine(deps)
   return {
     agentId: deps.agentId,
     healthy: async (signal) => {
@@ -84,6 +87,23 @@ export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
     },
     chatReset: (session, signal) =>
       call({ endpoint: 'chatReset', json: { session }, signal }, agentApi.chatReset.response),
+    listFolder: (path, signal) =>
+      call({ endpoint: 'fileList', query: { path }, signal }, agentApi.fileList.response),
+    readFile: (path, signal) =>
+      bytes(
+        { endpoint: 'fileRead', params: { path }, signal, deadlineMs: downloadDeadlineMs },
+        keptLimits.fileReadMaxBytes,
+      ),
+    facts: ({ words, before, limit }, signal) => {
+      const query = { words, limit: String(limit), ...(before === undefined ? {} : { before }) }
+      return call({ endpoint: 'memoryList', query, signal }, agentApi.memoryList.response)
+    },
+    forgetFact: async (fact, signal) => {
+      const send = { endpoint: 'memoryForget', params: { fact }, signal } as const
+      return (await call(send, agentApi.memoryForget.response)).was_there
+    },
+    workspaceFiles: async (signal) =>
+      (await call({ endpoint: 'workspaceList', signal }, agentApi.workspaceList.response)).files,
     writeFile: async (path, content, signal) => {
       const send = { endpoint: 'fileWrite', params: { path }, bytes: content, signal } as const
       await call({ ...send, deadlineMs: uploadDeadlineMs }, agentApi.fileWrite.response)

@@ -86,6 +86,8 @@ export interface Send {
 export interface AgentLine {
   /** One reply of the agreed form. Rejects with `agent-unavailable`, or with what the agent may say to a person. */
   call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
+  /** A reply that is no JSON, whole. Problem `body-too-large` above `maxBytes`, which are held meanwhile. */
+  bytes(send: Send, maxBytes: number): Promise<Uint8Array>
   /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /** Frames as they come, and the result at their end; null where the line broke before. */
@@ -138,6 +140,32 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
     }
   }
 
+  async function bytes(send: Send, maxBytes: number): Promise<Uint8Array> {
+    const held = share.hold()
+    const deadline = AbortSignal.timeout(send.deadlineMs ?? callDeadlineMs)
+    const signal = AbortSignal.any([send.signal, deadline])
+    try {
+      await share.room(signal)
+      const reply = await open({ ...send, signal })
+      const size = Number(reply.headers['content-length'] ?? 0)
+      if (reply.statusCode === 200 && size > maxBytes) {
+        reply.destroy()
+        throw new Problem('body-too-large', {
+          detail: `the file has ${size} bytes; ${maxBytes} are handed on at most`,
+          repair: 'Let the agent save the part that you need as an artifact, or as a smaller file.',
+        })
+      }
+      const body = await readBody(reply, { maxBytes, hold: held.take }, signal)
+      if (reply.statusCode !== 200)
+        throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
+      return body
+    } catch (error) {
+      throw send.signal.aborted ? send.signal.reason : unavailable(deps.agentId, error)
+    } finally {
+      held.giveBack()
+    }
+  }
+
   async function stream(send: Send, followed: FollowedStream): Promise<TaskResult | null> {
     const { signal } = send
     try {
@@ -168,6 +196,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
   }
 
   return {
+    bytes,
     call,
     callPatiently,
     stream,

@@ -41,6 +41,7 @@ import { blackboardWatchesMigration } from './20261123020000-blackboard-watches.
 import { blackboardTellsMigration } from './20261123032500-blackboard-tells.ts'
 import { heartbeatFleetMigration } from './20261123021000-heartbeat-fleet.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
+import { permissionRowsMigration } from './20261123045500-permission-rows.ts'
 import { spansMigration } from './20261123013500-spans.ts'
 import { templatesMigration } from './20261123012500-templates.ts'
 import { runRecordsMigration } from './20261123012600-run-records.ts'
@@ -95,4 +96,5 @@ export const allMigrations: readonly Migration[] = [
   runRecordsMigration,
   blackboardTellsMigration,
   taskChainsMigration,
+  permissionRowsMigration,
 ]

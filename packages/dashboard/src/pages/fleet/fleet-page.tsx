@@ -1,14 +1,19 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { formatUsd } from '../data/format.ts'
-import { useAction, useLive, useMesh } from '../data/use-mesh.ts'
-import { Ago, Badge, Bar, Card, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
-import { drawEvent } from '../live/draw-event.ts'
-import { agentTone, agentWords } from './agent-state.ts'
+import { formatUsd } from '../../data/format.ts'
+import { useAction, useLive, useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Dot, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
+import { drawEvent } from '../../live/draw-event.ts'
+import { AgentCard } from './agent-card.tsx'
+import { CreateAgent } from './create-agent.tsx'
+import { usePoll } from './use-poll.ts'
+import '../../design/agent.css'
 
 export function FleetPage() {
   const status = useMesh('status')
   const { data } = status
+  const [creating, setCreating] = useState(false)
   return (
     <div className="page">
       <PageHead title="Fleet">
@@ -16,6 +21,9 @@ export function FleetPage() {
           <>
             <Badge tone={data.ready.ready ? 'ok' : 'bad'}>{data.ready.ready ? 'ready' : 'not ready'}</Badge>
             <Badge>{data.runtime.kind}</Badge>
+            <button type="button" className="button primary" onClick={() => setCreating(true)}>
+              New agent …
+            </button>
             <FleetPause paused={data.pauses.some(({ agent_id }) => agent_id === null)} />
           </>
         )}
@@ -32,11 +40,12 @@ export function FleetPage() {
         <>
           <Figures data={data} />
           <div className="two">
-            <Agents agents={data.agents} />
+            <Agents agents={data.agents} onCreate={() => setCreating(true)} />
             <Activity />
           </div>
         </>
       )}
+      {creating && <CreateAgent onClose={() => setCreating(false)} />}
     </div>
   )
 }
@@ -67,76 +76,52 @@ function Figures({
   )
 }
 
-function Agents({ agents }: { readonly agents: readonly AgentView[] }) {
-  if (agents.length === 0) {
-    return (
-      <Empty title="There is no agent yet">
-        Ask the operator for one in Chat, or run <code>npm run flotilla -- template apply starter</code>.
-      </Empty>
-    )
-  }
+function Agents({
+  agents,
+  onCreate,
+}: {
+  readonly agents: readonly AgentView[]
+  readonly onCreate: () => void
+}) {
+  const uses = usePoll().data?.agents ?? []
+  const useOf = (id: string) => uses.find((use) => use.agent_id === id)
+  const there = agents.filter(({ archived }) => !archived)
+  const archived = agents.filter((agent) => agent.archived)
   return (
-    <ul className="cards" aria-label="Agents">
-      {agents.map((agent) => (
-        <li key={agent.id} className="card agent-card">
-          <AgentCard agent={agent} />
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function AgentCard({ agent }: { readonly agent: AgentView }) {
-  const restart = useAction('agentRestart', { done: `${agent.id} was started anew.`, stale: ['status'] })
-  const { daily_usd } = agent.budget
-  return (
-    <>
-      <div className="row apart">
-        <div className="row clip">
-          <Dot tone={agentTone(agent)} />
-          <h2 className="clip">{agent.id}</h2>
-        </div>
-        <Badge tone={agentTone(agent)}>{agentWords(agent)}</Badge>
-      </div>
-      <p className="role">{agent.role}</p>
-      <div className="stack">
-        <div className="row apart small number">
-          <span>
-            {formatUsd(agent.cost_today_usd)} <span className="muted">of {formatUsd(daily_usd)} today</span>
-          </span>
-          <span className="muted">
-            {agent.queued} queued{agent.waiting > 0 ? `, ${agent.waiting} waiting` : ''}
-          </span>
-        </div>
-        <Bar
-          part={agent.cost_today_usd / daily_usd}
-          label={`Part of today’s budget of ${agent.id} that is spent`}
-        />
-        <span className="small muted mono clip">{agent.model}</span>
-      </div>
-      {agent.last_error !== null && <div className="note bad small">{agent.last_error}</div>}
-      {agent.paused !== null && <div className="note warn small">Paused: {agent.paused}</div>}
-      {!agent.archived && (
-        <div className="row">
-          <Link href={`/chat/${agent.id}`} className="button small">
-            Chat<span className="hidden-words"> with {agent.id}</span>
-          </Link>
-          <Link href={`/runs?agent=${encodeURIComponent(agent.id)}`} className="button small">
-            Runs<span className="hidden-words"> of {agent.id}</span>
-          </Link>
-          <button
-            type="button"
-            className="button small quiet"
-            disabled={restart.isPending || agent.busy}
-            title={agent.busy ? 'It is at work.' : undefined}
-            onClick={() => restart.mutate({ params: { id: agent.id } })}
-          >
-            {restart.isPending ? 'Starting' : 'Start anew'}
-            <span className="hidden-words"> {agent.id}</span>
-          </button>
-        </div>
+    <div className="stack">
+      {there.every(({ kind }) => kind === 'operator') && (
+        <section className="card" aria-label="No worker yet">
+          <Empty title="There is no worker yet">
+            An agent works by itself at what you tell it. Make one by hand, or a whole fleet from a template;
+            the operator makes some too, if you ask it in Chat.
+          </Empty>
+          <div className="row empty-actions">
+            <button type="button" className="button primary" onClick={onCreate}>
+              New agent …
+            </button>
+          </div>
+        </section>
       )}
-    </>
+      <ul className="cards" aria-label="Agents">
+        {there.map((agent) => (
+          <li key={agent.id} className="card agent-card">
+            <AgentCard agent={agent} use={useOf(agent.id)} />
+          </li>
+        ))}
+      </ul>
+      {archived.length > 0 && (
+        <details>
+          <summary className="muted">Archived ({archived.length})</summary>
+          <ul className="cards archived" aria-label="Archived agents">
+            {archived.map((agent) => (
+              <li key={agent.id} className="card agent-card">
+                <AgentCard agent={agent} use={undefined} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
   )
 }
 
@@ -144,11 +129,7 @@ function FleetPause({ paused }: { readonly paused: boolean }) {
   const pause = useAction('pause', { done: 'What nobody asked for is held.', stale: ['status'] })
   const resume = useAction('resume', { done: 'Work goes on.', stale: ['status'] })
   return paused ? (
-    <button
-      type="button"
-      className="button primary"
-      onClick={() => resume.mutate({ body: { agent_id: null } })}
-    >
+    <button type="button" className="button" onClick={() => resume.mutate({ body: { agent_id: null } })}>
       Resume triggers
     </button>
   ) : (

@@ -1,0 +1,30 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createToastStore } from './toasts.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('a message with a way back stays longer, and is taken back once', async () => {
+  const toasts = createToastStore()
+  let undone = 0
+  toasts.tell('It is saved.', async () => {
+    undone += 1
+    return 'It is as it was.'
+  })
+  toasts.tell('Something else.')
+  vi.advanceTimersByTime(5000)
+  expect(toasts.list().map(({ title }) => title)).toEqual(['It is saved.'])
+  const id = toasts.list()[0]?.id ?? 0
+  await Promise.all([toasts.undo(id), toasts.undo(id)])
+  expect(undone).toBe(1)
+  expect(toasts.list().map(({ title }) => title)).toEqual(['It is as it was.'])
+})
+
+test('what cannot be taken back any more is told with its reason', async () => {
+  const toasts = createToastStore()
+  toasts.tell('It is saved.', async () => {
+    throw new Error('It was changed since.')
+  })
+  await toasts.undo(toasts.list()[0]?.id ?? 0)
+  expect(toasts.list()).toMatchObject([{ tone: 'bad', title: 'It was changed since.' }])
+})

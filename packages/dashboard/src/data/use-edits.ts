@@ -1,0 +1,54 @@
+import { useMutation } from '@tanstack/react-query'
+import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
+import { useServices } from './use-mesh.ts'
+
+const stale = [
+  'status',
+  'agentConfig',
+  'changes',
+  'identityFiles',
+  'identityFile',
+  'permissionOrigins',
+  'permissionsExplain',
+  'budgets',
+] as const
+
+/** Edits of one agent, one after the other; the message over the page takes all of them back, the last one first. */
+export function useEdits(agentId: string) {
+  const { client, queries, toasts } = useServices()
+  const makeStale = (): void => {
+    for (const name of stale) void queries.invalidateQueries({ queryKey: [name] })
+  }
+  const undo = async (changes: readonly ChangeView[]): Promise<string> => {
+    for (const { undo_token: token } of changes.toReversed()) {
+      await client.call('changeUndo', { params: { token } })
+    }
+    makeStale()
+    return `${agentId} is as it was.`
+  }
+  return useMutation({
+    mutationFn: async (edits: readonly AgentEdit[]) => {
+      const changes: ChangeView[] = []
+      try {
+        for (const body of edits) {
+          changes.push(await client.call('agentEdit', { params: { id: agentId }, body }))
+        }
+      } catch (error) {
+        // What was done before stays, and can be taken back.
+        if (changes.length > 0) tell(changes)
+        throw error
+      }
+      return changes
+    },
+    onSuccess: (changes) => tell(changes),
+    onError: (error) => toasts.fail(error),
+    onSettled: makeStale,
+  })
+
+  function tell(changes: readonly ChangeView[]): void {
+    const fields = changes.map(({ field }) => field).join(', ')
+    const later = changes.some(({ takes_effect: takes }) => takes === 'next-run')
+    const words = `${agentId}: ${fields} saved${later ? ', from its next run on' : ''}.`
+    toasts.tell(words, () => undo(changes))
+  }
+}

@@ -1,0 +1,31 @@
+import { diffRows } from '../data/diff-rows.ts'
+
+const marks = { same: ' ', added: '+', removed: '−', skipped: '⋯' } as const
+const said = { same: '', added: 'added: ', removed: 'removed: ', skipped: '' } as const
+
+/** What a change makes of a text, line by line, as text. */
+export function DiffView({
+  before,
+  after,
+  label,
+}: {
+  readonly before: string
+  readonly after: string
+  readonly label: string
+}) {
+  const rows = diffRows(before, after)
+  return (
+    // A part that scrolls must be reachable by keyboard.
+    <div className="diff mono" tabIndex={0} role="region" aria-label={label}>
+      {rows.map(({ kind, text }, index) => (
+        <div key={index} className={`diff-row ${kind}`}>
+          <span aria-hidden="true">{marks[kind]}</span>
+          <span>
+            <span className="hidden-words">{said[kind]}</span>
+            {text === '' ? ' ' : text}
+          </span>
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+import { useState } from 'react'
+import type { ChangeView } from '@flotilla/protocol/agent-edit'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { useNow } from '../../data/use-now.ts'
+import { DiffView } from '../../design/diff-view.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+
+const shownMax = 20
+
+/** What was changed of an agent, by whom, and what can still be taken back. */
+export function Changes({ agentId }: { readonly agentId: string }) {
+  const changes = useMesh('changes', { query: { agent: agentId, limit: shownMax } })
+  return (
+    <Card title="Changes">
+      {changes.isPending && <Loading />}
+      {changes.error && <Failed error={changes.error} retry={changes.refetch} />}
+      {changes.data?.changes.length === 0 && (
+        <Empty title="Nothing was changed yet">
+          Each change stands here with its difference; texts can be taken back for five minutes, settings for
+          half an hour.
+        </Empty>
+      )}
+      {changes.data?.changes.map((change) => (
+        <Change key={change.undo_token} change={change} />
+      ))}
+    </Card>
+  )
+}
+
+function Change({ change }: { readonly change: ChangeView }) {
+  const now = useNow()
+  const [open, setOpen] = useState(false)
+  const undo = useAction('changeUndo', {
+    done: `${change.field} is as it was.`,
+    stale: ['changes', 'agentConfig', 'identityFile', 'identityFiles', 'permissionOrigins', 'status'],
+  })
+  return (
+    <div className="fact">
+      <div className="row apart">
+        <div className="row">
+          <strong>{change.field}</strong>
+          {change.state !== 'applied' && (
+            <Badge tone={change.state === 'failed' ? 'bad' : 'neutral'}>{change.state}</Badge>
+          )}
+          <span className="small muted">
+            {change.actor} <Ago at={change.applied_at} />
+          </span>
+        </div>
+        <div className="row">
+          <button
+            type="button"
+            className="button small quiet"
+            aria-expanded={open}
+            onClick={() => setOpen(!open)}
+          >
+            Difference
+          </button>
+          {change.state === 'applied' && change.expires_at > now && (
+            <button
+              type="button"
+              className="button small"
+              disabled={undo.isPending}
+              onClick={() => undo.mutate({ params: { token: change.undo_token } })}
+            >
+              Undo
+            </button>
+          )}
+        </div>
+      </div>
+      {change.reason !== '' && <p className="muted plain-text">{change.reason}</p>}
+      {open && (
+        <DiffView
+          before={textOf(change.before)}
+          after={textOf(change.after)}
+          label={`What changed in ${change.field}`}
+        />
+      )}
+    </div>
+  )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}

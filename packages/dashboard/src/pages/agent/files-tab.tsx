@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { keptLimits } from '@flotilla/protocol/kept-api'
+import type { FolderEntry } from '@flotilla/protocol/kept-api'
+import { formatBytes } from '../../data/format.ts'
+import { useMesh, useServices } from '../../data/use-mesh.ts'
+import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { readText } from './read-text.ts'
+
+/** What lies below /data of an agent. Whatever a file is, it is shown as text, or not at all. */
+export function FilesTab({ agentId }: { readonly agentId: string }) {
+  const [path, setPath] = useState('')
+  const [file, setFile] = useState<string | null>(null)
+  const folder = useMesh('folder', { params: { id: agentId }, query: { path } })
+  const open = (entry: FolderEntry): void => {
+    const below = path === '' ? entry.name : `${path}/${entry.name}`
+    if (entry.kind === 'directory') {
+      setPath(below)
+      setFile(null)
+    } else setFile(below)
+  }
+  return (
+    <div className="panes">
+      <Card title="Files">
+        <Crumbs path={path} onChoose={setPath} />
+        {folder.isPending && <Loading />}
+        {folder.error && <Failed error={folder.error} retry={folder.refetch} />}
+        {folder.data?.entries.length === 0 && (
+          <Empty title="The folder is empty">What the agent writes below its /data stands here.</Empty>
+        )}
+        <div className="pick">
+          {folder.data?.entries.map((entry) => (
+            <button
+              key={entry.name}
+              type="button"
+              aria-pressed={file === (path === '' ? entry.name : `${path}/${entry.name}`)}
+              disabled={entry.kind === 'other' || entry.kind === 'link'}
+              onClick={() => open(entry)}
+            >
+              <span className="mono">
+                {entry.name}
+                {entry.kind === 'directory' && '/'}
+              </span>
+              <span className="small muted number">
+                {entry.kind === 'file'
+                  ? formatBytes(entry.size_bytes)
+                  : entry.kind === 'directory'
+                    ? ''
+                    : entry.kind}
+              </span>
+            </button>
+          ))}
+        </div>
+        {folder.data?.more && (
+          <p className="body small muted">The first {keptLimits.folderEntriesMax} are listed.</p>
+        )}
+      </Card>
+      {file === null ? (
+        <Card title="No file is open">
+          <Empty title="Choose a file">It is shown as text, whatever it is, and can be saved as it is.</Empty>
+        </Card>
+      ) : (
+        <OpenFile key={file} agentId={agentId} path={file} />
+      )}
+    </div>
+  )
+}
+
+function Crumbs({ path, onChoose }: { readonly path: string; readonly onChoose: (path: string) => void }) {
+  const parts = path === '' ? [] : path.split('/')
+  return (
+    <nav className="crumbs small" aria-label="Folder">
+      <button type="button" className="button small quiet" onClick={() => onChoose('')}>
+        /data
+      </button>
+      {parts.map((part, index) => (
+        <button
+          key={index}
+          type="button"
+          className="button small quiet"
+          onClick={() => onChoose(parts.slice(0, index + 1).join('/'))}
+        >
+          / {part}
+        </button>
+      ))}
+    </nav>
+  )
+}
+
+function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: string }) {
+  const { client } = useServices()
+  const file = useQuery({
+    queryKey: ['fileRead', agentId, path],
+    queryFn: ({ signal }) => client.bytes('fileRead', { params: { id: agentId, path }, signal }),
+    retry: false,
+  })
+  const shown = file.data && readText(file.data)
+  return (
+    <Card
+      title={path}
+      more={
+        file.data && (
+          <button type="button" className="button small" onClick={() => save(path, file.data)}>
+            Download
+          </button>
+        )
+      }
+    >
+      <div className="body stack">
+        {file.isPending && <Loading />}
+        {file.error && <Failed error={file.error} retry={file.refetch} />}
+        {shown?.kind === 'binary' && (
+          <Empty title="This is no text">It can be downloaded; what is in it is not shown here.</Empty>
+        )}
+        {shown?.kind === 'text' && shown.text === '' && <Empty title="The file is empty" />}
+        {shown?.kind === 'text' && shown.text !== '' && (
+          <>
+            <Code value={shown.text} label={`Text of ${path}`} />
+            {shown.cut && (
+              <p className="row small muted">
+                <Badge tone="warn">cut</Badge> The beginning is shown; download it for the rest.
+              </p>
+            )}
+          </>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+/** As bytes that no browser makes a page of. */
+function save(path: string, bytes: Uint8Array): void {
+  const url = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type: 'application/octet-stream' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = path.split('/').at(-1) ?? 'file'
+  link.click()
+  URL.revokeObjectURL(url)
+}

@@ -1,0 +1,148 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { FactView } from '@flotilla/protocol/kept-api'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+
+const pageSize = 50
+
+const trusts = {
+  owner: { tone: 'ok', words: 'said by a person' },
+  self: { tone: 'neutral', words: 'its own' },
+  agent: { tone: 'warn', words: 'another agent said so' },
+  outside: { tone: 'bad', words: 'from outside' },
+} as const
+
+/** What an agent remembers, where it comes from and how far it may be believed; any of it can be forgotten. */
+export function MemoryTab({ agentId }: { readonly agentId: string }) {
+  const [typed, setTyped] = useState('')
+  const [words, setWords] = useState('')
+  /** Names of the facts after which earlier pages ended. */
+  const [pages, setPages] = useState<readonly string[]>([])
+  const before = pages.at(-1)
+  const facts = useMesh('facts', {
+    params: { id: agentId },
+    query: { words, limit: pageSize, ...(before === undefined ? {} : { before }) },
+  })
+  const { data } = facts
+  return (
+    <Card
+      title="Memory"
+      more={
+        <form
+          className="search-form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            setPages([])
+            setWords(typed)
+          }}
+        >
+          <input
+            className="input"
+            type="search"
+            maxLength={200}
+            placeholder="Words"
+            aria-label="Words to look for in memory"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          <button type="submit" className="button">
+            Search
+          </button>
+        </form>
+      }
+    >
+      {facts.isPending && <Loading />}
+      {facts.error && <Failed error={facts.error} retry={facts.refetch} />}
+      {data?.facts.length === 0 && (
+        <Empty title={data.total === 0 ? 'It remembers nothing yet' : 'No fact has these words'}>
+          {data.total === 0
+            ? 'Tell it in Chat to remember something: a preference, a name, how a thing is done. It keeps that for every later conversation.'
+            : `${data.total} facts are there; look for other words.`}
+        </Empty>
+      )}
+      {data?.facts.map((fact) => (
+        <Fact key={fact.id} agentId={agentId} fact={fact} />
+      ))}
+      {data && (pages.length > 0 || data.more) && (
+        <div className="row apart body">
+          <button
+            type="button"
+            className="button"
+            disabled={pages.length === 0}
+            onClick={() => setPages(pages.slice(0, -1))}
+          >
+            Newer
+          </button>
+          <span className="small muted number">{data.total} facts</span>
+          <button
+            type="button"
+            className="button"
+            disabled={!data.more}
+            onClick={() => setPages([...pages, data.facts.at(-1)?.id ?? ''])}
+          >
+            Older
+          </button>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: FactView }) {
+  const [asking, setAsking] = useState(false)
+  const forget = useAction('factForget', { done: 'It is forgotten.', stale: ['facts'] })
+  const { tone, words } = trusts[fact.trust]
+  const { source } = fact
+  return (
+    <div className="fact">
+      <div className="row apart">
+        <div className="row">
+          <strong>{fact.key ?? fact.id}</strong>
+          <Badge tone={tone}>{words}</Badge>
+          <span className="small muted">{fact.category}</span>
+        </div>
+        <button type="button" className="button small" onClick={() => setAsking(true)}>
+          Forget …<span className="hidden-words"> {fact.key ?? fact.id}</span>
+        </button>
+      </div>
+      <p className="plain-text">{fact.text}</p>
+      <div className="row small muted">
+        <span>
+          saved <Ago at={fact.created_at} /> by {source.tool}
+        </span>
+        <span>
+          from {source.origin}
+          {source.channel !== '' && ` by ${source.channel}`}
+        </span>
+        <span>used {fact.use_count} times</span>
+        {source.run_id !== '' && <Link href={`/runs/${encodeURIComponent(source.run_id)}`}>Its run</Link>}
+      </div>
+      {source.urls.length > 0 && (
+        <div className="small muted">
+          after reading{' '}
+          {source.urls.map((url) => (
+            <span key={url} className="mono plain-text">
+              {url}{' '}
+            </span>
+          ))}
+        </div>
+      )}
+      {asking && (
+        <Confirm
+          title={`Forget ${fact.key ?? fact.id}?`}
+          action="Forget"
+          busy={forget.isPending}
+          onClose={() => setAsking(false)}
+          onConfirm={() =>
+            forget.mutate({ params: { id: agentId, fact: fact.id } }, { onSettled: () => setAsking(false) })
+          }
+        >
+          <p className="plain-text">{fact.text}</p>
+          <p className="muted">This cannot be taken back; tell it again if you change your mind.</p>
+        </Confirm>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,153 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { BudgetView } from '@flotilla/protocol/money-api'
+import { formatUsd } from '../../data/format.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Ago, Bar, Card, Failed, Loading } from '../../design/parts.tsx'
+import { EditAgent } from '../fleet/edit-agent.tsx'
+import { LifeButtons } from '../fleet/life-buttons.tsx'
+import { usePoll } from '../fleet/use-poll.ts'
+import { UseLines } from './use-lines.tsx'
+
+export function OverviewTab({ agent }: { readonly agent: AgentView }) {
+  const [editing, setEditing] = useState(false)
+  const use = usePoll().data?.agents.find((one) => one.agent_id === agent.id)
+  const config = useMesh('agentConfig', { params: { id: agent.id } })
+  return (
+    <>
+      {agent.last_error !== null && <div className="note bad">{agent.last_error}</div>}
+      {agent.paused !== null && <div className="note warn">Paused: {agent.paused}</div>}
+      <div className="halves">
+        <Card title="Now">
+          <div className="body stack">
+            <dl className="facts">
+              <dt>State</dt>
+              <dd>
+                {agent.state}
+                {agent.state_since !== null && (
+                  <span className="muted">
+                    {' '}
+                    since <Ago at={agent.state_since} />
+                  </span>
+                )}
+              </dd>
+              <dt>Run</dt>
+              <dd>
+                {use?.run_id == null ? (
+                  <span className="muted">none</span>
+                ) : (
+                  <Link href={`/runs/${use.run_id}`} className="mono">
+                    {use.run_id}
+                  </Link>
+                )}
+              </dd>
+              <dt>Waiting</dt>
+              <dd className="number">
+                {agent.queued} queued, {agent.waiting} waiting
+              </dd>
+            </dl>
+            <UseLines agent={agent} use={use} />
+            <LifeButtons agent={agent} />
+          </div>
+        </Card>
+        <div className="stack">
+          <Card
+            title="Set to"
+            more={
+              <button type="button" className="button small" onClick={() => setEditing(true)}>
+                Edit …
+              </button>
+            }
+          >
+            <div className="body stack">
+              <dl className="facts">
+                <dt>Role</dt>
+                <dd className="plain-text">{agent.role}</dd>
+                <dt>Model</dt>
+                <dd>
+                  <span className="mono">{agent.model}</span>
+                  {config.data?.model === null && <span className="muted"> the fleet’s default</span>}
+                </dd>
+                <dt>Kind</dt>
+                <dd>{agent.kind}</dd>
+                {config.data && config.data.project !== null && (
+                  <>
+                    <dt>Project</dt>
+                    <dd>{config.data.project}</dd>
+                  </>
+                )}
+                {config.data && (
+                  <>
+                    <dt>Made</dt>
+                    <dd>
+                      <Ago at={config.data.created_at} />
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </div>
+          </Card>
+          <Budget agentId={agent.id} />
+        </div>
+      </div>
+      {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
+    </>
+  )
+}
+
+function Budget({ agentId }: { readonly agentId: string }) {
+  const budgets = useMesh('budgets')
+  const all = budgets.data?.budgets ?? []
+  const own = all.find(({ scope, id }) => scope === 'agent' && id === agentId)
+  const shared = all.filter(
+    ({ scope, id }) => scope === 'fleet' || (scope === 'project' && own?.project === id),
+  )
+  return (
+    <Card title="Budget">
+      {budgets.isPending && <Loading />}
+      {budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
+      <div className="body stack">
+        {[...(own ? [own] : []), ...shared].map((budget) => (
+          <div key={`${budget.scope}:${budget.id}`} className="budget">
+            <h3>
+              {budget.scope === 'agent'
+                ? 'Its own'
+                : budget.scope === 'fleet'
+                  ? 'The whole fleet'
+                  : `Project ${budget.id}`}
+            </h3>
+            <Period name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
+            <Period name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
+          </div>
+        ))}
+      </div>
+    </Card>
+  )
+}
+
+function Period({
+  name,
+  whose,
+  period: { limit_usd: limit, spent_usd: spent, reserved_usd: reserved },
+}: {
+  readonly name: string
+  readonly whose: string
+  readonly period: BudgetView['daily']
+}) {
+  return (
+    <div className="stack">
+      <div className="row apart small number">
+        <span className="muted">{name}</span>
+        <span>
+          {formatUsd(spent)}
+          {reserved > 0 && <span className="muted"> and {formatUsd(reserved)} set aside</span>}
+          <span className="muted"> {limit === null ? 'without a limit' : `of ${formatUsd(limit)}`}</span>
+        </span>
+      </div>
+      {limit !== null && (
+        <Bar part={limit === 0 ? 1 : (spent + reserved) / limit} label={`${name}, ${whose}`} />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,97 @@
+import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Simulator } from './simulator.tsx'
+
+const froms = {
+  none: { tone: 'neutral', words: 'not given' },
+  default: { tone: 'neutral', words: 'default' },
+  grant: { tone: 'busy', words: 'grant' },
+} as const
+
+/** What an agent may, who gave it, and whether it may do a certain thing. */
+export function PermissionsTab({ agentId }: { readonly agentId: string }) {
+  const origins = useMesh('permissionOrigins', { params: { id: agentId } })
+  const { data } = origins
+  return (
+    <>
+      <Simulator agentId={agentId} />
+      <Card title="Permissions" more={data && <span className="small muted mono">{data.file}</span>}>
+        {origins.isPending && <Loading />}
+        {origins.error && <Failed error={origins.error} retry={origins.refetch} />}
+        {data?.broken != null && (
+          <div className="body">
+            <Failed error={new Error(`Everything is denied: ${data.broken}`)} />
+          </div>
+        )}
+        {data?.broken === null && !data.has_record && (
+          <div className="body">
+            <div className="note warn">
+              <strong>It has no record, so everything is denied.</strong>
+              <span>
+                Give it one: <code>flotilla permissions set {agentId} can_message=operator</code>
+              </span>
+            </div>
+          </div>
+        )}
+        {data && data.fields.length > 0 && (
+          <Scrolls label="Table of permissions">
+            <table className="table stacks">
+              <thead>
+                <tr>
+                  <th>Permission</th>
+                  <th>Value</th>
+                  <th>Why</th>
+                  <th>Given by</th>
+                  <th className="right">Line</th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.fields.toSorted(givenFirst).map((field) => (
+                  <Row key={field.field} origin={field} />
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+        )}
+      </Card>
+    </>
+  )
+}
+
+function Row({ origin: { field, value, from, by, at, line } }: { readonly origin: PermissionOrigin }) {
+  const { tone, words } = froms[from]
+  return (
+    <tr>
+      <td className="mono">{field}</td>
+      <td className={from === 'none' ? 'muted' : ''}>{valueWords(value)}</td>
+      <td>
+        <Badge tone={tone}>{words}</Badge>
+      </td>
+      <td>
+        {by === null ? <span className="muted">{from === 'default' ? 'the kind of agent' : '–'}</span> : by}
+        {at !== null && (
+          <span className="small muted">
+            {' '}
+            <Ago at={at} />
+          </span>
+        )}
+      </td>
+      <td className="right number muted" data-label="Line">
+        {line ?? '–'}
+      </td>
+    </tr>
+  )
+}
+
+function givenFirst(left: PermissionOrigin, right: PermissionOrigin): number {
+  return Number(left.from === 'none') - Number(right.from === 'none')
+}
+
+function valueWords(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'nothing' : value.map(String).join(', ')
+  if (value === true) return 'yes'
+  if (value === false) return 'no'
+  if (value === null) return 'all that are known'
+  return JSON.stringify(value)
+}

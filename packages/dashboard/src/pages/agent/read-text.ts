@@ -1,0 +1,19 @@
+/** Characters of a file that a page draws. */
+const shownMaxChars = 200_000
+/** Bytes that are looked through for what no text has. */
+const lookedAtBytes = 8192
+
+export type ReadText =
+  | { readonly kind: 'binary' }
+  | { readonly kind: 'text'; readonly text: string; readonly cut: boolean }
+
+/** What bytes say, where they are text in UTF-8. Pure. */
+export function readText(bytes: Uint8Array): ReadText {
+  if (bytes.subarray(0, lookedAtBytes).includes(0)) return { kind: 'binary' }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { kind: 'text', text: text.slice(0, shownMaxChars), cut: text.length > shownMaxChars }
+  } catch {
+    return { kind: 'binary' }
+  }
+}

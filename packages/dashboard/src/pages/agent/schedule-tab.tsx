@@ -1,0 +1,118 @@
+import { Link } from 'wouter'
+import type { CronJobView } from '@flotilla/protocol/cron-api'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+
+const rowsShown = 5
+
+/** When an agent begins by itself, and why it did not. */
+export function ScheduleTab({ agentId }: { readonly agentId: string }) {
+  const jobs = useMesh('cronJobs', { query: { agent: agentId } })
+  const listed = jobs.data?.jobs ?? []
+  const beat = listed.find(({ heartbeat }) => heartbeat)
+  const others = listed.filter(({ heartbeat }) => !heartbeat)
+  return (
+    <>
+      <Heartbeat agentId={agentId} job={beat} />
+      <Card title="Jobs by the clock">
+        {jobs.isPending && <Loading />}
+        {jobs.error && <Failed error={jobs.error} retry={jobs.refetch} />}
+        {jobs.data?.broken != null && <Failed error={new Error(jobs.data.broken)} />}
+        {jobs.isSuccess && others.length === 0 && (
+          <Empty title="No job yet">
+            Ask it in Chat to do something every morning, or run{' '}
+            <code>flotilla cron add {agentId} &quot;0 9 * * *&quot; --message &quot;…&quot;</code>.
+          </Empty>
+        )}
+        {others.map((job) => (
+          <div key={job.id} className="fact">
+            <div className="row apart">
+              <div className="row">
+                <strong className="mono">{job.schedule}</strong>
+                <span className="small muted">{job.timezone}</span>
+                {!job.enabled && <Badge>off</Badge>}
+                {job.errors_in_row > 0 && <Badge tone="bad">{job.errors_in_row} failed in a row</Badge>}
+              </div>
+              <span className="small muted">
+                {job.next_run === null ? 'no next time' : <Ago at={job.next_run} />}
+              </span>
+            </div>
+            <p className="plain-text">{job.message ?? job.tool_name ?? job.mode}</p>
+            <DueTimes job={job} />
+          </div>
+        ))}
+      </Card>
+    </>
+  )
+}
+
+function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: CronJobView | undefined }) {
+  const beats = useMesh('heartbeats')
+  const run = useAction('heartbeatRun', {
+    done: 'It has looked around.',
+    stale: ['heartbeats', 'runs', 'cronHistory'],
+  })
+  const beat = beats.data?.heartbeats.find((one) => one.agent_id === agentId)
+  return (
+    <Card
+      title="Heartbeat"
+      more={
+        <button
+          type="button"
+          className="button small"
+          disabled={run.isPending}
+          onClick={() => run.mutate({ params: { id: agentId }, body: {} })}
+        >
+          {run.isPending ? 'Looking around' : 'Look around now'}
+        </button>
+      }
+    >
+      {beats.isPending && <Loading />}
+      {beats.error && <Failed error={beats.error} retry={beats.refetch} />}
+      {beats.data && (
+        <div className="fact">
+          <div className="row">
+            <strong>{beat?.schedule ?? 'It does not look around by itself'}</strong>
+            {beat?.locked && <Badge>fixed</Badge>}
+            {beat?.last && (
+              <span className="small muted">
+                last <Ago at={beat.last.at} />
+                {beat.last.skipped !== null && `, skipped: ${beat.last.skipped}`}
+              </span>
+            )}
+            {beat?.last?.run_id != null && <Link href={`/runs/${beat.last.run_id}`}>Its run</Link>}
+          </div>
+          {job && <DueTimes job={job} />}
+        </div>
+      )}
+    </Card>
+  )
+}
+
+/** What became of its last due times, and why it did not fire. */
+function DueTimes({ job }: { readonly job: CronJobView }) {
+  const history = useMesh('cronHistory', { params: { id: job.id }, query: { limit: rowsShown } })
+  if (!history.data) return null
+  const { rows, why } = history.data
+  return (
+    <div className="stack small tight">
+      {why.map((sentence) => (
+        <p key={sentence} className="muted">
+          {sentence}
+        </p>
+      ))}
+      {rows.map((row) => (
+        <div key={`${row.due_at}:${row.at}`} className="row">
+          <Badge tone={row.state === 'skipped' ? 'warn' : row.outcome === 'failed' ? 'bad' : 'ok'}>
+            {row.state}
+          </Badge>
+          <span className="muted">
+            <Ago at={row.due_at} />
+          </span>
+          <span className="plain-text">{row.words}</span>
+          {row.run_id !== null && <Link href={`/runs/${row.run_id}`}>Its run</Link>}
+        </div>
+      ))}
+    </div>
+  )
+}

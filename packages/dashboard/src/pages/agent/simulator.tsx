@@ -1,0 +1,107 @@
+import { useState } from 'react'
+import { permissionActions } from '@flotilla/protocol/permission-actions'
+import { useMesh } from '../../data/use-mesh.ts'
+import { FormField } from '../../design/form-field.tsx'
+import { Badge, Card, Failed, Loading } from '../../design/parts.tsx'
+
+interface Question {
+  readonly action: string
+  readonly resource: string
+  readonly as: 'door' | 'program'
+}
+
+/** May it ...? The mesh itself decides, by what would decide if the agent tried now. */
+export function Simulator({ agentId }: { readonly agentId: string }) {
+  const [action, setAction] = useState<string>(permissionActions[0].name)
+  const [resource, setResource] = useState('')
+  const [as, setAs] = useState<Question['as']>('door')
+  const [asked, setAsked] = useState<Question | null>(null)
+  const known = permissionActions.find(({ name }) => name === action)
+  return (
+    <Card title="May it …?">
+      <form
+        className="body stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          setAsked({ action, resource, as })
+        }}
+      >
+        <div className="form-row">
+          <FormField label="Do">
+            <select
+              className="input wide"
+              value={action}
+              onChange={(event) => {
+                setAction(event.target.value)
+                setResource('')
+              }}
+            >
+              {permissionActions.map(({ name }) => (
+                <option key={name} value={name}>
+                  {name.replaceAll('-', ' ')}
+                </option>
+              ))}
+            </select>
+          </FormField>
+          {known?.resource != null && (
+            <FormField label={`${known.resource.charAt(0).toUpperCase()}${known.resource.slice(1)}`}>
+              <input
+                className="input wide"
+                required
+                maxLength={600}
+                placeholder={`such as ${known.example}`}
+                value={resource}
+                onChange={(event) => setResource(event.target.value)}
+              />
+            </FormField>
+          )}
+          <FormField label="Asked by">
+            <select
+              className="input wide"
+              value={as}
+              onChange={(event) => setAs(event.target.value === 'program' ? 'program' : 'door')}
+            >
+              <option value="door">the agent</option>
+              <option value="program">a program that it runs</option>
+            </select>
+          </FormField>
+          <button type="submit" className="button primary at-start">
+            Ask
+          </button>
+        </div>
+        {asked === null ? (
+          <p className="small muted">
+            Nothing is tried: the mesh says what it would decide now, and which line decides it.
+          </p>
+        ) : (
+          <Verdict agentId={agentId} asked={asked} />
+        )}
+      </form>
+    </Card>
+  )
+}
+
+function Verdict({ agentId, asked }: { readonly agentId: string; readonly asked: Question }) {
+  const { action, resource, as } = asked
+  const query = { action, as, ...(resource === '' ? {} : { resource }) }
+  const told = useMesh('permissionsExplain', { params: { id: agentId }, query }, { staleTime: 0 })
+  if (told.isPending) return <Loading rows={2} />
+  if (told.error) return <Failed error={told.error} />
+  const { allowed, reason, repair, file, line } = told.data
+  return (
+    <div className="verdict" role="status">
+      <div className="row">
+        <Badge tone={allowed ? 'ok' : 'bad'}>{allowed ? 'yes' : 'no'}</Badge>
+        <span>
+          {action.replaceAll('-', ' ')} {resource !== '' && <strong>{resource}</strong>}
+        </span>
+        <span className="small muted mono">
+          {file}
+          {line !== null && `:${line}`}
+        </span>
+      </div>
+      <p>{reason}</p>
+      {repair !== '' && <p className="muted">{repair}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+import { useMesh } from '../../data/use-mesh.ts'
+import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
+import type { Tone } from '../../live/state-tone.ts'
+
+/** What an agent can do: what it has written for itself, what servers offer it, and what all agents have. */
+export function ToolsTab({ agentId }: { readonly agentId: string }) {
+  const tools = useMesh('agentTools', { params: { id: agentId } })
+  const all = tools.data?.tools ?? []
+  const skills = all.filter(({ source }) => source === 'skill')
+  const builtin = all.filter(({ source }) => source === 'builtin')
+  return (
+    <>
+      <Card title="Skills">
+        {tools.isPending && <Loading />}
+        {tools.error && <Failed error={tools.error} retry={tools.refetch} />}
+        {tools.isSuccess && skills.length === 0 && (
+          <Empty title="No skill is loaded">
+            An agent writes tools of its own below <code>skills/</code>. They are read with its first run
+            since it was started.
+          </Empty>
+        )}
+        {skills.map(({ name, description }) => (
+          <Tool key={name} name={name} description={description} />
+        ))}
+      </Card>
+      <Servers agentId={agentId} />
+      {builtin.length > 0 && (
+        <Card title="Built in" more={<span className="small muted number">{builtin.length}</span>}>
+          {builtin.map(({ name, description }) => (
+            <Tool key={name} name={name} description={description} />
+          ))}
+        </Card>
+      )}
+    </>
+  )
+}
+
+function Tool({ name, description }: { readonly name: string; readonly description: string }) {
+  return (
+    <div className="fact">
+      <strong className="mono">{name}</strong>
+      <p className="muted plain-text">{description}</p>
+    </div>
+  )
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  running: 'ok',
+  starting: 'busy',
+  failed: 'bad',
+  stopped: 'warn',
+}
+
+function Servers({ agentId }: { readonly agentId: string }) {
+  const servers = useMesh('mcpServers', { params: { id: agentId } })
+  return (
+    <Card title="MCP servers">
+      {servers.isPending && <Loading />}
+      {servers.error && <Failed error={servers.error} retry={servers.refetch} />}
+      {servers.data?.servers.length === 0 && (
+        <Empty title="No server is set up">
+          Add one: <code>flotilla mcp add {agentId} NAME --http https://…</code>
+        </Empty>
+      )}
+      {servers.data?.servers.map(({ name, state, detail, tools, config }) => (
+        <div key={name} className="fact">
+          <div className="row">
+            <strong>{name}</strong>
+            <Badge tone={tones[state] ?? 'neutral'}>{state}</Badge>
+            <span className="small muted">{tools.length} tools</span>
+          </div>
+          {detail !== '' && <p className="muted plain-text">{detail}</p>}
+          {tools.length > 0 && <p className="small mono plain-text">{tools.join(', ')}</p>}
+          <Code value={config} label={`How ${name} is set up`} />
+        </div>
+      ))}
+    </Card>
+  )
+}

@@ -1,0 +1,83 @@
+import { Menu, MenuButton, MenuItem, MenuProvider } from '@ariakit/react/menu'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { AgentUse } from '@flotilla/protocol/kept-api'
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { Badge, Dot } from '../../design/parts.tsx'
+import { UseLines } from '../agent/use-lines.tsx'
+import { agentTone, agentWords } from '../agent-state.ts'
+import { EditAgent } from './edit-agent.tsx'
+import { useLife } from './life-buttons.tsx'
+
+/** One agent at a glance, and what can be done to it. */
+export function AgentCard({ agent, use }: { readonly agent: AgentView; readonly use: AgentUse | undefined }) {
+  const [editing, setEditing] = useState(false)
+  const path = `/agents/${encodeURIComponent(agent.id)}`
+  return (
+    <>
+      <div className="row apart">
+        <div className="row clip">
+          <Dot tone={agentTone(agent)} />
+          <h2 className="clip">
+            <Link href={path}>{agent.id}</Link>
+          </h2>
+        </div>
+        <Badge tone={agentTone(agent)}>{agentWords(agent)}</Badge>
+      </div>
+      <p className="role">{agent.role}</p>
+      {!agent.archived && <UseLines agent={agent} use={use} />}
+      <div className="row apart small">
+        <span className="muted mono clip">{agent.model}</span>
+        <span className="number">
+          {use?.run_id != null && <Link href={`/runs/${use.run_id}`}>its run</Link>}
+          {use?.run_id == null && agent.queued + agent.waiting > 0 && (
+            <span className="muted">
+              {agent.queued} queued, {agent.waiting} waiting
+            </span>
+          )}
+        </span>
+      </div>
+      {agent.last_error !== null && <div className="note bad small">{agent.last_error}</div>}
+      {agent.paused !== null && <div className="note warn small">Paused: {agent.paused}</div>}
+      <div className="row card-end">
+        {!agent.archived && (
+          <Link href={`/chat/${encodeURIComponent(agent.id)}`} className="button small">
+            Chat<span className="hidden-words"> with {agent.id}</span>
+          </Link>
+        )}
+        <Link href={`${path}?tab=logs`} className="button small">
+          Logs<span className="hidden-words"> of {agent.id}</span>
+        </Link>
+        <button type="button" className="button small" onClick={() => setEditing(true)}>
+          Edit<span className="hidden-words"> {agent.id}</span>
+        </button>
+        <LifeMenu agent={agent} />
+      </div>
+      {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
+    </>
+  )
+}
+
+function LifeMenu({ agent }: { readonly agent: AgentView }) {
+  const { busy, actions } = useLife(agent)
+  return (
+    <MenuProvider placement="bottom-end">
+      <MenuButton className="button small quiet" disabled={busy}>
+        More<span className="hidden-words"> for {agent.id}</span>
+      </MenuButton>
+      <Menu className="menu-list" gutter={4} unmountOnHide portal>
+        {actions.map(({ words, act, why }) => (
+          <MenuItem
+            key={words}
+            className="menu-item"
+            disabled={why !== null}
+            title={why ?? undefined}
+            onClick={act}
+          >
+            {words}
+          </MenuItem>
+        ))}
+      </Menu>
+    </MenuProvider>
+  )
+}

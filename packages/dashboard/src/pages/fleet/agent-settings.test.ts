@@ -1,0 +1,22 @@
+import { describe, expect, test } from 'vitest'
+import { editsOf, settingsText } from './agent-settings.ts'
+
+const before = { role: 'Reads.', model: '', dailyUsd: '10', monthlyUsd: '200' }
+
+describe('what a person sets of an agent', () => {
+  test('is saved field by field, and what stays is not sent', () => {
+    expect(editsOf(before, before)).toEqual([])
+    expect(editsOf(before, { ...before, role: ' Writes. ', dailyUsd: '10.0', monthlyUsd: '150' })).toEqual([
+      { field: 'role', value: 'Writes.', reason: '' },
+      { field: 'budget', value: { monthly_usd: 150 }, reason: '' },
+    ])
+  })
+
+  test('an emptied model follows the default, an emptied number or role stays', () => {
+    const own = { ...before, model: 'openai/gpt' }
+    expect(editsOf(own, { ...own, model: '', dailyUsd: '', role: ' ' })).toEqual([
+      { field: 'model', value: null, reason: '' },
+    ])
+    expect(settingsText(before)).toContain('model: the fleet’s default')
+  })
+})

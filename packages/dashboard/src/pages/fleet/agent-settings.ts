@@ -1,0 +1,39 @@
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+
+/** What a person sets of an agent, as it stands in fields. */
+export interface AgentSettings {
+  readonly role: string
+  /** Empty follows the fleet's default. */
+  readonly model: string
+  readonly dailyUsd: string
+  readonly monthlyUsd: string
+}
+
+/** What makes the one of the other; nothing where nothing is another. Pure. */
+export function editsOf(before: AgentSettings, after: AgentSettings): readonly AgentEdit[] {
+  const edits: AgentEdit[] = []
+  const role = after.role.trim()
+  if (role !== before.role && role !== '') edits.push({ field: 'role', value: role, reason: '' })
+  const model = after.model.trim()
+  if (model !== before.model) edits.push({ field: 'model', value: model === '' ? null : model, reason: '' })
+  const budget = {
+    ...(isOther(before.dailyUsd, after.dailyUsd) ? { daily_usd: Number(after.dailyUsd) } : {}),
+    ...(isOther(before.monthlyUsd, after.monthlyUsd) ? { monthly_usd: Number(after.monthlyUsd) } : {}),
+  }
+  if (Object.keys(budget).length > 0) edits.push({ field: 'budget', value: budget, reason: '' })
+  return edits
+}
+
+function isOther(before: string, after: string): boolean {
+  return after.trim() !== '' && Number.isFinite(Number(after)) && Number(before) !== Number(after)
+}
+
+/** One line for each, so that a difference can be read. Pure. */
+export function settingsText({ role, model, dailyUsd, monthlyUsd }: AgentSettings): string {
+  return [
+    `role: ${role.trim()}`,
+    `model: ${model.trim() === '' ? 'the fleet’s default' : model.trim()}`,
+    `dollars a day: ${dailyUsd}`,
+    `dollars a month: ${monthlyUsd}`,
+  ].join('\n')
+}

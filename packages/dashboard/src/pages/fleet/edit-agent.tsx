@@ -1,0 +1,142 @@
+import { Dialog, DialogHeading } from '@ariakit/react/dialog'
+import { useState } from 'react'
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { useEdits } from '../../data/use-edits.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { DiffView } from '../../design/diff-view.tsx'
+import { FormField } from '../../design/form-field.tsx'
+import { Failed, Loading } from '../../design/parts.tsx'
+import { editsOf, settingsText } from './agent-settings.ts'
+import type { AgentSettings } from './agent-settings.ts'
+
+/** Role, model and budget of an agent: changed, looked at as a difference, saved, and taken back if need be. */
+export function EditAgent({ agent, onClose }: { readonly agent: AgentView; readonly onClose: () => void }) {
+  const config = useMesh('agentConfig', { params: { id: agent.id } })
+  return (
+    <Dialog open onClose={onClose} className="dialog wide-dialog" backdrop={<div className="veil" />}>
+      <DialogHeading>Edit {agent.id}</DialogHeading>
+      {config.isPending && <Loading />}
+      {config.error && <Failed error={config.error} retry={config.refetch} />}
+      {config.data && (
+        <SettingsForm
+          agentId={agent.id}
+          before={{
+            role: config.data.role,
+            model: config.data.model ?? '',
+            dailyUsd: String(config.data.budget.daily_usd),
+            monthlyUsd: String(config.data.budget.monthly_usd),
+          }}
+          onClose={onClose}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+function SettingsForm({
+  agentId,
+  before,
+  onClose,
+}: {
+  readonly agentId: string
+  readonly before: AgentSettings
+  readonly onClose: () => void
+}) {
+  const edits = useEdits(agentId)
+  const models = useMesh('models')
+  const status = useMesh('status')
+  const [after, setAfter] = useState(before)
+  const [looking, setLooking] = useState<readonly AgentEdit[] | null>(null)
+  const change = (part: Partial<AgentSettings>) => setAfter({ ...after, ...part })
+  const asked = editsOf(before, after)
+  if (looking) {
+    return (
+      <>
+        <DiffView before={settingsText(before)} after={settingsText(after)} label="What will change" />
+        <div className="actions">
+          <button type="button" className="button" onClick={() => setLooking(null)}>
+            Back
+          </button>
+          <button
+            type="button"
+            className="button primary"
+            disabled={edits.isPending}
+            onClick={() => edits.mutate(looking, { onSettled: onClose })}
+          >
+            Save
+          </button>
+        </div>
+      </>
+    )
+  }
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault()
+        setLooking(asked)
+      }}
+    >
+      <FormField label="Role">
+        <textarea
+          className="input wide"
+          rows={3}
+          maxLength={500}
+          required
+          value={after.role}
+          onChange={(event) => change({ role: event.target.value })}
+        />
+      </FormField>
+      <FormField
+        label="Model"
+        hint={`Empty follows the fleet’s default, ${status.data?.default_model?.name ?? 'which is not set'}.`}
+      >
+        <input
+          className="input wide mono"
+          list="models-known"
+          maxLength={200}
+          value={after.model}
+          onChange={(event) => change({ model: event.target.value })}
+        />
+      </FormField>
+      <datalist id="models-known">
+        {models.data?.models.map(({ id }) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+      <div className="form-row">
+        <FormField label="Dollars a day">
+          <input
+            className="input wide number"
+            type="number"
+            min="0"
+            step="any"
+            required
+            value={after.dailyUsd}
+            onChange={(event) => change({ dailyUsd: event.target.value })}
+          />
+        </FormField>
+        <FormField label="Dollars a month">
+          <input
+            className="input wide number"
+            type="number"
+            min="0"
+            step="any"
+            required
+            value={after.monthlyUsd}
+            onChange={(event) => change({ monthlyUsd: event.target.value })}
+          />
+        </FormField>
+      </div>
+      <div className="actions">
+        <button type="button" className="button" onClick={onClose}>
+          Not now
+        </button>
+        <button type="submit" className="button primary" disabled={asked.length === 0}>
+          Look at the change
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,147 @@
+import { useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import type { PlanItem } from '@flotilla/protocol/templates-api'
+import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
+import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+
+/** Whole fleets that are ready: what one would make is shown first, and then exactly that is made. */
+export function FromTemplate({ onClose }: { readonly onClose: () => void }) {
+  const templates = useMesh('templates')
+  const [chosen, setChosen] = useState<string | null>(null)
+  if (templates.isPending) return <Loading />
+  if (templates.error) return <Failed error={templates.error} retry={templates.refetch} />
+  if (chosen !== null) return <Plan name={chosen} onBack={() => setChosen(null)} onClose={onClose} />
+  if (templates.data.templates.length === 0) {
+    return (
+      <Empty title="There is no template">
+        Put one into <code>templates/</code> of the home folder, or write out this fleet as one:{' '}
+        <code>flotilla export</code>.
+      </Empty>
+    )
+  }
+  return (
+    <div className="pick">
+      {templates.data.templates.map(({ name, description, agents, broken, from }) => (
+        <button key={name} type="button" disabled={broken !== null} onClick={() => setChosen(name)}>
+          <strong>{name}</strong>
+          <span className="small muted">
+            {agents.length} {agents.length === 1 ? 'agent' : 'agents'}
+            {from === 'home' ? ', yours' : ''}
+          </span>
+          <span className="small muted">{broken ?? description}</span>
+        </button>
+      ))}
+    </div>
+  )
+}
+
+const tones = { create: 'ok', change: 'warn', keep: 'neutral', 'by-hand': 'warn' } as const
+
+function Plan({
+  name,
+  onBack,
+  onClose,
+}: {
+  readonly name: string
+  readonly onBack: () => void
+  readonly onClose: () => void
+}) {
+  const { client } = useServices()
+  const plan = useQuery({
+    queryKey: ['templatePlan', name],
+    queryFn: ({ signal }) => client.call('templatePlan', { body: { name }, signal }),
+    staleTime: 0,
+    retry: false,
+  })
+  const apply = useAction('templateApplyPlan', {
+    done: `${name} stands.`,
+    stale: ['status', 'fleetUse', 'budgets', 'cronJobs', 'heartbeats'],
+  })
+  if (plan.isPending) return <Loading />
+  if (plan.error) return <Failed error={plan.error} retry={plan.refetch} />
+  const secrets = apply.data?.secrets ?? []
+  if (secrets.length > 0) return <Secrets secrets={secrets} onClose={onClose} />
+  const isNothing = plan.data.items.every(({ action }) => action === 'keep')
+  return (
+    <>
+      <p className="plain-text">{plan.data.description}</p>
+      <ul className="plan-items" aria-label="What it would do">
+        {plan.data.items.map((item) => (
+          <Item key={`${item.kind}:${item.id}`} item={item} />
+        ))}
+      </ul>
+      <div className="actions">
+        <button type="button" className="button" onClick={onBack}>
+          Back
+        </button>
+        <button
+          type="button"
+          className="button primary"
+          disabled={apply.isPending || isNothing}
+          onClick={() =>
+            apply.mutate(
+              { body: { name, digest: plan.data.digest } },
+              { onSuccess: (reply) => (reply.secrets.length === 0 ? onClose() : undefined) },
+            )
+          }
+        >
+          {isNothing ? 'It stands already' : apply.isPending ? 'Applying' : 'Apply'}
+        </button>
+      </div>
+    </>
+  )
+}
+
+function Item({ item: { kind, id, action, changes } }: { readonly item: PlanItem }) {
+  return (
+    <li>
+      <details>
+        <summary className="row">
+          <Badge tone={tones[action]}>{action.replace('-', ' ')}</Badge>
+          <span className="muted">{kind}</span>
+          <strong>{id}</strong>
+        </summary>
+        <dl className="facts body">
+          {changes.map(({ field, before, after }) => (
+            <div key={field} className="stack">
+              <dt>{field}</dt>
+              <dd className="plain-text">
+                {before !== null && <span className="muted">{before} → </span>}
+                {after}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </li>
+  )
+}
+
+function Secrets({
+  secrets,
+  onClose,
+}: {
+  readonly secrets: readonly { readonly webhook: string; readonly path: string; readonly secret: string }[]
+  readonly onClose: () => void
+}) {
+  return (
+    <>
+      <p>These secrets of its webhooks are shown this once. Give each to whoever sends the hook.</p>
+      <dl className="facts">
+        {secrets.map(({ webhook, path, secret }) => (
+          <div key={webhook} className="stack">
+            <dt>
+              {webhook} <span className="mono">{path}</span>
+            </dt>
+            <dd className="mono">{secret}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="actions">
+        <button type="button" className="button primary" onClick={onClose}>
+          I have them
+        </button>
+      </div>
+    </>
+  )
+}

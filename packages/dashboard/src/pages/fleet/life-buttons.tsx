@@ -1,0 +1,62 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { useAction, useServices } from '../../data/use-mesh.ts'
+
+const stale = ['status', 'fleetUse'] as const
+
+/** What can be done to the life of an agent; archiving can be taken back. */
+export function useLife(agent: AgentView) {
+  const { client } = useServices()
+  const { id } = agent
+  const parts = { params: { id } }
+  const restart = useAction('agentRestart', { done: `${id} was started anew.`, stale })
+  const hibernate = useAction('agentHibernate', { done: `${id} sleeps; its next work wakes it.`, stale })
+  const unarchive = useAction('agentUnarchive', { done: `${id} is back.`, stale })
+  const archive = useAction('agentArchive', {
+    done: `${id} is archived.`,
+    stale,
+    undo: () => ({ run: () => client.call('agentUnarchive', parts), done: `${id} is back.` }),
+  })
+  const busy = [restart, hibernate, unarchive, archive].some(({ isPending }) => isPending)
+  const offered = [
+    {
+      words: 'Start anew',
+      act: () => restart.mutate(parts),
+      why: agent.busy ? 'It is at work.' : null,
+      offered: !agent.archived,
+    },
+    {
+      words: 'Put to sleep',
+      act: () => hibernate.mutate(parts),
+      why: agent.busy ? 'It is at work.' : agent.state === 'running' ? null : 'It does not run.',
+      offered: !agent.archived,
+    },
+    {
+      words: 'Archive',
+      act: () => archive.mutate(parts),
+      why: agent.busy ? 'It is at work.' : null,
+      offered: !agent.archived && agent.kind === 'worker',
+    },
+    { words: 'Take back', act: () => unarchive.mutate(parts), why: null, offered: agent.archived },
+  ]
+  return { busy, actions: offered.filter((one) => one.offered) }
+}
+
+export function LifeButtons({ agent }: { readonly agent: AgentView }) {
+  const { busy, actions } = useLife(agent)
+  return (
+    <div className="row">
+      {actions.map(({ words, act, why }) => (
+        <button
+          key={words}
+          type="button"
+          className="button"
+          disabled={busy || why !== null}
+          title={why ?? undefined}
+          onClick={act}
+        >
+          {words}
+        </button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,73 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { describe, expect, test } from 'vitest'
+import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts'
+import { permissionOrigins } from './permission-origins.ts'
+
+const created = {
+  action: 'permission.granted',
+  actor: 'system',
+  at: 100,
+  detail: { can_message: ['operator'], allowed_apis: ['llm', 'http', 'web_search'] },
+}
+
+describe('where a permission comes from', () => {
+  test('what every new worker gets is a default, what it lacks was set by nobody', () => {
+    const told = permissionOrigins(workerDefaultRecord, { kind: 'worker', rows: [created], lineOf: () => 7 })
+    expect(told.find(({ field }) => field === 'can_message')).toEqual({
+      field: 'can_message',
+      value: ['operator'],
+      from: 'default',
+      by: 'system',
+      at: 100,
+      line: 7,
+    })
+    expect(told.find(({ field }) => field === 'can_spawn')).toMatchObject({
+      from: 'none',
+      by: null,
+      at: null,
+    })
+    expect(told).toHaveLength(Object.keys(workerDefaultRecord).length)
+  })
+
+  test('who changed it last gave it, whoever gave it first, and who took it away is told too', () => {
+    const record = permissionRecordSchema.parse({ ...workerDefaultRecord, can_message: ['*'] })
+    const rows = [
+      created,
+      {
+        action: 'permission.changed',
+        actor: 'human:cli',
+        at: 200,
+        detail: { can_message: {}, can_spawn: {} },
+      },
+      { action: 'permission.changed', actor: 'human:ada@dashboard', at: 300, detail: { can_message: {} } },
+    ]
+    const told = permissionOrigins(record, { kind: 'worker', rows, lineOf: () => 1 })
+    expect(told.find(({ field }) => field === 'can_message')).toMatchObject({
+      from: 'grant',
+      by: 'human:ada@dashboard',
+      at: 300,
+    })
+    expect(told.find(({ field }) => field === 'can_spawn')).toMatchObject({ from: 'none', by: 'human:cli' })
+  })
+
+  test('a value that its maker chose differs from the default, and is a grant though the mesh wrote it', () => {
+    const record = permissionRecordSchema.parse({ ...workerDefaultRecord, allowed_apis: ['llm'] })
+    const told = permissionOrigins(record, { kind: 'worker', rows: [created], lineOf: () => 1 })
+    expect(told.find(({ field }) => field === 'allowed_apis')).toMatchObject({ from: 'grant', by: 'system' })
+  })
+
+  test('a flag that the operator has because the file leaves it out is a default', () => {
+    const told = permissionOrigins(operatorDefaultRecord, { kind: 'operator', rows: [], lineOf: () => null })
+    expect(told.find(({ field }) => field === 'can_manage_fleet')).toMatchObject({
+      from: 'default',
+      by: null,
+    })
+    expect(told.find(({ field }) => field === 'can_message')).toMatchObject({ from: 'grant', by: null })
+  })
+
+  test('nobody is named for what was given before the record was taken away', () => {
+    const rows = [created, { action: 'permission.revoked', actor: 'system', at: 200, detail: {} }]
+    const told = permissionOrigins(workerDefaultRecord, { kind: 'worker', rows, lineOf: () => 1 })
+    expect(told.every(({ by }) => by === null)).toBe(true)
+  })
+})

@@ -1,0 +1,115 @@
+import { posix } from 'node:path'
+import { factNameSchema, keptLimits } from '@flotilla/protocol/kept-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import { actorOf } from '../access/index.ts'
+import type { Caller, Guard } from '../access/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
+import type { Fleet } from './fleet.ts'
+
+/** A container may have to be started first, milliseconds. */
+const answerMaxMs = 120_000
+/** Of what the process printed, bytes; lines are cut from these. */
+const logMaxBytes = 256 * 1024
+
+/**
+ * What an agent keeps and prints, for those who may view the fleet: its files, its memory, its tools, its log. All of it is
+ * the agent's word. An agent that sleeps is started to be asked; one that is archived is not. Problems `unknown-agent`,
+ * `agent-archived`, `agent-quarantined`, `agent-unavailable`.
+ */
+export function createKeptThings(deps: {
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly runtime: Pick<SandboxRuntime, 'logs'>
+  readonly fleet: Pick<Fleet, 'find' | 'reach' | 'requireWorking'>
+}) {
+  const { guard, journal, runtime, fleet } = deps
+
+  async function asking<T>(
+    agentId: string,
+    ask: (connection: AgentConnection, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    fleet.requireWorking(agentId, 'waits')
+    const signal = AbortSignal.timeout(answerMaxMs)
+    return ask(await fleet.reach(agentId, signal), signal)
+  }
+
+  return {
+    identityFiles: async (caller: Caller, agentId: string) => {
+      guard(caller, { do: 'view-fleet' })
+      return { files: await asking(agentId, (connection, signal) => connection.workspaceFiles(signal)) }
+    },
+    /** Problem `not-found` for a name that is none of theirs. */
+    identityFile: async (caller: Caller, agentId: string, name: string) => {
+      guard(caller, { do: 'view-fleet' })
+      if (!findWorkspaceFile(name))
+        throw new Problem('not-found', { detail: 'there is no such workspace file' })
+      const content = await asking(agentId, (connection, signal) =>
+        connection.readWorkspaceFile(name, signal),
+      )
+      return { name, content }
+    },
+    folder: async (caller: Caller, agentId: string, path: string) => {
+      guard(caller, { do: 'view-fleet' })
+      return asking(agentId, (connection, signal) => connection.listFolder(path, signal))
+    },
+    /** Problems `not-found`, `path-refused`, `body-too-large`. */
+    file: async (caller: Caller, agentId: string, path: string) => {
+      guard(caller, { do: 'view-fleet' })
+      const content = await asking(agentId, (connection, signal) => connection.readFile(path, signal))
+      return { name: downloadName(path), content }
+    },
+    facts: async (caller: Caller, agentId: string, asked: FactsAsked) => {
+      guard(caller, { do: 'view-fleet' })
+      return asking(agentId, (connection, signal) => connection.facts(asked, signal))
+    },
+    /** It stands in the journal before the agent is asked, without its text. Problem `bad-request` for no name of a fact. */
+    forgetFact: async (caller: Caller, agentId: string, fact: string) => {
+      guard(caller, { do: 'manage-agent', agentId })
+      if (!factNameSchema.safeParse(fact).success)
+        throw new Problem('bad-request', { detail: 'a fact is named like fact_12' })
+      return asking(agentId, async (connection, signal) => {
+        journal.append({
+          actor: actorOf(caller),
+          action: 'memory.forgotten',
+          subject: agentId,
+          detail: { fact },
+        })
+        return { id: fact, was_there: await connection.forgetFact(fact, signal) }
+      })
+    },
+    tools: async (caller: Caller, agentId: string) => {
+      guard(caller, { do: 'view-fleet' })
+      const tools = await asking(agentId, (connection, signal) => connection.tools(signal))
+      return { tools: tools.map(({ name, description, source }) => ({ name, description, source })) }
+    },
+    /** Starts nothing: what is kept of a sandbox that ended can be read too. */
+    logs: async (caller: Caller, agentId: string, lines: number) => {
+      guard(caller, { do: 'view-fleet' })
+      if (!fleet.find(agentId))
+        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      return { lines: lastLines(await runtime.logs(agentId, logMaxBytes), lines) }
+    },
+  }
+}
+
+export type KeptThings = ReturnType<typeof createKeptThings>
+
+/** Without what a terminal would obey. Pure. */
+export function lastLines(text: string, max: number): readonly string[] {
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  return lines.slice(-Math.min(max, keptLimits.logLinesMax)).map((line) => sanitizeForPrompt(line))
+}
+
+/** What a browser saves it as: plain letters, so that no header can be written by a name. Pure. */
+export function downloadName(path: string): string {
+  const name = posix
+    .basename(path)
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .slice(-100)
+  return /[A-Za-z0-9]/.test(name) ? name : 'file'
+}

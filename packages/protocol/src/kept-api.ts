@@ -1,0 +1,214 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+import { jsonValueSchema } from './json-value.ts'
+
+/** The people's door: what an agent keeps, takes and says, and where its permissions come from. */
+export const keptEndpoints = {
+  fleetUse: {
+    method: 'GET',
+    path: '/api/use',
+    summary: 'Memory, processor and context of each agent as they are now',
+  },
+  identityFiles: {
+    method: 'GET',
+    path: '/api/agents/{id}/workspace',
+    summary: 'The files that make an agent what it is, with their caps',
+  },
+  identityFile: {
+    method: 'GET',
+    path: '/api/agents/{id}/workspace/{file}',
+    summary: 'The text of one of them',
+  },
+  folder: { method: 'GET', path: '/api/agents/{id}/files', summary: 'One folder below /data of an agent' },
+  fileRead: {
+    method: 'GET',
+    path: '/api/agents/{id}/files/{*path}',
+    summary: 'The bytes of a file below /data of an agent',
+  },
+  facts: {
+    method: 'GET',
+    path: '/api/agents/{id}/memory',
+    summary: 'What an agent remembers, newest first, with where it comes from',
+  },
+  factForget: {
+    method: 'DELETE',
+    path: '/api/agents/{id}/memory/{fact}',
+    summary: 'Takes one fact out of the memory of an agent',
+  },
+  agentTools: {
+    method: 'GET',
+    path: '/api/agents/{id}/tools',
+    summary: 'The tools of an agent, its skills among them',
+  },
+  agentLogs: {
+    method: 'GET',
+    path: '/api/agents/{id}/logs',
+    summary: 'The last lines that the process of an agent printed',
+  },
+  permissionOrigins: {
+    method: 'GET',
+    path: '/api/agents/{id}/permissions',
+    summary: 'Each permission of an agent, and who gave it when',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type KeptEndpointName = keyof typeof keptEndpoints
+
+export const keptLimits = {
+  /** Entries of one folder that an answer holds. */
+  folderEntriesMax: 500,
+  /** Of one file that is read through the mesh, bytes: it is held while it passes. */
+  fileReadMaxBytes: 8 * 1024 * 1024,
+  /** Facts of one answer. */
+  factsMax: 100,
+  factSearchMaxChars: 200,
+  /** Lines of one answer. */
+  logLinesMax: 1000,
+} as const
+
+const count = (max: number, preset: number) =>
+  z._default(z.coerce.number().check(z.minimum(1), z.maximum(max), z.multipleOf(1)), preset)
+
+export const identityFileSchema = z.strictObject({
+  name: z.string(),
+  /** Characters. */
+  size: z.int(),
+  /** Characters that it may have; null without a cap. */
+  cap: z.nullable(z.int()),
+  /** Nobody has written it yet. */
+  is_default: z.boolean(),
+  /** Written by the mesh alone. */
+  read_only: z.boolean(),
+})
+export type IdentityFile = z.infer<typeof identityFileSchema>
+
+export const folderEntrySchema = z.strictObject({
+  /** Below the folder that was asked for. */
+  name: z.string(),
+  kind: z.enum(['file', 'directory', 'link', 'other']),
+  size_bytes: z.number(),
+})
+export type FolderEntry = z.infer<typeof folderEntrySchema>
+
+export const folderSchema = z.strictObject({
+  path: z.string(),
+  entries: z.array(folderEntrySchema),
+  /** Whether there are more than are listed. */
+  more: z.boolean(),
+})
+
+/** The name of a fact, as the agent's own tools show it. */
+export const factNameSchema = z.string().check(z.regex(/^fact_\d{1,15}$/, 'a fact is named like fact_12'))
+
+/** How far a fact may be believed: by the least trusted text that whoever saved it had read. */
+export const factTrusts = ['owner', 'self', 'agent', 'outside'] as const
+
+/** All of it is an agent's word. Times are milliseconds since 1970. */
+export const factSchema = z.strictObject({
+  id: factNameSchema,
+  key: z.nullable(z.string()),
+  text: z.string(),
+  category: z.string(),
+  trust: z.enum(factTrusts),
+  source: z.strictObject({
+    run_id: z.string(),
+    tool: z.string(),
+    origin: z.string(),
+    channel: z.string(),
+    urls: z.array(z.string()),
+  }),
+  created_at: z.number(),
+  last_used_at: z.number(),
+  use_count: z.number(),
+})
+export type FactView = z.infer<typeof factSchema>
+
+export const factsQuerySchema = z.strictObject({
+  /** Words that a fact has; left out for all of them. */
+  words: z._default(z.string().check(z.maxLength(keptLimits.factSearchMaxChars)), ''),
+  /** Only those that are older than this one. */
+  before: z.optional(factNameSchema),
+  limit: count(keptLimits.factsMax, 50),
+})
+
+export const factsSchema = z.strictObject({
+  facts: z.array(factSchema),
+  /** Of the whole memory. */
+  total: z.int(),
+  /** Whether there are older ones that fit. */
+  more: z.boolean(),
+})
+
+/** `was_there` false for one that was forgotten before. */
+export const forgottenSchema = z.strictObject({ id: factNameSchema, was_there: z.boolean() })
+
+export const agentUseSchema = z.strictObject({
+  agent_id: agentIdSchema,
+  /** What it works on now. */
+  run_id: z.nullable(z.string()),
+  /** Null while it does not run. */
+  memory_bytes: z.nullable(z.number()),
+  /** Null where nothing bounds it. */
+  memory_limit_bytes: z.nullable(z.number()),
+  /** Of one processor, since it was looked at before; null where it was not. */
+  cpu_percent: z.nullable(z.number()),
+  /** Of its last model call, with the answer; null before the first since the mesh was started. */
+  context_tokens: z.nullable(z.number()),
+  /** Tokens that fit into its model; null where nobody knows. */
+  context_window: z.nullable(z.number()),
+})
+export type AgentUse = z.infer<typeof agentUseSchema>
+
+export const permissionOriginSchema = z.strictObject({
+  field: z.string(),
+  value: jsonValueSchema,
+  /** `none` gives nothing, `default` is what every new agent of its kind gets, `grant` was given to this one. */
+  from: z.enum(['none', 'default', 'grant']),
+  /** Who set the value that stands, as the journal has it; null where it does not say. */
+  by: z.nullable(z.string()),
+  at: z.nullable(z.number()),
+  /** Line of the file, from 1; null where the file leaves the field out. */
+  line: z.nullable(z.int()),
+})
+export type PermissionOrigin = z.infer<typeof permissionOriginSchema>
+
+export const keptApi = {
+  fleetUse: { response: z.strictObject({ agents: z.array(agentUseSchema) }) },
+  identityFiles: { response: z.strictObject({ files: z.array(identityFileSchema) }) },
+  identityFile: { response: z.strictObject({ name: z.string(), content: z.string() }) },
+  folder: {
+    query: z.strictObject({ path: z._default(z.string().check(z.maxLength(1000)), '') }),
+    response: folderSchema,
+  },
+  fileRead: {},
+  facts: { query: factsQuerySchema, response: factsSchema },
+  factForget: { response: forgottenSchema },
+  agentTools: {
+    response: z.strictObject({
+      tools: z.array(
+        z.strictObject({
+          name: z.string(),
+          description: z.string(),
+          /** `builtin`, `skill` (of the agent's own making), or `mcp:` and the name of a server. */
+          source: z.string(),
+        }),
+      ),
+    }),
+  },
+  agentLogs: {
+    query: z.strictObject({ lines: count(keptLimits.logLinesMax, 200) }),
+    /** Oldest first; an agent's word. */
+    response: z.strictObject({ lines: z.array(z.string()) }),
+  },
+  permissionOrigins: {
+    response: z.strictObject({
+      file: z.string(),
+      /** Why everything is denied, with file and line; null while the file is whole. */
+      broken: z.nullable(z.string()),
+      /** False where the agent has no record: then everything is denied. */
+      has_record: z.boolean(),
+      fields: z.array(permissionOriginSchema),
+    }),
+  },
+} as const satisfies Record<KeptEndpointName, EndpointSchemas>

@@ -1,0 +1,202 @@
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { keptEndpoints } from '@flotilla/protocol/kept-api'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { hostileFile, hostileFileName, hostileText } from './dashboard-cassette.ts'
+import { startDashboardFleet } from './dashboard-fleet.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+const tabs = [
+  { id: 'overview', name: 'Overview', shows: 'The whole fleet' },
+  { id: 'identity', name: 'Identity', shows: 'whom it works for' },
+  { id: 'permissions', name: 'Permissions', shows: 'blackboard_write' },
+  { id: 'memory', name: 'Memory', shows: 'The port is 8080' },
+  { id: 'tools', name: 'Skills and tools', shows: 'memory_search' },
+  { id: 'schedule', name: 'Schedule', shows: 'No job yet' },
+  { id: 'files', name: 'Files', shows: hostileFileName },
+  { id: 'runs', name: 'Runs', shows: 'keep what I say' },
+  { id: 'logs', name: 'Logs', shows: 'Following' },
+] as const
+
+describe.skipIf(!hasBrowser)('an agent in the browser', () => {
+  let mesh: MeshProcess
+  let browser: Browser
+  beforeAll(async () => {
+    ;[mesh, browser] = await Promise.all([startDashboardFleet(), openBrowser()])
+    await mesh.ask('keep what I say', { agent: 'scribe', session: 'dashboard' })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await mesh?.stop()
+  })
+
+  it.each([
+    { theme: 'light', width: 1280 },
+    { theme: 'dark', width: 390 },
+  ] as const)('is whole, quiet and readable in every part: $theme, $width wide', async ({ theme, width }) => {
+    const watched = await openPage(browser, mesh.url, { theme, width })
+    const { page, faults } = watched
+    const breaches: string[] = []
+    await watched.open('/agents/scribe')
+    for (const { id, name, shows } of tabs) {
+      await page.getByRole('tab', { name }).click()
+      await page.locator('main').getByText(shows).first().waitFor()
+      await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
+      expect(await page.evaluate('document.documentElement.scrollWidth'), id).toBeLessThanOrEqual(width)
+      await watched.picture(`agent-${id}-${theme}-${width < 600 ? 'phone' : 'wide'}`)
+      breaches.push(...(await watched.breaches()).map((breach) => `${id}: ${breach}`))
+    }
+    expect(breaches).toEqual([])
+    expect(faults).toEqual([])
+    await watched.context.close()
+  })
+
+  it('is made by hand, changed with a look at the difference, taken back, and put away', async () => {
+    const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
+    await open('/fleet')
+    await page.getByRole('button', { name: 'New agent …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Not A Name')
+    expect(await dialog.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Name').fill('herald')
+    await dialog.getByLabel('Role').fill(hostileText.slice(0, 300))
+    await dialog.getByLabel('Instructions').fill('Announce what is new.')
+    await picture('agent-new')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'herald', level: 1 }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/agents/herald')
+
+    await page.getByRole('tab', { name: 'Overview' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    const text = page.getByRole('textbox', { name: 'Text of INSTRUCTIONS.md' })
+    await expect.poll(() => text.inputValue()).toContain('Announce what is new.')
+    const before = await text.inputValue()
+    await text.fill(`${before}\nSay it kindly.`)
+    await page.getByRole('button', { name: 'Look at the change' }).click()
+    const difference = page.getByRole('region', { name: 'What changes in INSTRUCTIONS.md' })
+    expect(await difference.locator('.added').allInnerTexts()).toEqual([
+      expect.stringContaining('Say it kindly.'),
+    ])
+    expect(await difference.locator('.removed').count()).toBe(0)
+    await picture('agent-edit')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const written = async () => {
+      const reply = await mesh.call(keptEndpoints.identityFile, {
+        params: { id: 'herald', file: 'INSTRUCTIONS.md' },
+      })
+      return String(reply.json()['content'])
+    }
+    await page.locator('.toast').getByText('INSTRUCTIONS.md saved').waitFor()
+    expect(await written()).toContain('Say it kindly.')
+    await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+    await page.locator('.toast').getByText('herald is as it was.').waitFor()
+    expect(await written()).toBe(before)
+
+    await page.getByRole('tab', { name: 'Overview' }).click()
+    await page.getByRole('button', { name: 'Edit …' }).click()
+    await dialog.getByLabel('Role').fill('Announces.')
+    await dialog.getByRole('button', { name: 'Look at the change' }).click()
+    await dialog.locator('.added').getByText('role: Announces.').waitFor()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.facts').getByText('Announces.').waitFor()
+
+    await page.getByRole('button', { name: 'Archive' }).click()
+    await page.locator('.toast').getByText('herald is archived.').waitFor()
+    await open('/fleet')
+    await page.getByText('Archived (1)').click()
+    await page
+      .getByRole('list', { name: 'Archived agents' })
+      .getByRole('link', { name: 'herald', exact: true })
+      .waitFor()
+    await picture('fleet-archived')
+    await page.getByRole('button', { name: 'More for herald' }).click()
+    await page.getByRole('menuitem', { name: 'Take back' }).click()
+    await page
+      .getByRole('list', { name: 'Agents', exact: true })
+      .getByRole('link', { name: 'herald', exact: true })
+      .waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('is asked what it may, and the mesh that would decide says so, with the line and the repair', async () => {
+    const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
+    await open('/agents/scribe?tab=permissions')
+    const simulator = page.getByRole('region', { name: 'May it …?' })
+    const ask = async (action: string, resource: string) => {
+      await simulator.getByLabel('Do').selectOption(action)
+      if (resource !== '') await simulator.getByRole('textbox').fill(resource)
+      await simulator.getByRole('button', { name: 'Ask' }).click()
+    }
+    await ask('message-agent', 'courier')
+    await simulator.getByText('no', { exact: true }).waitFor()
+    const told = await mesh.call(controlEndpoints.permissionsExplain, {
+      params: { id: 'scribe' },
+      query: { action: 'message-agent', resource: 'courier' },
+    })
+    const { reason, repair, line } = told.json()
+    await simulator.getByText(String(reason)).waitFor()
+    await simulator.getByText(String(repair)).waitFor()
+    await simulator.getByText(`config/permissions.json:${String(line)}`).waitFor()
+    await picture('agent-may-it')
+    await ask('message-agent', 'operator')
+    await simulator.getByText('yes', { exact: true }).waitFor()
+    await ask('read-blackboard', hostileText.slice(0, 200))
+    await simulator.locator('.verdict').getByText('<img src=x').first().waitFor()
+    const row = page.getByRole('row', { name: /can_message/ })
+    expect(await row.innerText()).toMatch(/operator.*default.*system/s)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('shows what strangers wrote as text, hands files on as bytes, and forgets for good', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/agents/scribe?tab=files')
+    await page.getByRole('button', { name: hostileFileName }).click()
+    const shown = page.getByRole('region', { name: `Text of ${hostileFileName}` })
+    expect(await shown.innerText()).toBe(hostileFile)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ])
+    expect(await download.failure()).toBeNull()
+    const reply = await fetch(`${mesh.url}/api/agents/scribe/files/${encodeURIComponent(hostileFileName)}`)
+    expect(await reply.text()).toBe(hostileFile)
+    expect(reply.headers.get('content-type')).toBe('application/octet-stream')
+    expect(reply.headers.get('content-disposition')).toBe(
+      'attachment; filename="_img_src_x_onerror_alert_6__.html"',
+    )
+    expect((await fetch(`${mesh.url}/api/agents/scribe/files/.flotilla/door-token`)).status).toBeGreaterThan(
+      399,
+    )
+
+    await open('/agents/scribe?tab=memory')
+    await page.getByText('<script>alert(2)</script>').first().waitFor()
+    await page.getByRole('button', { name: 'Forget … port' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
+    await page.locator('.toast').getByText('It is forgotten.').waitFor()
+    await expect.poll(() => page.getByText('The port is 8080').count()).toBe(0)
+    await page.getByText('The owner likes short answers.').waitFor()
+    const kept = await mesh.call(keptEndpoints.facts, { params: { id: 'scribe' } })
+    expect(kept.json()['facts']).toMatchObject([{ key: 'tone' }])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('makes a fleet of a template, after a look at what that would do', async () => {
+    const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
+    await open('/fleet')
+    await page.getByRole('button', { name: 'New agent …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('tab', { name: 'From a template' }).click()
+    await dialog.getByRole('button', { name: /^starter/ }).click()
+    await dialog.getByRole('list', { name: 'What it would do' }).getByRole('listitem').first().waitFor()
+    await picture('fleet-template')
+    await dialog.getByRole('button', { name: 'Apply' }).click()
+    await page.locator('.toast').getByText('starter stands.').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+})
