@@ -14,7 +14,11 @@ export const dashboardPageEndpoints = {
   workView: { method: 'GET', path: '/work/{view}', summary: 'Page: projects, goals, artifacts or feedback' },
   workItem: { method: 'GET', path: '/work/{view}/{item}', summary: 'Page: one task or project' },
   blackboard: { method: 'GET', path: '/blackboard', summary: 'Page: what agents share' },
-  blackboardView: { method: 'GET', path: '/blackboard/{view}', summary: 'Page: topics, or who is told of what' },
+  blackboardView: {
+    method: 'GET',
+    path: '/blackboard/{view}',
+    summary: 'Page: topics, or who is told of what',
+  },
   approvals: { method: 'GET', path: '/approvals', summary: 'Page: what waits for a person' },
   costs: { method: 'GET', path: '/costs', summary: 'Page: spend and budgets' },
   triggers: { method: 'GET', path: '/triggers', summary: 'Page: what starts work by itself' },

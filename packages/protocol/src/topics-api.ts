@@ -34,7 +34,11 @@ export const topicAgentEndpoints = {
 /** What people see of it. */
 export const topicHumanEndpoints = {
   topicsView: { method: 'GET', path: '/api/topics', summary: 'Topics and who is subscribed' },
-  topicSignals: { method: 'GET', path: '/api/topics/{*topic}', summary: 'What was said on one topic, newest first' },
+  topicSignals: {
+    method: 'GET',
+    path: '/api/topics/{*topic}',
+    summary: 'What was said on one topic, newest first',
+  },
   signalsOf: { method: 'GET', path: '/api/agents/{id}/signals', summary: 'Unread signals of one agent' },
 } as const satisfies Record<string, Endpoint>
 

@@ -46,7 +46,11 @@ function barOf(
   const start = Math.min(axis.columns - 1, Math.floor(((span.started_at - axis.from) / whole) * axis.columns))
   const end = Math.round((((span.ended_at ?? axis.now) - axis.from) / whole) * axis.columns)
   const length = Math.max(1, Math.min(axis.columns - start, end - start))
-  return ' '.repeat(start) + (isWaitSpan(span) ? '·' : '█').repeat(length) + ' '.repeat(axis.columns - start - length)
+  return (
+    ' '.repeat(start) +
+    (isWaitSpan(span) ? '·' : '█').repeat(length) +
+    ' '.repeat(axis.columns - start - length)
+  )
 }
 
 function colored(bar: string, span: SpanView, color: Color): string {

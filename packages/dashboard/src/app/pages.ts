@@ -7,6 +7,12 @@ export const ChatPage = lazy(async () => ({
 export const FleetPage = lazy(async () => ({ default: (await import('../pages/fleet-page.tsx')).FleetPage }))
 export const RunsPage = lazy(async () => ({ default: (await import('../pages/runs-page.tsx')).RunsPage }))
 export const RunPage = lazy(async () => ({ default: (await import('../pages/run-page.tsx')).RunPage }))
+export const WorkPage = lazy(async () => ({
+  default: (await import('../pages/work/work-page.tsx')).WorkPage,
+}))
+export const BlackboardPage = lazy(async () => ({
+  default: (await import('../pages/blackboard/blackboard-page.tsx')).BlackboardPage,
+}))
 export const ApprovalsPage = lazy(async () => ({
   default: (await import('../pages/approvals-page.tsx')).ApprovalsPage,
 }))

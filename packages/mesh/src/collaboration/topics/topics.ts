@@ -115,7 +115,9 @@ export function createTopics(deps: {
       guard(caller, { do: 'view-fleet' })
       const [subscribers, kept] = [table.subscribersOf(topic), table.signalsOn(topic).count]
       if (subscribers.length === 0 && kept === 0) {
-        throw new Problem('not-found', { detail: `nobody listens to ${topic}, and nothing said on it is kept` })
+        throw new Problem('not-found', {
+          detail: `nobody listens to ${topic}, and nothing said on it is kept`,
+        })
       }
       return { subscribers, kept, signals: table.newestOn(topic, topicLimits.shownMax) }
     },

@@ -116,7 +116,11 @@ export function dueAfter(
 
 /** The next few due times of a job, the one that waits to be acted on first; none for a job that is off. Pure. */
 export function nextDues(
-  live: { readonly job: { readonly enabled: boolean }; readonly schedule: Schedule; readonly nextDue: number },
+  live: {
+    readonly job: { readonly enabled: boolean }
+    readonly schedule: Schedule
+    readonly nextDue: number
+  },
   now: number,
 ): number[] {
   const dues: number[] = []
