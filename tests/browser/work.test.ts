@@ -42,7 +42,10 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     ])
     await card('Write the report').getByRole('button', { name: 'Accept' }).click()
     await card('Write the report').getByText('accepted').waitFor()
-    expect((await detail(good ?? '')).task).toMatchObject({ outcome: 'accepted', outcome_by: 'human:dashboard' })
+    expect((await detail(good ?? '')).task).toMatchObject({
+      outcome: 'accepted',
+      outcome_by: 'human:dashboard',
+    })
     await card('Write it short').getByRole('button', { name: 'Rework …' }).click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByRole('button', { name: 'Rework' }).isDisabled()).toBe(true)
@@ -284,7 +287,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
       { name: 'blackboard-watches', path: '/blackboard/watches', shows: 'output/**' },
       { name: 'run-trace', path: `/runs/${handed?.id ?? ''}`, shows: 'waits in the lane' },
       { name: 'triggers-work', path: '/triggers', shows: 'Every 5 seconds' },
-      { name: 'costs-work', path: '/costs', shows: 'Forecast to the month' },
+      { name: 'costs-work', path: '/costs', shows: 'By the month’s end' },
     ]) {
       await watched.open(path)
       await page.locator('main').getByText(shows).filter({ visible: true }).first().waitFor()

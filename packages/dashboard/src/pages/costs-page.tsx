@@ -93,7 +93,7 @@ function Forecast({ fleet }: { readonly fleet: BudgetView | undefined }) {
   const isOver = limit !== null && forecastUsd > limit
   return (
     <div className="card figure">
-      <span className="small muted">Forecast to the month’s end</span>
+      <span className="small muted">By the month’s end</span>
       <span className="value number">{formatUsd(forecastUsd)}</span>
       <span className="small muted number">
         {formatUsd(monthUsd)} so far, {formatUsd(dayUsd)} a day lately

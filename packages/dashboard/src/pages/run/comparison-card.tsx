@@ -24,7 +24,8 @@ export function ComparisonCard({ run }: { readonly run: RunView }) {
     >
       <div className="body stack">
         <p className="muted">
-          {steps} steps and {calls} calls of <Link href={`/runs/${of}`}>{of}</Link>
+          {steps === 1 ? '1 step' : `${steps} steps`} and {calls === 1 ? '1 call' : `${calls} calls`} of{' '}
+          <Link href={`/runs/${of}`}>{of}</Link>
         </p>
         {differences.map((difference, index) => (
           // Differences have no name but their place.

@@ -10,6 +10,8 @@ import { barOf, rowAbove, scaleLines, scaleOf, unfolded } from './trace-scale.ts
 import type { TraceScale } from './trace-scale.ts'
 
 const rowHeightPx = 30
+/** Of the scale; what stands beyond has no room for its words. */
+const labelledPart = 0.92
 const goesOnEveryMs = 1000
 
 /** Each part of the trace on a line, with a bar where it lies in time. Arrow keys move, fold and unfold. */
@@ -124,11 +126,13 @@ function Scale({ scale }: { readonly scale: TraceScale }) {
     <div className="trace-row trace-scale small muted number" aria-hidden="true">
       <span>Part</span>
       <span className="trace-lane">
-        {scaleLines(scale).map((ms) => (
-          <span key={ms} style={{ left: `${(ms / whole) * 100}%` }}>
-            {formatDuration(ms)}
-          </span>
-        ))}
+        {scaleLines(scale)
+          .filter((ms) => ms / whole < labelledPart)
+          .map((ms) => (
+            <span key={ms} style={{ left: `${(ms / whole) * 100}%` }}>
+              {formatDuration(ms)}
+            </span>
+          ))}
       </span>
       <span className="right">Took</span>
       <span className="right only-wide">Tokens</span>

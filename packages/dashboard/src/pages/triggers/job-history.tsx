@@ -18,7 +18,7 @@ export function JobHistory({ id }: { readonly id: string }) {
     <div className="stack">
       <section className="stack" aria-label="Why did it not fire?">
         <h3>Why did it (not) fire?</h3>
-        <ul className="points prose">
+        <ul className="points">
           {why
             .filter((sentence) => !told.has(sentence))
             .map((sentence) => (

@@ -37,7 +37,7 @@ function Goal({ project: { name, goal, tasks, updated_at: at } }: { readonly pro
       <div className="body stack">
         <p className="plain-text">{goal === '' ? 'Nobody has written this goal.' : goal}</p>
         {detail.data && detail.data.criteria.length > 0 && (
-          <ul className="points prose">
+          <ul className="points">
             {detail.data.criteria.map((one) => (
               <li key={one}>{one}</li>
             ))}

@@ -74,7 +74,7 @@ function Goal({ project }: { readonly project: ProjectView }) {
         <div className="body stack">
           <Markdown text={goal} />
           {criteria.length > 0 && (
-            <ul className="points prose">
+            <ul className="points">
               {criteria.map((one) => (
                 <li key={one}>{one}</li>
               ))}
