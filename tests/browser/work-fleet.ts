@@ -33,10 +33,15 @@ const cassette = aCassette(
   {
     agents: ['scribe'],
     when: '"title": ?"Ask',
-    turns: [calls('update_task', { action: 'block', note: 'Which folder do you mean?' }), says('I wait.')],
+    turns: [
+      calls('update_task', { action: 'block', note: 'Which folder do you mean?' }),
+      says('I wait for the answer.'),
+    ],
   },
   { agents: ['scribe'], when: '^Task ', turns: [calls('complete_task', { summary: 'It is written.' })] },
-  { turns: [says('Yes.')] },
+  { agents: ['scribe'], when: '^good morning$', turns: [says('Yes.')] },
+  // Whoever waits for an answer is not answered by the cassette.
+  { agents: ['courier'], turns: [says('Yes.')] },
 )
 
 /** A mesh where work was given, shared and watched, some of it by somebody hostile. */

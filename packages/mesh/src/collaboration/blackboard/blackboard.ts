@@ -13,10 +13,8 @@ import { promote } from './promote.ts'
 import type { Promote } from './promote.ts'
 import { removeEntry } from './remove-entry.ts'
 import type { RemoveEntry } from './remove-entry.ts'
-import { readHistory } from './read-history.ts'
-import type { ReadHistory } from './read-history.ts'
-import { readEntry } from './read-entry.ts'
-import type { ReadEntry } from './read-entry.ts'
+import { readEntry, readHistory } from './read-entry.ts'
+import type { ReadEntry, ReadHistory } from './read-entry.ts'
 import { writeEntry } from './write-entry.ts'
 import type { WriteEntry } from './write-entry.ts'
 import { createVersionTable } from './version-table.ts'
@@ -50,11 +48,10 @@ export function createBlackboard(deps: {
   const versions = createVersionTable(deps.database)
   const crossProject = createCrossProjectCounts({ projectOf: deps.projectOf ?? (() => null) })
   const write = writeEntry({ ...deps, table, versions })
-  const read = readEntry({ ...deps, table })
   return {
     write,
-    read,
-    history: readHistory({ read, versions }),
+    read: readEntry({ ...deps, table }),
+    history: readHistory({ ...deps, table, versions }),
     crossProject,
     list: listEntries({ ...deps, table }),
     remove: removeEntry({ ...deps, table, versions }),
