@@ -20,7 +20,18 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { authenticationTable } from './authentication-table.ts'
 
 const routes = Object.entries(authenticationTable.people) as readonly (readonly [string, PersonRole])[]
-const params = { id: 'zzz', name: 'zzz', agent: 'zzz', token: 'zzz', key: 'zzz', delivery: '1', path: 'zzz' }
+const params = {
+  id: 'zzz',
+  name: 'zzz',
+  agent: 'zzz',
+  token: 'zzz',
+  key: 'zzz',
+  delivery: '1',
+  path: 'zzz',
+  topic: 'builds',
+  view: 'topics',
+  item: 'x',
+}
 const run = promisify(execFile)
 
 let mesh: MeshProcess
