@@ -14,6 +14,8 @@ const pages = [
   { name: 'fleet', path: '/fleet', shows: 'Spent today' },
   { name: 'agent', path: '/agents/scribe', shows: 'The whole fleet' },
   { name: 'runs', path: '/runs', shows: 'audit the licences' },
+  { name: 'work', path: '/work', shows: 'No task yet' },
+  { name: 'blackboard-empty', path: '/blackboard', shows: 'Nothing stands there' },
   { name: 'approvals', path: '/approvals', shows: 'is stopped and removed' },
   { name: 'costs', path: '/costs', shows: 'The whole fleet' },
   { name: 'triggers', path: '/triggers', shows: 'Send the morning report.' },

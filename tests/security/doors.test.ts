@@ -32,6 +32,9 @@ import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
 const params = {
+  topic: 'builds',
+  view: 'topics',
+  item: 'x',
   id: 'task_1',
   token: 'undo_1',
   key: 'tasks/x',

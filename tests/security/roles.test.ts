@@ -30,6 +30,9 @@ const params = {
   path: 'zzz',
   file: 'zzz',
   fact: 'fact_1',
+  topic: 'builds',
+  view: 'topics',
+  item: 'x',
 }
 const run = promisify(execFile)
 

@@ -24,6 +24,11 @@ export const blackboardHumanEndpoints = {
   blackboardEntry: { method: 'GET', path: '/api/blackboard/{*key}', summary: 'One entry' },
   blackboardPut: { method: 'PUT', path: '/api/blackboard/{*key}', summary: 'Writes one entry' },
   blackboardDelete: { method: 'DELETE', path: '/api/blackboard/{*key}', summary: 'Takes one entry away' },
+  blackboardHistory: {
+    method: 'GET',
+    path: '/api/blackboard-history/{*key}',
+    summary: 'One entry with the versions before it that are kept',
+  },
   blackboardWatchList: {
     method: 'GET',
     path: '/api/blackboard-watches',
@@ -78,6 +83,20 @@ export const blackboardHumanApi = {
       ttl_s: z.optional(z.int().check(z.positive())),
     }),
     response: blackboardEntrySchema,
+  },
+  blackboardHistory: {
+    response: z.strictObject({
+      entry: blackboardEntrySchema,
+      /** Newest first, the one that stands among them; older ones are not kept. */
+      versions: z.array(
+        z.strictObject({
+          version: z.int(),
+          value: jsonValueSchema,
+          written_by: z.string(),
+          written_at: z.number(),
+        }),
+      ),
+    }),
   },
   blackboardDelete: { response: z.strictObject({ deleted: z.string() }) },
   blackboardWatchList: { response: watches },

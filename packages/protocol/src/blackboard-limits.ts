@@ -15,6 +15,16 @@ export const watchLimits = {
   historyMax: 10_000,
 } as const
 
+/** What is kept of the values that were written over, for people. */
+export const versionLimits = {
+  /** Of one key. */
+  perKeyMax: 20,
+  /** Of all keys; the oldest go first. */
+  max: 20_000,
+  /** Of all values as JSON, as the regular upkeep leaves them. */
+  maxBytes: 64 * 1024 * 1024,
+} as const
+
 /** By a run of its own, or within the work that the agent is at; where it is at none, that is a run too. */
 export const watchTells = ['run', 'steer'] as const
 export type WatchTell = (typeof watchTells)[number]

@@ -11,6 +11,8 @@ export const cronLimits = {
   whenMaxChars: 500,
   /** Rows that one request shows. */
   rowsShownMax: 200,
+  /** Due times to come that are told. */
+  nextShown: 5,
 } as const
 
 /** What people do with jobs. */
@@ -157,6 +159,8 @@ export const cronHumanApi = {
       job: cronJobViewSchema,
       rows: z.array(cronRowSchema),
       why: z.array(z.string()),
+      /** The next due times, milliseconds since 1970; none for a job that is off. Its condition is asked at each. */
+      next: z.array(z.number()),
     }),
   },
 } as const satisfies Record<CronHumanEndpointName, EndpointSchemas>

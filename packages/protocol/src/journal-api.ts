@@ -8,6 +8,11 @@ export const journalEndpoints = {
     path: '/api/journal',
     summary: 'Rows of the journal as JSON lines, oldest first',
   },
+  journalVerify: {
+    method: 'GET',
+    path: '/api/journal/verify',
+    summary: 'Checks the hash chain of the whole journal, now',
+  },
   journalAccept: {
     method: 'POST',
     path: '/api/journal/accept',
@@ -16,6 +21,13 @@ export const journalEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 export type JournalEndpointName = keyof typeof journalEndpoints
+
+export const journalReportSchema = z.strictObject({
+  ok: z.boolean(),
+  rows: z.int(),
+  /** What does not fit and where, when something does not. */
+  detail: z.optional(z.string()),
+})
 
 export const journalFormats = ['cloudevents', 'rows'] as const
 export type JournalFormat = (typeof journalFormats)[number]
@@ -37,6 +49,7 @@ export const journalApi = {
       agent: filter,
     }),
   },
+  journalVerify: { response: journalReportSchema },
   /** What was broken; null when nothing was. */
   journalAccept: { response: z.strictObject({ accepted: z.nullable(z.string()) }) },
 } as const satisfies Record<JournalEndpointName, EndpointSchemas>

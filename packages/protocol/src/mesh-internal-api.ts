@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { journalReportSchema } from './journal-api.ts'
 import { wallReportSchema } from './mesh-human-api.ts'
 
 /** The internal door: this machine's own programs, by loopback source and marker header. */
@@ -18,13 +19,6 @@ export const meshInternalEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 export type MeshInternalEndpointName = keyof typeof meshInternalEndpoints
-
-export const journalReportSchema = z.strictObject({
-  ok: z.boolean(),
-  rows: z.int(),
-  /** What does not fit and where, when something does not. */
-  detail: z.optional(z.string()),
-})
 
 export const meshInternalApi = {
   wallsVerify: {

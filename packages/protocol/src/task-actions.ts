@@ -144,6 +144,9 @@ function followers(state: TaskState): readonly TaskState[] {
   return taskStates.filter((to) => actions.some((action) => action.to === to && action.from.includes(state)))
 }
 
+/** Ended states in which `retry` makes a new task of the old one. */
+export const triedAgainAsNew = ['failed', 'cancelled'] as const satisfies readonly TaskState[]
+
 export function isTaskOpen(state: TaskState): boolean {
   return taskTransitions[state].length > 0
 }

@@ -14,6 +14,8 @@ export const topicLimits = {
   topicsMax: 1000,
   /** Of one answer to `read_signals`. */
   readMax: 50,
+  /** Of one topic, as people see it. */
+  shownMax: 100,
 } as const
 
 /** What agents say to whoever listens. */
@@ -32,6 +34,11 @@ export const topicAgentEndpoints = {
 /** What people see of it. */
 export const topicHumanEndpoints = {
   topicsView: { method: 'GET', path: '/api/topics', summary: 'Topics and who is subscribed' },
+  topicSignals: {
+    method: 'GET',
+    path: '/api/topics/{*topic}',
+    summary: 'What was said on one topic, newest first',
+  },
   signalsOf: { method: 'GET', path: '/api/agents/{id}/signals', summary: 'Unread signals of one agent' },
 } as const satisfies Record<string, Endpoint>
 
@@ -100,6 +107,15 @@ export const topicHumanApi = {
           last_at: z.nullable(z.number()),
         }),
       ),
+    }),
+  },
+  topicSignals: {
+    response: z.strictObject({
+      subscribers: z.array(z.string()),
+      /** That are kept: unread ones, and the newest of the others. */
+      kept: z.int(),
+      /** The newest of them. */
+      signals: z.array(signalSchema),
     }),
   },
   signalsOf: {

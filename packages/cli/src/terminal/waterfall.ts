@@ -1,3 +1,4 @@
+import { isWaitSpan, spanWords, traceTree } from '@flotilla/client/trace-tree'
 import type { SpanView, TraceView } from '@flotilla/protocol/trace-api'
 import type { Color } from './color.ts'
 import { oneLine } from './color.ts'
@@ -9,8 +10,6 @@ const nameColumnsMax = 44
 const barColumnsMin = 16
 const barColumnsMax = 80
 const timeColumns = 10
-/** Spans stand this deep at most: hand-offs are bounded, and what claims to be deeper is drawn at the edge. */
-const depthMax = 16
 
 /** The trace as lines: each span below what it belongs to, with a bar where it lies in time. Pure. */
 export function drawWaterfall(
@@ -19,8 +18,8 @@ export function drawWaterfall(
 ): string[] {
   const from = Math.min(...trace.spans.map((span) => span.started_at))
   const until = Math.max(...trace.spans.map((span) => span.ended_at ?? at.now), from)
-  const rows = inTree(trace.spans)
-  const names = rows.map(({ span, depth }) => `${'  '.repeat(depth)}${wordsOf(span)}`)
+  const rows = traceTree(trace.spans)
+  const names = rows.map(({ span, depth }) => `${'  '.repeat(depth)}${spanWords(span)}`)
   const nameColumns = Math.min(nameColumnsMax, Math.max(...names.map((name) => columnsOf(name)), 0))
   const room = at.columns - nameColumns - timeColumns - 4
   const barColumns = Math.max(barColumnsMin, Math.min(barColumnsMax, room))
@@ -39,28 +38,6 @@ function oneLineKept(text: string, columnsMax: number): string {
   return indent + oneLine(text, Math.max(1, columnsMax - indent.length))
 }
 
-/** Each span behind its parent, in the order of their beginnings; one whose parent is not there stands at the edge. Pure. */
-function inTree(spans: readonly SpanView[]): { readonly span: SpanView; readonly depth: number }[] {
-  const known = new Set(spans.map((span) => span.span_id))
-  const below = new Map<string | null, SpanView[]>()
-  for (const span of spans) {
-    const parent = span.parent_id !== null && known.has(span.parent_id) ? span.parent_id : null
-    below.set(parent, [...(below.get(parent) ?? []), span])
-  }
-  const rows: { span: SpanView; depth: number }[] = []
-  const seen = new Set<string>()
-  const walk = (parent: string | null, depth: number): void => {
-    for (const span of below.get(parent) ?? []) {
-      if (seen.has(span.span_id)) continue
-      seen.add(span.span_id)
-      rows.push({ span, depth: Math.min(depth, depthMax) })
-      walk(span.span_id, depth + 1)
-    }
-  }
-  walk(null, 0)
-  return rows
-}
-
 function barOf(
   span: SpanView,
   axis: { readonly from: number; readonly until: number; readonly columns: number; readonly now: number },
@@ -69,25 +46,17 @@ function barOf(
   const start = Math.min(axis.columns - 1, Math.floor(((span.started_at - axis.from) / whole) * axis.columns))
   const end = Math.round((((span.ended_at ?? axis.now) - axis.from) / whole) * axis.columns)
   const length = Math.max(1, Math.min(axis.columns - start, end - start))
-  const isWait = /^flotilla\.(?:lane_wait|wait|model_retry)$/.test(span.name)
-  return ' '.repeat(start) + (isWait ? '·' : '█').repeat(length) + ' '.repeat(axis.columns - start - length)
+  return (
+    ' '.repeat(start) +
+    (isWaitSpan(span) ? '·' : '█').repeat(length) +
+    ' '.repeat(axis.columns - start - length)
+  )
 }
 
 function colored(bar: string, span: SpanView, color: Color): string {
   if (span.status === 'error') return color.bad(bar)
   if (span.ended_at === null) return color.warning(bar)
   return span.kind === 'client' ? color.name(bar) : bar
-}
-
-const plainNames: Readonly<Record<string, string>> = {
-  'flotilla.lane_wait': 'waits in the lane',
-  'flotilla.wait': 'waits for an answer',
-  'flotilla.model_retry': 'waits for its model',
-  'flotilla.start_agent': 'agent starts',
-}
-
-function wordsOf(span: SpanView): string {
-  return plainNames[span.name] ?? span.name
 }
 
 /** What of the attributes says most. */

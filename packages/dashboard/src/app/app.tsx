@@ -7,6 +7,7 @@ import { Boundary } from './boundary.tsx'
 import {
   AgentPage,
   ApprovalsPage,
+  BlackboardPage,
   ChatPage,
   CostsPage,
   DesignPage,
@@ -15,6 +16,7 @@ import {
   RunPage,
   RunsPage,
   TriggersPage,
+  WorkPage,
 } from './pages.ts'
 import type { Services } from './services.ts'
 import { Shell } from './shell.tsx'
@@ -43,6 +45,17 @@ export function App({ services }: { readonly services: Services }) {
                   <RunsPage />
                 </Route>
                 <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
+                <Route path="/work">
+                  <WorkPage />
+                </Route>
+                <Route path="/work/:view">{({ view }) => <WorkPage view={view} />}</Route>
+                <Route path="/work/:view/:item">
+                  {({ view, item }) => <WorkPage view={view} item={item} />}
+                </Route>
+                <Route path="/blackboard">
+                  <BlackboardPage />
+                </Route>
+                <Route path="/blackboard/:view">{({ view }) => <BlackboardPage view={view} />}</Route>
                 <Route path="/approvals">
                   <ApprovalsPage />
                 </Route>

@@ -10,7 +10,9 @@ export interface PageEntry {
 export const menu: readonly PageEntry[] = [
   { path: '/chat', title: 'Chat', icon: 'chat' },
   { path: '/fleet', title: 'Fleet', icon: 'fleet' },
+  { path: '/work', title: 'Work', icon: 'work' },
   { path: '/runs', title: 'Runs', icon: 'runs' },
+  { path: '/blackboard', title: 'Blackboard', icon: 'blackboard' },
   { path: '/approvals', title: 'Approvals', icon: 'approvals' },
   { path: '/costs', title: 'Costs', icon: 'costs' },
   { path: '/triggers', title: 'Triggers', icon: 'triggers' },

@@ -12,6 +12,12 @@ export const AgentPage = lazy(async () => ({
 }))
 export const RunsPage = lazy(async () => ({ default: (await import('../pages/runs-page.tsx')).RunsPage }))
 export const RunPage = lazy(async () => ({ default: (await import('../pages/run-page.tsx')).RunPage }))
+export const WorkPage = lazy(async () => ({
+  default: (await import('../pages/work/work-page.tsx')).WorkPage,
+}))
+export const BlackboardPage = lazy(async () => ({
+  default: (await import('../pages/blackboard/blackboard-page.tsx')).BlackboardPage,
+}))
 export const ApprovalsPage = lazy(async () => ({
   default: (await import('../pages/approvals-page.tsx')).ApprovalsPage,
 }))

@@ -15,7 +15,10 @@ const edits: Stale = [
   'mcpServers',
   'budgets',
 ]
-const work: Stale = ['status', 'runs', 'run']
+const work: Stale = ['status', 'runs', 'run', 'runTrace']
+const tasks: Stale = ['tasks', 'task', 'projects', 'project']
+const board: Stale = ['blackboard', 'blackboardHistory', 'blackboardWatchList']
+const topics: Stale = ['topicsView', 'topicSignals']
 const money: Stale = ['budgets', 'costReport', 'status']
 
 /** Which answers of the mesh an event makes old. A kind without a line does not compile. */
@@ -30,15 +33,15 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'run.changed': [...work, 'runEvents', 'cronJobs', 'cronHistory'],
   'steer.changed': ['run', 'runs', 'runEvents'],
   'text.streamed': [],
-  'tool.started': ['runEvents'],
-  'tool.ended': ['runEvents'],
-  'task.changed': [],
+  'tool.started': ['runEvents', 'runTrace'],
+  'tool.ended': ['runEvents', 'runTrace'],
+  'task.changed': tasks,
   'message.changed': [],
-  'project.changed': fleet,
-  'blackboard.deleted': [],
-  'blackboard.written': [],
-  'artifact.saved': [],
-  'model.called': [...money, 'runEvents', 'run'],
+  'project.changed': [...fleet, 'projects', 'project'],
+  'blackboard.deleted': board,
+  'blackboard.written': board,
+  'artifact.saved': ['artifacts'],
+  'model.called': [...money, 'runEvents', 'run', 'runTrace'],
   'model.delayed': [],
   'model.cooling': [],
   'model.recovered': [],
@@ -60,7 +63,7 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'watch.troubled': ['watchers'],
   'watch.recovered': ['watchers'],
   'watchers.broken': ['watchers'],
-  'signal.published': [],
-  'topic.subscribed': [],
-  'topic.unsubscribed': [],
+  'signal.published': topics,
+  'topic.subscribed': topics,
+  'topic.unsubscribed': topics,
 }

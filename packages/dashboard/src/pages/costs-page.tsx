@@ -1,12 +1,16 @@
 import { Suspense, lazy, useState } from 'react'
 import type { BudgetView } from '@flotilla/protocol/money-api'
+import type { Reply } from '@flotilla/client/mesh-call'
 import { formatTokens, formatUsd } from '../data/format.ts'
 import { useMesh } from '../data/use-mesh.ts'
-import { Bar, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+import { useNow } from '../data/use-now.ts'
+import { Badge, Bar, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+
+import { forecastMonth } from './cost-forecast.ts'
 
 const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx')).DailyChart }))
 
-const groups = ['agent', 'model', 'project'] as const
+const groups = ['agent', 'model', 'project', 'day'] as const
 const ranges = [7, 30, 90] as const
 
 export function CostsPage() {
@@ -52,25 +56,60 @@ export function CostsPage() {
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
             <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
+            <Forecast fleet={budgets.data?.budgets.find(({ scope }) => scope === 'fleet')} />
           </div>
-          <Card title={`Dollars a day, by ${by}`} more={<span className="small muted">UTC days</span>}>
+          <Card
+            title={by === 'day' ? 'Dollars a day' : `Dollars a day, by ${by}`}
+            more={<span className="small muted">UTC days</span>}
+          >
             <div className="body">
               {data.total.calls === 0 ? (
                 <Empty title="No model was called yet">Each day gets a bar once agents spend.</Empty>
               ) : (
                 <Suspense fallback={<Loading />}>
-                  <DailyChart report={data} />
+                  <DailyChart report={by === 'day' ? asOneRow(data) : data} />
                 </Suspense>
               )}
             </div>
           </Card>
-          {data.rows.length > 0 && <Rows by={by} rows={data.rows} />}
+          {data.rows.length > 0 && <Rows by={by} rows={by === 'day' ? data.rows.toReversed() : data.rows} />}
         </>
       )}
       {budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
       {budgets.data && <Budgets budgets={budgets.data.budgets} />}
     </div>
   )
+}
+
+/** Days that the forecast looks at: those of the longest month, and a week before. */
+const forecastDays = 38
+
+function Forecast({ fleet }: { readonly fleet: BudgetView | undefined }) {
+  const now = useNow(60_000)
+  const report = useMesh('costReport', { query: { by: 'day', days: forecastDays } })
+  if (!report.data) return null
+  const { monthUsd, dayUsd, forecastUsd } = forecastMonth(report.data.rows, now)
+  const limit = fleet?.monthly.limit_usd ?? null
+  const isOver = limit !== null && forecastUsd > limit
+  return (
+    <div className="card figure">
+      <span className="small muted">By the month’s end</span>
+      <span className="value number">{formatUsd(forecastUsd)}</span>
+      <span className="small muted number">
+        {formatUsd(monthUsd)} so far, {formatUsd(dayUsd)} a day lately
+      </span>
+      {isOver && <Badge tone="warn">over the limit of {formatUsd(limit)}</Badge>}
+    </div>
+  )
+}
+
+/** Days are rows of their own there; the chart draws them as one. */
+function asOneRow({ from, rows }: Reply<'costReport'>) {
+  const days = rows[0]?.daily_usd.length ?? 0
+  const daily = Array.from({ length: days }, (_, day) =>
+    rows.reduce((sum, row) => sum + (row.daily_usd[day] ?? 0), 0),
+  )
+  return { from, rows: [{ key: 'all', daily_usd: daily }] }
 }
 
 function Figure({ label, value }: { readonly label: string; readonly value: string }) {

@@ -1,10 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
 import { systemClock } from '@flotilla/client/system-clock'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
 import { formatMoment } from '../data/format.ts'
-import { useMesh, useServices } from '../data/use-mesh.ts'
+import { useAction, useMesh, useServices } from '../data/use-mesh.ts'
+import { Confirm } from '../design/confirm.tsx'
 import { Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { journalRowsMax, readJournalRows } from './journal-rows.ts'
 import type { JournalRow } from './journal-rows.ts'
@@ -25,22 +26,20 @@ export function JournalPage() {
   const [chosen, setChosen] = useState<JournalRow | null>(null)
   const [words, setWords] = useState('')
   const status = useMesh('status')
-  const read = useJournal({ ms: ranges[range]?.ms ?? null, agent, action })
+  const asked = { ms: ranges[range]?.ms ?? null, agent, action }
+  const read = useJournal(asked)
   const rows = (read.data?.rows ?? []).filter((row) => fits(row, words.toLowerCase()))
   const broken = status.data?.ready.problems.find(({ id }) => id === 'journal')
   return (
     <div className="page">
       <PageHead title="Journal">
         {status.data && <Badge tone={broken ? 'bad' : 'ok'}>{broken ? 'chain broken' : 'chain whole'}</Badge>}
-        <a
-          className="button"
-          href={`${journalEndpoints.journalExport.path}?format=rows`}
-          download="journal.jsonl"
-        >
-          Export
+        <Check />
+        <a className="button" href={exportPath(asked)} download="journal.jsonl">
+          Export these
         </a>
       </PageHead>
-      {broken && <Failed error={new Error(broken.detail)} />}
+      {broken && <Broken detail={broken.detail} />}
       <div className="row">
         <input
           className="input"
@@ -110,18 +109,82 @@ export function JournalPage() {
   )
 }
 
-function useJournal(asked: { readonly ms: number | null; readonly agent: string; readonly action: string }) {
+interface Asked {
+  readonly ms: number | null
+  readonly agent: string
+  readonly action: string
+}
+
+/** What the mesh is asked for, as its schema has it. */
+function queryOf({ ms, agent, action }: Asked) {
+  return {
+    format: 'rows',
+    ...(ms === null ? {} : { since: systemClock.now() - ms }),
+    ...(agent === '' ? {} : { agent }),
+    ...(action === '' ? {} : { action }),
+  } as const
+}
+
+/** All rows of that time and kind, however many the page holds. */
+function exportPath(asked: Asked): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(queryOf(asked))) search.set(name, String(value))
+  return `${journalEndpoints.journalExport.path}?${search.toString()}`
+}
+
+/** Reads the whole chain again, now. */
+function Check() {
+  const { client, toasts, queries } = useServices()
+  const check = useMutation({
+    mutationFn: () => client.call('journalVerify'),
+    onSuccess: ({ ok, rows, detail }) => {
+      if (ok) toasts.tell(`All ${rows} rows fit together.`)
+      else toasts.fail(new Error(detail ?? 'The chain is broken.'))
+      void queries.invalidateQueries({ queryKey: ['status'] })
+    },
+    onError: (error) => toasts.fail(error),
+  })
+  return (
+    <button type="button" className="button" disabled={check.isPending} onClick={() => check.mutate()}>
+      {check.isPending ? 'Checking …' : 'Check the chain'}
+    </button>
+  )
+}
+
+function Broken({ detail }: { readonly detail: string }) {
+  const [asking, setAsking] = useState(false)
+  const accept = useAction('journalAccept', { done: 'The journal goes on from here.', stale: ['status'] })
+  return (
+    <div className="stack">
+      <Failed error={new Error(detail)} />
+      <div className="row">
+        <button type="button" className="button" onClick={() => setAsking(true)}>
+          Go on with it as it stands …
+        </button>
+      </div>
+      {asking && (
+        <Confirm
+          title="Go on with a broken journal?"
+          action="Go on"
+          busy={accept.isPending}
+          onClose={() => setAsking(false)}
+          onConfirm={() => accept.mutate({}, { onSettled: () => setAsking(false) })}
+        >
+          Somebody or something changed what was sealed: {detail} What is broken stays so and is written down;
+          rows are sealed from here on. Save a copy by Export first.
+        </Confirm>
+      )}
+    </div>
+  )
+}
+
+function useJournal(asked: Asked) {
   const { client } = useServices()
   return useQuery({
     queryKey: ['journalExport', asked],
     queryFn: ({ signal }) => {
       const pieces = client.stream('journalExport', {
-        query: {
-          format: 'rows',
-          ...(asked.ms === null ? {} : { since: systemClock.now() - asked.ms }),
-          ...(asked.agent === '' ? {} : { agent: asked.agent }),
-          ...(asked.action === '' ? {} : { action: asked.action }),
-        },
+        query: queryOf(asked),
         signal,
       })
       return readJournalRows(pieces)

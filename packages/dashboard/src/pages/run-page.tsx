@@ -6,6 +6,9 @@ import { useAction, useMesh } from '../data/use-mesh.ts'
 import { Markdown } from '../design/markdown.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
+import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
+import { ReplayCard } from './run/replay-card.tsx'
+import { TraceCard } from './run/trace-card.tsx'
 import { inputWords } from './runs-page.tsx'
 
 export function RunPage({ id }: { readonly id: string }) {
@@ -49,11 +52,16 @@ export function RunPage({ id }: { readonly id: string }) {
                 </div>
               </Card>
             )}
-            <Happened run={run} />
+            {playsAgain(run) && isTerminal(run.state) && <ComparisonCard run={run} />}
           </div>
           <Facts run={run} />
         </div>
       )}
+      {run && <TraceCard key={run.id} runId={run.id} />}
+      {run && isTerminal(run.state) && run.kind !== 'tool' && !playsAgain(run) && (
+        <ReplayCard key={`record of ${run.id}`} run={run} />
+      )}
+      {run && <Happened run={run} />}
     </div>
   )
 }

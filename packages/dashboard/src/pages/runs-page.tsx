@@ -1,10 +1,13 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useRef, useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { useRef } from 'react'
+import { Link } from 'wouter'
+import { originKinds } from '@flotilla/protocol/origin'
 import { runStates } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
+import { useChoice } from '../data/use-choice.ts'
 import { useMesh } from '../data/use-mesh.ts'
+import { Choice } from '../design/choice.tsx'
 import { useNow } from '../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { runTone } from '../live/draw-event.ts'
@@ -14,28 +17,16 @@ const listed = 500
 const rowHeightPx = 40
 
 export function RunsPage() {
-  const [search, setSearch] = useSearchParams()
-  const agent = search.get('agent') ?? ''
-  const state = search.get('state') ?? ''
-  const [words, setWords] = useState('')
+  const [{ agent, state, from, find: words }, choose] = useChoice(['agent', 'state', 'from', 'find'])
   const status = useMesh('status')
   const runs = useMesh('runs', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
   const agents = (status.data?.agents ?? []).map(({ id }) => id)
   const shown = (runs.data?.runs ?? []).filter(
-    (run) => (state === '' || run.state === state) && matches(run, words.toLowerCase()),
+    (run) =>
+      (state === '' || run.state === state) &&
+      (from === '' || run.origin.kind === from) &&
+      matches(run, words.toLowerCase()),
   )
-
-  function choose(name: 'agent' | 'state', value: string): void {
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
-  }
 
   return (
     <div className="page">
@@ -46,9 +37,10 @@ export function RunsPage() {
           placeholder="Search"
           aria-label="Search runs"
           value={words}
-          onChange={(event) => setWords(event.target.value)}
+          onChange={(event) => choose('find', event.target.value)}
         />
         <Choice name="Agent" value={agent} of={agents} onChange={(value) => choose('agent', value)} />
+        <Choice name="From" value={from} of={originKinds} onChange={(value) => choose('from', value)} />
         <Choice name="State" value={state} of={runStates} onChange={(value) => choose('state', value)} />
       </PageHead>
       {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
@@ -69,34 +61,6 @@ export function RunsPage() {
         </p>
       )}
     </div>
-  )
-}
-
-function Choice({
-  name,
-  value,
-  of,
-  onChange,
-}: {
-  readonly name: string
-  readonly value: string
-  readonly of: readonly string[]
-  readonly onChange: (value: string) => void
-}) {
-  return (
-    <select
-      className="input"
-      aria-label={name}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      <option value="">{name}: any</option>
-      {of.map((one) => (
-        <option key={one} value={one}>
-          {one}
-        </option>
-      ))}
-    </select>
   )
 }
 

@@ -36,5 +36,6 @@ export function journalRoutes({ bind }: PeopleSurface, journal: ReadOutJournal):
     await reply.send(Readable.from(lines))
     return alreadySent
   })
+  bind(paths.journalVerify, schemas.journalVerify, ({ caller }) => journal.verifyForPerson(caller))
   bind(paths.journalAccept, schemas.journalAccept, ({ caller }) => journal.accept(caller))
 }

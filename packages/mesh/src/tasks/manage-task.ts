@@ -2,8 +2,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
-import { isTaskOpen } from '@flotilla/protocol/task-actions'
-import type { ManageAction } from '@flotilla/protocol/task-actions'
+import { isTaskOpen, triedAgainAsNew } from '@flotilla/protocol/task-actions'
+import type { ManageAction, TaskState } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
@@ -192,7 +192,8 @@ export function giveAgain(
 ): TaskView {
   const { table, queue } = deps
   const { task, words } = again
-  if (task.state === 'done' && again.description === null) throw refused(task, 'retry')
+  const states: readonly TaskState[] = triedAgainAsNew
+  if (again.description === null && !states.includes(task.state)) throw refused(task, 'retry')
   refuseGivenAnew(table, task)
   deps.requireAgent(task.assignee)
   requireTakesWork(deps.hooks, task.assignee)

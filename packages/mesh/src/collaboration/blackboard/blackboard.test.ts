@@ -2,6 +2,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
+import { versionLimits } from '@flotilla/protocol/blackboard-limits'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { createEventBus } from '../../events/create-event-bus.ts'
@@ -51,6 +52,68 @@ function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
 }
 
 const code = (expected: string) => expect.objectContaining({ code: expected })
+
+describe('the history of a key', () => {
+  test('has each version with its writer, newest first, and of many the newest only', () => {
+    const { board, time } = aBoard({ a: { blackboard_write: ['*'] } })
+    board.write(agent('a'), { key: 'plan', value: { step: 1 } })
+    time.ms = 2000
+    board.write(owner, { key: 'plan', value: { step: 2 } })
+    expect(board.history(owner, 'plan')).toMatchObject({
+      entry: { version: 2, value: { step: 2 } },
+      versions: [
+        { version: 2, value: { step: 2 }, written_by: 'human:cli', written_at: 2000 },
+        { version: 1, value: { step: 1 }, written_by: 'a', written_at: 1000 },
+      ],
+    })
+    for (let step = 3; step <= 30; step++) board.write(owner, { key: 'plan', value: { step } })
+    const { versions } = board.history(owner, 'plan')
+    expect(versions.map(({ version }) => version)).toEqual(
+      Array.from({ length: versionLimits.perKeyMax }, (_, index) => 30 - index),
+    )
+  })
+
+  test('a write that is refused leaves no version', () => {
+    const { board } = aBoard()
+    board.write(owner, { key: 'plan', value: 1 })
+    expect(() => board.write(owner, { key: 'plan', value: 2, expectedVersion: 7 })).toThrow(
+      code('version-conflict'),
+    )
+    expect(board.history(owner, 'plan').versions).toHaveLength(1)
+  })
+
+  test('what is taken away, or has expired, is not to be found in it', () => {
+    const { board, time, database } = aBoard()
+    board.write(owner, { key: 'secret', value: 'what nobody should read' })
+    board.remove(owner, 'secret')
+    expect(() => board.history(owner, 'secret')).toThrow(code('not-found'))
+    board.write(owner, { key: 'secret', value: 'new' })
+    expect(board.history(owner, 'secret').versions.map(({ value }) => value)).toEqual(['new'])
+    board.write(owner, { key: 'short', value: 'of a minute', ttlSeconds: 60 })
+    time.ms += 61_000
+    board.sweep()
+    expect(
+      database.prepare('SELECT count(*) AS count FROM blackboard_versions WHERE key = ?').get('short'),
+    ).toEqual({ count: 0 })
+  })
+
+  test('is kept of all keys within a bound of bytes, the oldest going first', () => {
+    const { board, database } = aBoard()
+    for (const key of ['old', 'new']) board.write(owner, { key, value: key })
+    database
+      .prepare('UPDATE blackboard_versions SET size_bytes = ? WHERE key = ?')
+      .run(versionLimits.maxBytes, 'new')
+    board.sweep()
+    expect(board.history(owner, 'old').versions).toEqual([])
+    expect(board.history(owner, 'new').versions).toHaveLength(1)
+  })
+
+  test('is for those who may read the key', () => {
+    const { board } = aBoard({ a: { blackboard_read: ['other/*'] } })
+    board.write(owner, { key: 'plan', value: 1 })
+    expect(() => board.history(agent('a'), 'plan')).toThrow(code('not-found'))
+  })
+})
 
 describe('writing', () => {
   test('gives the entry with version, writer and times, and tells it', () => {

@@ -13,14 +13,16 @@ import { promote } from './promote.ts'
 import type { Promote } from './promote.ts'
 import { removeEntry } from './remove-entry.ts'
 import type { RemoveEntry } from './remove-entry.ts'
-import { readEntry } from './read-entry.ts'
-import type { ReadEntry } from './read-entry.ts'
+import { readEntry, readHistory } from './read-entry.ts'
+import type { ReadEntry, ReadHistory } from './read-entry.ts'
 import { writeEntry } from './write-entry.ts'
 import type { WriteEntry } from './write-entry.ts'
+import { createVersionTable } from './version-table.ts'
 
 export interface Blackboard {
   readonly write: WriteEntry
   readonly read: ReadEntry
+  readonly history: ReadHistory
   readonly list: ListEntries
   readonly remove: RemoveEntry
   readonly promote: Promote
@@ -43,15 +45,20 @@ export function createBlackboard(deps: {
   readonly noteChange?: (entry: BlackboardEntry) => void
 }): Blackboard {
   const table = createBlackboardTable(deps.database)
+  const versions = createVersionTable(deps.database)
   const crossProject = createCrossProjectCounts({ projectOf: deps.projectOf ?? (() => null) })
-  const write = writeEntry({ ...deps, table })
+  const write = writeEntry({ ...deps, table, versions })
   return {
     write,
     read: readEntry({ ...deps, table }),
+    history: readHistory({ ...deps, table, versions }),
     crossProject,
     list: listEntries({ ...deps, table }),
-    remove: removeEntry({ ...deps, table }),
+    remove: removeEntry({ ...deps, table, versions }),
     promote: promote({ write }),
-    sweep: () => table.sweep(deps.clock.now()),
+    sweep: () => {
+      versions.sweep(deps.clock.now())
+      return table.sweep(deps.clock.now())
+    },
   }
 }

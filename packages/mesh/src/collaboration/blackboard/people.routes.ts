@@ -15,6 +15,9 @@ export function blackboardPeopleRoutes(
   bind(paths.blackboardEntry, schemas.blackboardEntry, ({ caller, params }) =>
     blackboard.read(caller, params.key),
   )
+  bind(paths.blackboardHistory, schemas.blackboardHistory, ({ caller, params }) =>
+    blackboard.history(caller, params.key),
+  )
   bind(paths.blackboardPut, schemas.blackboardPut, ({ caller, params: { key }, body }) => {
     const { value, expected_version: expectedVersion, ttl_s: ttlSeconds } = body
     return blackboard.write(caller, { key, value, expectedVersion, ttlSeconds })

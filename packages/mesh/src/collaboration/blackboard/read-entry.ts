@@ -3,6 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
+import type { EntryVersion, VersionTable } from './version-table.ts'
 
 export type ReadEntry = (caller: Caller, key: string) => BlackboardEntry
 
@@ -22,6 +23,25 @@ export function readEntry(deps: {
     const entry = deps.table.read(key, deps.clock.now())
     if (!entry) throw missing()
     return entry
+  }
+}
+
+export interface EntryHistory {
+  readonly entry: BlackboardEntry
+  /** Newest first. */
+  readonly versions: readonly EntryVersion[]
+}
+
+/** Who may read an entry may read what stood there before. Problem `not-found`, as of reading it. */
+export type ReadHistory = (caller: Caller, key: string) => EntryHistory
+
+export function readHistory(
+  deps: Parameters<typeof readEntry>[0] & { readonly versions: Pick<VersionTable, 'of'> },
+): ReadHistory {
+  const read = readEntry(deps)
+  return (caller, key) => {
+    const entry = read(caller, key)
+    return { entry, versions: deps.versions.of(key) }
   }
 }
 

@@ -6,6 +6,7 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
+import type { VersionTable } from './version-table.ts'
 
 /** People alone take entries away, those of `history/` too. Problems `denied`, `not-found`. */
 export type RemoveEntry = (caller: Caller, key: string) => void
@@ -13,6 +14,7 @@ export type RemoveEntry = (caller: Caller, key: string) => void
 export function removeEntry(deps: {
   readonly database: Database
   readonly table: BlackboardTable
+  readonly versions: Pick<VersionTable, 'forget'>
   readonly guard: Guard
   readonly clock: Clock
   readonly journal: Journal
@@ -23,6 +25,7 @@ export function removeEntry(deps: {
     if (caller.kind === 'agent') throw new Problem('denied', { detail: 'people take entries away' })
     const removed = deps.database.transaction(() => {
       if (!deps.table.remove(key, deps.clock.now())) return false
+      deps.versions.forget(key)
       const actor = actorOf(caller)
       deps.journal.append({ actor, action: 'blackboard.deleted', subject: key, detail: {} })
       deps.events.publish({ type: 'blackboard.deleted', key, deleted_by: actor })

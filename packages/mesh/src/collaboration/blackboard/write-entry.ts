@@ -11,6 +11,7 @@ import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
+import type { VersionTable } from './version-table.ts'
 
 /** Keys of one blackboard, expired ones that are still kept among them. */
 const entriesMax = 20_000
@@ -32,6 +33,7 @@ export type WriteEntry = (caller: Caller, write: BlackboardWrite) => BlackboardE
 export function writeEntry(deps: {
   readonly database: Database
   readonly table: BlackboardTable
+  readonly versions: Pick<VersionTable, 'keep'>
   readonly guard: Guard
   readonly clock: Clock
   readonly journal: Journal
@@ -64,6 +66,8 @@ export function writeEntry(deps: {
         now,
       )
       if (!entry) return 'conflict'
+      const { version, value, written_by, updated_at: written_at } = entry
+      deps.versions.keep(entry.key, { version, value, written_by, written_at }, valueJson)
       deps.journal.append({
         actor: actorOf(caller),
         action: 'blackboard.written',

@@ -11,6 +11,10 @@ export function topicPeopleRoutes(
   bind(endpoints.topicsView, api.topicsView, ({ caller }) => ({
     topics: topics.view(caller).map(({ lastAt, ...topic }) => ({ ...topic, last_at: lastAt })),
   }))
+  bind(endpoints.topicSignals, api.topicSignals, ({ caller, params }) => {
+    const { signals, ...topic } = topics.viewTopic(caller, params.topic)
+    return { ...topic, signals: signals.map(signalView) }
+  })
   bind(endpoints.signalsOf, api.signalsOf, ({ caller, params }) => {
     const { topics: names, unread, signals } = topics.viewOf(caller, params.id)
     if (!agents.find(params.id)) throw new Problem('unknown-agent')

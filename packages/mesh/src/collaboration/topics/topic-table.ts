@@ -91,6 +91,12 @@ export function createTopicTable(database: Database) {
         agentId,
         limit,
       ),
+    newestOn: (topic: string, limit: number) =>
+      signals(
+        `SELECT ${columns} FROM topic_signals AS s WHERE s.topic = ? ORDER BY s.position DESC LIMIT ?`,
+        topic,
+        limit,
+      ),
     /** What that very call was given before. */
     shownBy: (agentId: string, runId: string, key: string) =>
       signals(

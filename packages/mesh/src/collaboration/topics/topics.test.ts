@@ -68,6 +68,24 @@ function someTopics(records: Record<string, Partial<PermissionRecord>> = {}) {
 
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
+describe('a topic as people see it', () => {
+  test('has what was said on it, newest first, read or not, and who listens', () => {
+    const { topics, say, texts } = someTopics()
+    const owner: Caller = { kind: 'human', role: 'owner', channel: 'dashboard' }
+    topics.subscribe(agent('b'), 'builds/main')
+    say('a', 'builds/main', 'red')
+    expect(texts(agent('b', 'r'), 'k')).toEqual(['red'])
+    topics.runSettled({ id: 'r', state: 'done' })
+    say('a', 'builds/main', 'green')
+    say('a', 'builds', 'of another')
+    const seen = topics.viewTopic(owner, 'builds/main')
+    expect(seen).toMatchObject({ subscribers: ['b'], kept: 2 })
+    expect(seen.signals.map(({ text, from }) => `${from}: ${text}`)).toEqual(['a: green', 'a: red'])
+    expect(() => topics.viewTopic(owner, 'nothing')).toThrow(code('not-found'))
+    expect(() => topics.viewTopic(agent('b'), 'builds/main')).toThrow(code('denied'))
+  })
+})
+
 describe('publishing', () => {
   test('reaches every subscriber but the one that says it, and tells how many', () => {
     const { topics, say, texts, events, journal } = someTopics()

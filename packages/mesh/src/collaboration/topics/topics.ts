@@ -1,6 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { topicLimits } from '@flotilla/protocol/topics-api'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
@@ -49,6 +51,15 @@ export interface Topics extends Subscriptions {
     readonly signals: number
     readonly lastAt: number | null
   }[]
+  /** What was said on one topic, newest first. Problem `not-found` where nobody listens and nothing is kept. */
+  viewTopic(
+    caller: Caller,
+    topic: string,
+  ): {
+    readonly subscribers: readonly string[]
+    readonly kept: number
+    readonly signals: readonly UnreadSignal[]
+  }
   viewOf(
     caller: Caller,
     agentId: string,
@@ -99,6 +110,16 @@ export function createTopics(deps: {
         const { count, lastAt } = table.signalsOn(topic)
         return { topic, subscribers: table.subscribersOf(topic), signals: count, lastAt }
       })
+    },
+    viewTopic: (caller, topic) => {
+      guard(caller, { do: 'view-fleet' })
+      const [subscribers, kept] = [table.subscribersOf(topic), table.signalsOn(topic).count]
+      if (subscribers.length === 0 && kept === 0) {
+        throw new Problem('not-found', {
+          detail: `nobody listens to ${topic}, and nothing said on it is kept`,
+        })
+      }
+      return { subscribers, kept, signals: table.newestOn(topic, topicLimits.shownMax) }
     },
     viewOf: (caller, agentId) => {
       guard(caller, { do: 'view-fleet' })

@@ -40,6 +40,7 @@ import { spawnedAgentsMigration } from './20261123014500-spawned-agents.ts'
 import { blackboardWatchesMigration } from './20261123020000-blackboard-watches.ts'
 import { blackboardTellsMigration } from './20261123032500-blackboard-tells.ts'
 import { heartbeatFleetMigration } from './20261123021000-heartbeat-fleet.ts'
+import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
 import { permissionRowsMigration } from './20261123045500-permission-rows.ts'
 import { spansMigration } from './20261123013500-spans.ts'
@@ -97,4 +98,5 @@ export const allMigrations: readonly Migration[] = [
   blackboardTellsMigration,
   taskChainsMigration,
   permissionRowsMigration,
+  blackboardVersionsMigration,
 ]

@@ -16,6 +16,7 @@ import type { FireJob } from './fire-job.ts'
 import { guardOther, ownJob, requireJob, unknownJob, visibleJobs } from './job-access.ts'
 import { changedMarkSchema, digestOf, madeMarkSchema, markOf } from './job-mark.ts'
 import { jobView, rowView } from './job-view.ts'
+import { nextDues } from './plan-dues.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 
@@ -48,7 +49,7 @@ export interface ManageCron {
     caller: Caller,
     jobId: string,
     limit: number,
-  ): { job: CronJobView; rows: CronRowView[]; why: string[] }
+  ): { job: CronJobView; rows: CronRowView[]; why: string[]; next: number[] }
 }
 
 /** For a call that may come again: a job is in a file, and is found again by what the call wrote down of it. */
@@ -198,6 +199,7 @@ export function createManageCron({
       return {
         job: jobView(live, state),
         rows: rows.map(rowView),
+        next: nextDues(live, clock.now()),
         why: explainJob(live, { state, rows: rows.slice(0, explainedRows), now: clock.now() }),
       }
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from './cron-schedule.ts'
-import { dueBetween, planDues } from './plan-dues.ts'
+import { dueBetween, nextDues, planDues } from './plan-dues.ts'
 
 const minute = 60_000
 const minutely: Schedule = { kind: 'cron', expression: '* * * * *', timezone: 'UTC' }
@@ -62,5 +62,21 @@ describe.each([
 
   it('are none where nothing is due', () => {
     expect(planDues(schedule, { after: step, until: 2 * step - 1, taken: [] })).toBe(null)
+  })
+})
+
+describe('the next due times', () => {
+  const live = (nextDue: number, enabled = true) => ({ job: { enabled }, schedule: often, nextDue })
+
+  it('are the next few, in order', () => {
+    expect(nextDues(live(20_000), 15_000)).toEqual([20_000, 30_000, 40_000, 50_000, 60_000])
+  })
+
+  it('begin with the one that waits to be acted on, and leave out what has come meanwhile', () => {
+    expect(nextDues(live(20_000), 45_000)).toEqual([20_000, 50_000, 60_000, 70_000, 80_000])
+  })
+
+  it('are none of a job that is off or never due again', () => {
+    expect(nextDues(live(Infinity, false), 0)).toEqual([])
   })
 })

@@ -1,3 +1,4 @@
+import { cronLimits } from '@flotilla/protocol/cron-api'
 import { nextDue } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 
@@ -111,4 +112,23 @@ export function dueAfter(
   after: number,
 ): number {
   return job.enabled ? (nextDue(schedule, after) ?? Infinity) : Infinity
+}
+
+/** The next few due times of a job, the one that waits to be acted on first; none for a job that is off. Pure. */
+export function nextDues(
+  live: {
+    readonly job: { readonly enabled: boolean }
+    readonly schedule: Schedule
+    readonly nextDue: number
+  },
+  now: number,
+): number[] {
+  const dues: number[] = []
+  let due = live.nextDue
+  while (dues.length < cronLimits.nextShown && Number.isFinite(due)) {
+    dues.push(due)
+    // Of those that have come already only the last is acted on.
+    due = dueAfter(live, Math.max(due, now))
+  }
+  return dues
 }

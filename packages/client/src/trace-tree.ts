@@ -1,0 +1,54 @@
+import type { SpanView } from '@flotilla/protocol/trace-api'
+
+/** Spans stand this deep at most: hand-offs are bounded, and what claims to be deeper is drawn at the edge. */
+const depthMax = 16
+
+export interface TraceRow {
+  readonly span: SpanView
+  readonly depth: number
+  /** How many rows that follow belong below it. */
+  readonly below: number
+}
+
+/** Each span behind its parent, in the order of their beginnings; one whose parent is not there stands at the edge. Pure. */
+export function traceTree(spans: readonly SpanView[]): readonly TraceRow[] {
+  const known = new Set(spans.map((span) => span.span_id))
+  const children = new Map<string | null, SpanView[]>()
+  for (const span of spans) {
+    const parent = span.parent_id !== null && known.has(span.parent_id) ? span.parent_id : null
+    const siblings = children.get(parent)
+    if (siblings) siblings.push(span)
+    else children.set(parent, [span])
+  }
+  const rows: { span: SpanView; depth: number; below: number }[] = []
+  const seen = new Set<string>()
+  const walk = (parent: string | null, depth: number): void => {
+    for (const span of children.get(parent) ?? []) {
+      if (seen.has(span.span_id)) continue
+      seen.add(span.span_id)
+      const row = { span, depth: Math.min(depth, depthMax), below: 0 }
+      const at = rows.push(row)
+      walk(span.span_id, depth + 1)
+      row.below = rows.length - at
+    }
+  }
+  walk(null, 0)
+  return rows
+}
+
+const plainNames: Readonly<Record<string, string>> = {
+  'flotilla.lane_wait': 'waits in the lane',
+  'flotilla.wait': 'waits for an answer',
+  'flotilla.model_retry': 'waits for its model',
+  'flotilla.start_agent': 'agent starts',
+}
+
+/** The name of a span as people read it. Pure. */
+export function spanWords({ name }: SpanView): string {
+  return plainNames[name] ?? name
+}
+
+/** Nothing was done in that time. Pure. */
+export function isWaitSpan({ name }: SpanView): boolean {
+  return /^flotilla\.(?:lane_wait|wait|model_retry)$/.test(name)
+}

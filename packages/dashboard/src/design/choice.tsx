@@ -1,0 +1,28 @@
+/** One of a few, or any. */
+export function Choice({
+  name,
+  value,
+  of,
+  onChange,
+}: {
+  readonly name: string
+  readonly value: string
+  readonly of: readonly string[]
+  readonly onChange: (value: string) => void
+}) {
+  return (
+    <select
+      className="input"
+      aria-label={name}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value="">{name}: any</option>
+      {of.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  )
+}

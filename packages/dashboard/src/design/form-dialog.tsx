@@ -1,0 +1,62 @@
+import { Dialog, DialogDescription, DialogHeading } from '@ariakit/react/dialog'
+import type { ReactNode } from 'react'
+import './form-dialog.css'
+
+/** Asks for a few words before something is done; closes by Escape, is sent by Enter. */
+export function FormDialog({
+  title,
+  words,
+  action,
+  busy,
+  danger = false,
+  children,
+  onSend,
+  onClose,
+}: {
+  readonly title: string
+  readonly words?: ReactNode
+  readonly action: string
+  readonly busy: boolean
+  readonly danger?: boolean
+  readonly children?: ReactNode
+  readonly onSend: () => void
+  readonly onClose: () => void
+}) {
+  return (
+    <Dialog open onClose={onClose} className="dialog" backdrop={<div className="veil" />}>
+      <DialogHeading>{title}</DialogHeading>
+      {words !== undefined && (
+        <DialogDescription render={<div />} className="muted plain-text">
+          {words}
+        </DialogDescription>
+      )}
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!busy) onSend()
+        }}
+      >
+        {children}
+        <div className="actions">
+          <button type="button" className="button" onClick={onClose}>
+            Not now
+          </button>
+          <button type="submit" className={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** A field with its name above it. */
+export function Labelled({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <label className="labelled">
+      <span className="small muted">{name}</span>
+      {children}
+    </label>
+  )
+}

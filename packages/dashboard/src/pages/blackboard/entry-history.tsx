@@ -1,0 +1,153 @@
+import { useMemo, useState } from 'react'
+import type { Reply } from '@flotilla/client/mesh-call'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { Ago, Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
+import { valueDiff } from './value-diff.ts'
+import { WriteEntry } from './write-entry.tsx'
+
+type Version = Reply<'blackboardHistory'>['versions'][number]
+
+/** One key: what stands there, each version that is kept, and what changed between two of them. */
+export function EntryHistory({
+  name,
+  mayWrite,
+  close,
+}: {
+  readonly name: string
+  readonly mayWrite: boolean
+  readonly close: () => void
+}) {
+  const found = useMesh('blackboardHistory', { params: { key: name } })
+  const [asking, setAsking] = useState<'write' | 'delete' | null>(null)
+  const remove = useAction('blackboardDelete', { done: 'The entry was taken away.', stale: ['blackboard'] })
+  const entry = found.data?.entry
+  return (
+    <Card
+      title={name}
+      more={
+        <span className="row">
+          {mayWrite && entry && (
+            <>
+              <button type="button" className="button small" onClick={() => setAsking('write')}>
+                Write …
+              </button>
+              <button type="button" className="button small quiet" onClick={() => setAsking('delete')}>
+                Delete …
+              </button>
+            </>
+          )}
+          <button type="button" className="button small quiet" onClick={close}>
+            Close
+          </button>
+        </span>
+      }
+    >
+      <div className="body stack">
+        {found.isPending && <Loading rows={2} />}
+        {found.error && <Failed error={found.error} retry={found.refetch} />}
+        {entry && (
+          <>
+            <div className="row small muted">
+              <Badge>version {entry.version}</Badge>
+              <span>
+                {entry.written_by} <Ago at={entry.updated_at} />
+              </span>
+              {entry.expires_at !== null && (
+                <span>
+                  expires <Ago at={entry.expires_at} />
+                </span>
+              )}
+            </div>
+            <Code value={entry.value} label={`Value of ${name}`} />
+          </>
+        )}
+        {found.data && <Versions versions={found.data.versions} />}
+      </div>
+      {asking === 'write' && entry && <WriteEntry entry={entry} close={() => setAsking(null)} />}
+      {asking === 'delete' && (
+        <Confirm
+          title={`Delete ${name}?`}
+          action="Delete"
+          busy={remove.isPending}
+          onClose={() => setAsking(null)}
+          onConfirm={() =>
+            remove.mutate(
+              { params: { key: name } },
+              {
+                onSuccess: close,
+                onSettled: () => setAsking(null),
+              },
+            )
+          }
+        >
+          Its versions go with it. Agents find nothing there from then on.
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+function Versions({ versions }: { readonly versions: readonly Version[] }) {
+  const [newer, setNewer] = useState<number | null>(null)
+  const [older, setOlder] = useState<number | null>(null)
+  const right = versions.find(({ version }) => version === newer) ?? versions[0]
+  const at = right === undefined ? -1 : versions.indexOf(right)
+  const left = versions.find(({ version }) => version === older) ?? versions[at + 1]
+  const pieces = useMemo(() => (left && right ? valueDiff(left.value, right.value) : []), [left, right])
+  if (!right || !left) return <p className="small muted">No version before this one is kept.</p>
+  return (
+    <section className="stack" aria-label="What changed">
+      <div className="row small">
+        <span className="muted">From</span>
+        <VersionChoice name="Older version" versions={versions} value={left} onChange={setOlder} />
+        <span className="muted">to</span>
+        <VersionChoice name="Newer version" versions={versions} value={right} onChange={setNewer} />
+      </div>
+      <pre className="code diff" tabIndex={0} role="region" aria-label="Difference">
+        {pieces.map(({ kind, text }, index) => (
+          // Pieces have no name but their place.
+          <Piece key={index} kind={kind} text={text} />
+        ))}
+      </pre>
+    </section>
+  )
+}
+
+function Piece({ kind, text }: { readonly kind: 'same' | 'added' | 'removed'; readonly text: string }) {
+  const sign = kind === 'added' ? '+ ' : kind === 'removed' ? '- ' : '  '
+  const lines = text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => `${sign}${line}\n`)
+    .join('')
+  if (kind === 'added') return <ins>{lines}</ins>
+  return kind === 'removed' ? <del>{lines}</del> : <span>{lines}</span>
+}
+
+function VersionChoice({
+  name,
+  versions,
+  value,
+  onChange,
+}: {
+  readonly name: string
+  readonly versions: readonly Version[]
+  readonly value: Version
+  readonly onChange: (version: number) => void
+}) {
+  return (
+    <select
+      className="input"
+      aria-label={name}
+      value={value.version}
+      onChange={(event) => onChange(Number(event.target.value))}
+    >
+      {versions.map(({ version, written_by: by }) => (
+        <option key={version} value={version}>
+          {version} by {by}
+        </option>
+      ))}
+    </select>
+  )
+}

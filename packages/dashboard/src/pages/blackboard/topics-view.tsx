@@ -1,0 +1,109 @@
+import { useChoice } from '../../data/use-choice.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Code, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+
+/** Topics, who listens, and what was said on the one that is chosen. */
+export function TopicsView() {
+  const topics = useMesh('topicsView')
+  const [{ topic }, choose] = useChoice(['topic'])
+  const all = topics.data?.topics ?? []
+  return (
+    <>
+      {topics.isPending && <Loading />}
+      {topics.error && <Failed error={topics.error} retry={topics.refetch} />}
+      {topics.isSuccess && all.length === 0 && (
+        <section className="card" aria-label="Topics">
+          <Empty title="Nobody listens to anything yet">
+            On a topic one agent says something to all that listen. Agents subscribe by themselves, where
+            their permissions name the topic (can_publish, can_subscribe).
+          </Empty>
+        </section>
+      )}
+      {all.length > 0 && (
+        <div className={topic === '' ? 'stack' : 'beside'}>
+          <section className="card" aria-label="Topics">
+            <Scrolls label="Table of topics">
+              <table className="table stacks">
+                <thead>
+                  <tr>
+                    <th>Topic</th>
+                    <th>Listen</th>
+                    <th className="right">Kept</th>
+                    <th>Last said</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((one) => (
+                    <tr key={one.topic}>
+                      <td>
+                        <button
+                          type="button"
+                          className="link-button mono"
+                          aria-expanded={topic === one.topic}
+                          onClick={() => choose('topic', topic === one.topic ? '' : one.topic)}
+                        >
+                          {one.topic}
+                        </button>
+                      </td>
+                      <td data-label="Listen">{one.subscribers.join(', ') || 'nobody'}</td>
+                      <td className="right number" data-label="Kept">
+                        {one.signals}
+                      </td>
+                      <td className="muted" data-label="Last said">
+                        {one.last_at === null ? 'never' : <Ago at={one.last_at} />}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Scrolls>
+          </section>
+          {topic !== '' && <Said key={topic} topic={topic} close={() => choose('topic', '')} />}
+        </div>
+      )}
+    </>
+  )
+}
+
+function Said({ topic, close }: { readonly topic: string; readonly close: () => void }) {
+  const found = useMesh('topicSignals', { params: { topic } })
+  const kept = found.data?.kept ?? 0
+  const signals = found.data?.signals ?? []
+  return (
+    <Card
+      title={topic}
+      more={
+        <button type="button" className="button small quiet" onClick={close}>
+          Close
+        </button>
+      }
+    >
+      {found.isPending && <Loading rows={2} />}
+      {found.error && <Failed error={found.error} retry={found.refetch} />}
+      {found.isSuccess && signals.length === 0 && (
+        <Empty title="Nothing that was said is kept">
+          What is said appears here at once, and stays for a week after all have read it.
+        </Empty>
+      )}
+      <ul className="items">
+        {signals.map(({ id, from, at, text, data }) => (
+          <li key={id} className="stack">
+            <div className="row small">
+              <Badge>{from}</Badge>
+              <span className="muted">
+                <Ago at={at} />
+              </span>
+            </div>
+            <p className="plain-text">{text}</p>
+            {data !== null && <Code value={data} label={`Data that ${from} said`} />}
+          </li>
+        ))}
+      </ul>
+      {kept > signals.length && (
+        <p className="small muted body">
+          The newest {signals.length} of {kept} are shown.
+        </p>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,152 @@
+import { useState } from 'react'
+import type { BlackboardWatchView } from '@flotilla/protocol/blackboard-api'
+import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
+import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { Badge, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+
+const stale = ['blackboardWatchList'] as const
+const tellWords: Readonly<Record<WatchTell, string>> = {
+  run: 'by a run of its own',
+  steer: 'within the work that it is at',
+}
+
+/** Which agents are told when others write. */
+export function WatchesView({ mayWrite }: { readonly mayWrite: boolean }) {
+  const found = useMesh('blackboardWatchList')
+  const [making, setMaking] = useState(false)
+  const watches = found.data?.watches ?? []
+  return (
+    <>
+      {mayWrite && (
+        <div className="row">
+          <button type="button" className="button" onClick={() => setMaking(true)}>
+            New watch …
+          </button>
+        </div>
+      )}
+      {found.error && <Failed error={found.error} retry={found.refetch} />}
+      <section className="card" aria-label="Watches">
+        {found.isPending && <Loading />}
+        {found.isSuccess && watches.length === 0 && (
+          <Empty title="Nobody watches">
+            An agent that watches a pattern such as <code>output/**</code> is called when somebody else writes
+            there. Make a watch above, or let the agent do it with its tool.
+          </Empty>
+        )}
+        {watches.length > 0 && (
+          <Scrolls label="Table of watches">
+            <table className="table stacks">
+              <thead>
+                <tr>
+                  <th>Pattern</th>
+                  <th>Agent</th>
+                  <th>Is told</th>
+                  <th>Made by</th>
+                  <th className="right">Waiting</th>
+                  <th>
+                    <span className="hidden-words">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {watches.map((watch) => (
+                  <Watch key={watch.id} watch={watch} mayWrite={mayWrite} />
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+        )}
+      </section>
+      {making && <NewWatch close={() => setMaking(false)} />}
+    </>
+  )
+}
+
+function Watch({ watch, mayWrite }: { readonly watch: BlackboardWatchView; readonly mayWrite: boolean }) {
+  const set = useAction('blackboardWatchSet', { done: 'The watch was ended.', stale })
+  const { agent_id: agent, pattern, tell, waiting, held } = watch
+  return (
+    <tr>
+      <td className="mono">{pattern}</td>
+      <td data-label="Agent">{agent}</td>
+      <td data-label="Is told">{tellWords[tell]}</td>
+      <td className="muted" data-label="Made by">
+        {watch.created_by}
+      </td>
+      <td className="right number" data-label="Waiting">
+        {waiting}
+        {held !== null && (
+          <div>
+            <Badge tone="warn">{held}</Badge>
+          </div>
+        )}
+      </td>
+      <td>
+        {mayWrite && (
+          <button
+            type="button"
+            className="button small quiet"
+            disabled={set.isPending}
+            onClick={() => set.mutate({ body: { agent_id: agent, pattern, tell: 'off' } })}
+          >
+            End<span className="hidden-words"> the watch of {agent}</span>
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function NewWatch({ close }: { readonly close: () => void }) {
+  const [agent, setAgent] = useState('')
+  const [pattern, setPattern] = useState('')
+  const [tell, setTell] = useState<WatchTell>('run')
+  const status = useMesh('status')
+  const set = useAction('blackboardWatchSet', { done: 'It is told from now on.', stale })
+  return (
+    <FormDialog
+      title="New watch"
+      words="* stands for part of a segment, ** for any number of segments. What an agent writes itself it is not told of."
+      action="Watch"
+      busy={set.isPending || agent === '' || pattern === ''}
+      onClose={close}
+      onSend={() => set.mutate({ body: { agent_id: agent, pattern, tell } }, { onSuccess: close })}
+    >
+      <Labelled name="Agent">
+        <select className="input" required value={agent} onChange={(event) => setAgent(event.target.value)}>
+          <option value="">Choose an agent</option>
+          {(status.data?.agents ?? []).map(({ id }) => (
+            <option key={id} value={id}>
+              {id}
+            </option>
+          ))}
+        </select>
+      </Labelled>
+      <Labelled name="Pattern of keys">
+        <input
+          className="input mono"
+          required
+          maxLength={watchLimits.patternMaxChars}
+          placeholder="output/**"
+          value={pattern}
+          onChange={(event) => setPattern(event.target.value)}
+        />
+      </Labelled>
+      <Labelled name="Is told">
+        <select
+          className="input"
+          value={tell}
+          onChange={(event) => setTell(watchTells.find((one) => one === event.target.value) ?? 'run')}
+        >
+          {watchTells.map((one) => (
+            <option key={one} value={one}>
+              {tellWords[one]}
+            </option>
+          ))}
+        </select>
+      </Labelled>
+    </FormDialog>
+  )
+}

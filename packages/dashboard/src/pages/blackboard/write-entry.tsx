@@ -1,0 +1,69 @@
+import { useState } from 'react'
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
+import { jsonOrText, parseJsonOrText } from './json-or-text.ts'
+import { useAction } from '../../data/use-mesh.ts'
+import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+
+/**
+ * Writes over the version that was read when the dialog opened, or a key that is new (`entry` null): where somebody wrote
+ * meanwhile the mesh refuses, and what was typed stays.
+ */
+export function WriteEntry({
+  entry,
+  close,
+}: {
+  readonly entry: BlackboardEntry | null
+  readonly close: () => void
+}) {
+  const [read] = useState(entry)
+  const [key, setKey] = useState(entry?.key ?? '')
+  const [text, setText] = useState(() => (entry === null ? '' : jsonOrText(entry.value)))
+  const write = useAction('blackboardPut', {
+    done: 'It stands there now.',
+    stale: ['blackboard', 'blackboardHistory'],
+  })
+  const version = read?.version ?? 0
+  return (
+    <FormDialog
+      title={read === null ? 'New entry' : `Write ${read.key}`}
+      words={
+        read === null
+          ? 'It is written only if the key is new.'
+          : `It is written only over version ${version}: if somebody writes meanwhile, this is refused and nothing is lost.`
+      }
+      action="Write"
+      busy={write.isPending || key.trim() === ''}
+      onClose={close}
+      onSend={() =>
+        write.mutate(
+          {
+            params: { key: key.trim() },
+            body: { value: parseJsonOrText(text), expected_version: version },
+          },
+          { onSuccess: close },
+        )
+      }
+    >
+      {read === null && (
+        <Labelled name="Key, segments joined by /">
+          <input
+            className="input mono"
+            required
+            autoFocus
+            maxLength={512}
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
+        </Labelled>
+      )}
+      <Labelled name="Value: JSON; what is none is taken as a text">
+        <textarea
+          className="input mono"
+          rows={10}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </Labelled>
+    </FormDialog>
+  )
+}

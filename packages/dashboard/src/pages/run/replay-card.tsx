@@ -1,0 +1,165 @@
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import type { RunView } from '@flotilla/protocol/run'
+import { formatMoment } from '../../data/format.ts'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { Card, Code, Failed, Loading } from '../../design/parts.tsx'
+
+/** What the run's model answered, step by step, and the same once more: from the record, or by another model. */
+export function ReplayCard({ run }: { readonly run: RunView }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <Card
+      title="Record"
+      more={
+        <button
+          type="button"
+          className="button small"
+          aria-expanded={open}
+          onClick={() => setOpen((before) => !before)}
+        >
+          {open ? 'Fold' : 'Replay or fork …'}
+        </button>
+      }
+    >
+      {open ? (
+        <Recorded run={run} />
+      ) : (
+        <p className="body small muted">
+          A replay goes through the run again with the answers that its model gave then, and touches nothing
+          outside. A fork lets another model go on from one of its steps, and what that does is real.
+        </p>
+      )}
+    </Card>
+  )
+}
+
+function Recorded({ run }: { readonly run: RunView }) {
+  const [, go] = useLocation()
+  const record = useMesh('runRecord', { params: { id: run.id } })
+  const replay = useAction('runReplay', { stale: ['runs'] })
+  const [forking, setForking] = useState<number | null>(null)
+  if (record.isPending) return <Loading rows={2} />
+  if (record.error) {
+    return (
+      <div className="body">
+        <Failed error={record.error} />
+      </div>
+    )
+  }
+  const { cut, turns, steps } = record.data
+  return (
+    <div className="body stack">
+      {cut !== null && <p className="note warn">Not whole: {cut}.</p>}
+      {turns.map(({ turn, asked }) => (
+        <section key={turn} className="stack" aria-label={`Turn ${turn}`}>
+          <div className="row apart">
+            <span className="clip">
+              Turn {turn}: <span className="muted">{asked}</span>
+            </span>
+            <button
+              type="button"
+              className="button small"
+              disabled={replay.isPending}
+              onClick={() =>
+                replay.mutate(
+                  { params: { id: run.id }, body: { turn } },
+                  { onSuccess: (begun) => go(`/runs/${begun.run.id}`) },
+                )
+              }
+            >
+              Replay turn {turn}
+            </button>
+          </div>
+          {steps
+            .filter((step) => step.turn === turn)
+            .map((step) => (
+              <details key={step.step} className="tool">
+                <summary>
+                  <span className="number">{step.step}.</span>
+                  <span className="clip">
+                    {step.text || step.calls.map(({ tool }) => tool).join(', ') || 'said nothing'}
+                  </span>
+                </summary>
+                <div className="inside">
+                  <div className="row apart small muted">
+                    <span>
+                      {step.model} {formatMoment(step.at)}
+                    </span>
+                    <button type="button" className="button small" onClick={() => setForking(step.step)}>
+                      Fork from step {step.step} …
+                    </button>
+                  </div>
+                  {step.text !== '' && <p className="plain-text">{step.text}</p>}
+                  {step.calls.map((call, index) => (
+                    // Calls of one step have no name but their place.
+                    <div key={index} className="stack">
+                      <span className="mono">{call.tool}</span>
+                      <Code value={call.arguments} label={`Arguments of ${call.tool}`} />
+                      {call.result !== null && <Code value={call.result} label={`Result of ${call.tool}`} />}
+                    </div>
+                  ))}
+                </div>
+              </details>
+            ))}
+        </section>
+      ))}
+      {forking !== null && <Fork run={run} step={forking} close={() => setForking(null)} />}
+    </div>
+  )
+}
+
+function Fork({
+  run,
+  step,
+  close,
+}: {
+  readonly run: RunView
+  readonly step: number
+  readonly close: () => void
+}) {
+  const [, go] = useLocation()
+  const models = useMesh('models')
+  const [model, setModel] = useState('')
+  const [usd, setUsd] = useState('')
+  const fork = useAction('runFork', { stale: ['runs'] })
+  const able = (models.data?.models ?? []).filter(({ problem }) => problem === null)
+  const maxUsd = Number(usd)
+  return (
+    <FormDialog
+      title={`Fork from step ${step}`}
+      words="What came before the step is taken from the record. From there on the other model answers, and its calls are made for real, within the budgets of the agent."
+      action="Fork"
+      busy={fork.isPending || model === ''}
+      onClose={close}
+      onSend={() =>
+        fork.mutate(
+          { params: { id: run.id }, body: { model, step, ...(maxUsd > 0 ? { max_usd: maxUsd } : {}) } },
+          { onSuccess: (begun) => go(`/runs/${begun.run.id}`) },
+        )
+      }
+    >
+      <Labelled name="Model">
+        <select className="input" required value={model} onChange={(event) => setModel(event.target.value)}>
+          <option value="">Choose a model</option>
+          {able.map(({ id }) => (
+            <option key={id} value={id}>
+              {id}
+            </option>
+          ))}
+        </select>
+      </Labelled>
+      <Labelled name="US dollars that it may spend (may be empty)">
+        <input
+          className="input"
+          type="number"
+          min="0.01"
+          step="0.01"
+          value={usd}
+          onChange={(event) => setUsd(event.target.value)}
+        />
+      </Labelled>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,56 @@
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import type { SpanView } from '@flotilla/protocol/trace-api'
+import { describe, expect, it } from 'vitest'
+import { callOfSpan } from './span-calls.ts'
+
+const aSpan = (part: Partial<SpanView> = {}): SpanView => ({
+  span_id: 's',
+  parent_id: null,
+  run_id: 'run_1',
+  agent_id: 'a',
+  name: 'execute_tool run_command',
+  kind: 'internal',
+  status: 'ok',
+  started_at: 100,
+  ended_at: 150,
+  attributes: { 'gen_ai.tool.name': 'run_command' },
+  ...part,
+})
+const call = { agent_id: 'a', run_id: 'run_1' }
+const started = ([seq, at, step]: readonly [number, number, number], name = 'run_command'): FleetEvent => ({
+  seq,
+  at,
+  body: { type: 'tool.started', ...call, step, name, input: { step } },
+})
+const ended = ([seq, at, step]: readonly [number, number, number], name = 'run_command'): FleetEvent => ({
+  seq,
+  at,
+  body: { type: 'tool.ended', ...call, step, name, output: `of ${step}`, ok: step !== 2 },
+})
+
+describe('the call that a span stands for', () => {
+  it('is the one that began and ended when it did, with what it was given and gave', () => {
+    const events = [started([1, 40, 1]), ended([2, 60, 1]), started([3, 100, 2]), ended([4, 150, 2])]
+    expect(callOfSpan(aSpan(), events)).toEqual({
+      name: 'run_command',
+      input: { step: 2 },
+      output: 'of 2',
+      ok: false,
+    })
+  })
+
+  it('has the name that its agent gave it, where the span says only that it is another', () => {
+    const events = [started([1, 100, 1], 'their_tool'), ended([2, 150, 1], 'their_tool')]
+    const span = aSpan({ attributes: { 'gen_ai.tool.name': 'other' } })
+    expect(callOfSpan(span, events)?.name).toBe('their_tool')
+  })
+
+  it('has no result while it goes on', () => {
+    expect(callOfSpan(aSpan({ ended_at: null }), [started([1, 100, 1])])?.output).toBe(null)
+  })
+
+  it('is unknown where the events are gone, and for what is no call', () => {
+    expect(callOfSpan(aSpan(), [ended([4, 150, 2])])).toBe(null)
+    expect(callOfSpan(aSpan({ attributes: {} }), [started([1, 100, 1])])).toBe(null)
+  })
+})

@@ -1,0 +1,88 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { SpanView } from '@flotilla/protocol/trace-api'
+import { formatDuration, formatMoment } from '../../data/format.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Badge, Code, Failed, Loading } from '../../design/parts.tsx'
+import { runTone } from '../../live/draw-event.ts'
+import { inputWords } from '../runs-page.tsx'
+import { callOfSpan } from './span-calls.ts'
+import { isRunSpan, spanTitle } from './waterfall.tsx'
+
+/** One part of the trace: when it was, what is known of it, and for a call its arguments and result. */
+export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly runId: string }) {
+  const { started_at: from, ended_at: until, attributes } = span
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Agent', span.agent_id],
+    ['Run', span.run_id === runId ? 'this one' : <Link href={`/runs/${span.run_id}`}>{span.run_id}</Link>],
+    ['Began', formatMoment(from)],
+    ['Took', until === null ? 'goes on' : formatDuration(until - from)],
+    ...Object.entries(attributes)
+      .filter(([name]) => name !== 'flotilla.run.id')
+      .map(([name, value]) => [name.replace(/^(?:gen_ai|flotilla)\./, ''), String(value)] as const),
+  ]
+  return (
+    <section className="body stack span-detail" aria-label={`Details: ${spanTitle(span)}`}>
+      <h3>{spanTitle(span)}</h3>
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd className="number">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {attributes['gen_ai.tool.name'] !== undefined && <Call span={span} />}
+      {isRunSpan(span) && span.run_id !== runId && <OtherRun id={span.run_id} />}
+    </section>
+  )
+}
+
+function Call({ span }: { readonly span: SpanView }) {
+  const told = useMesh('runEvents', { params: { id: span.run_id } })
+  if (told.isPending) return <Loading rows={2} />
+  if (told.error) return <Failed error={told.error} retry={told.refetch} />
+  const call = callOfSpan(span, told.data.events)
+  if (!call) {
+    return (
+      <p className="small muted">
+        Arguments and result are no longer kept here. The record of the run may have them, as may the journal.
+      </p>
+    )
+  }
+  return (
+    <>
+      <details open>
+        <summary>Arguments</summary>
+        <Code value={call.input} label={`Arguments of ${call.name}`} />
+      </details>
+      {call.output !== null && (
+        <details open>
+          <summary>{call.ok ? 'Result' : 'Result: it failed'}</summary>
+          <Code value={call.output} label={`Result of ${call.name}`} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function OtherRun({ id }: { readonly id: string }) {
+  const found = useMesh('run', { params: { id } })
+  if (found.isPending) return <Loading rows={2} />
+  if (found.error) return <Failed error={found.error} retry={found.refetch} />
+  const { state, outcome } = found.data
+  return (
+    <>
+      <details open>
+        <summary>Asked</summary>
+        <p className="plain-text">{inputWords(found.data)}</p>
+      </details>
+      <details open>
+        <summary>
+          Outcome <Badge tone={runTone(state)}>{state}</Badge>
+        </summary>
+        <p className="plain-text">{outcome?.text ?? 'It has none yet.'}</p>
+      </details>
+    </>
+  )
+}

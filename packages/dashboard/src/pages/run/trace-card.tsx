@@ -1,0 +1,42 @@
+import { useState } from 'react'
+import { traceTree } from '@flotilla/client/trace-tree'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import '../../design/trace.css'
+import { SpanDetail } from './span-detail.tsx'
+import { Waterfall } from './waterfall.tsx'
+
+/** The whole trace that a run is part of, whichever run of it is looked at. */
+export function TraceCard({ runId }: { readonly runId: string }) {
+  const found = useMesh('runTrace', { params: { id: runId } })
+  const [active, setActive] = useState<string | null>(null)
+  const rows = traceTree(found.data?.spans ?? [])
+  const runs = new Set(rows.map(({ span }) => span.run_id)).size
+  const chosen = rows.find(({ span }) => span.span_id === active)?.span
+  return (
+    <Card
+      title="Trace"
+      more={
+        found.data && (
+          <span className="small muted number">
+            {runs === 1 ? '1 run' : `${runs} runs`}, {rows.length} parts
+          </span>
+        )
+      }
+    >
+      {found.isPending && <Loading />}
+      {found.error && <Failed error={found.error} retry={found.refetch} />}
+      {found.isSuccess && rows.length === 0 && (
+        <Empty title="No longer kept">
+          Parts of a trace are kept for {found.data.kept_days} days; traces.keep_days in config/settings.json
+          says how long.
+        </Empty>
+      )}
+      {rows.length > 0 && <Waterfall rows={rows} runId={runId} active={active} onActive={setActive} />}
+      {found.data?.truncated && (
+        <p className="small muted body">There is more than is shown; these are its earliest parts.</p>
+      )}
+      {chosen && <SpanDetail key={chosen.span_id} span={chosen} runId={runId} />}
+    </Card>
+  )
+}

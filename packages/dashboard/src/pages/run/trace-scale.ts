@@ -1,0 +1,66 @@
+import type { SpanView } from '@flotilla/protocol/trace-api'
+import type { TraceRow } from '@flotilla/client/trace-tree'
+
+export interface TraceScale {
+  readonly from: number
+  readonly until: number
+}
+
+/** From the first beginning to the last end; what goes on ends now. Pure. */
+export function scaleOf(spans: readonly SpanView[], now: number): TraceScale {
+  let [from, until] = [Infinity, -Infinity]
+  for (const span of spans) {
+    from = Math.min(from, span.started_at)
+    until = Math.max(until, span.ended_at ?? now)
+  }
+  return Number.isFinite(from) ? { from, until: Math.max(until, from + 1) } : { from: now, until: now + 1 }
+}
+
+/** Where a span lies on the scale, in percent of it. Pure. */
+export function barOf(
+  span: SpanView,
+  { from, until }: TraceScale,
+  now: number,
+): { readonly left: number; readonly width: number } {
+  const whole = until - from
+  const left = Math.min(100, Math.max(0, ((span.started_at - from) / whole) * 100))
+  const width = (Math.max(0, (span.ended_at ?? now) - span.started_at) / whole) * 100
+  return { left, width: Math.min(width, 100 - left) }
+}
+
+/** Rows that are not below a folded one. Pure. */
+export function unfolded(rows: readonly TraceRow[], folded: ReadonlySet<string>): readonly TraceRow[] {
+  const shown: TraceRow[] = []
+  for (let index = 0; index < rows.length; index += 1) {
+    const row = rows[index]
+    if (!row) break
+    shown.push(row)
+    if (folded.has(row.span.span_id)) index += row.below
+  }
+  return shown
+}
+
+/** The row that a row stands below; -1 where it stands at the edge. Pure. */
+export function rowAbove(rows: readonly TraceRow[], index: number): number {
+  const depth = rows[index]?.depth ?? 0
+  return rows.findLastIndex((row, at) => at < index && row.depth < depth)
+}
+
+const steps = [1, 2, 5] as const
+/** Lines of the scale, at most. */
+const linesMax = 6
+
+/** Round moments along the scale, milliseconds from its beginning. Pure. */
+export function scaleLines({ from, until }: TraceScale): readonly number[] {
+  const whole = until - from
+  let unit = 1
+  for (;;) {
+    for (const step of steps) {
+      const every = unit * step
+      if (whole / every <= linesMax) {
+        return Array.from({ length: Math.floor(whole / every) + 1 }, (_, index) => index * every)
+      }
+    }
+    unit *= 10
+  }
+}

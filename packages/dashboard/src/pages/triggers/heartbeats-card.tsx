@@ -1,0 +1,100 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { JobHistory } from './job-history.tsx'
+import { scheduleWords } from './schedule-words.ts'
+
+/** When each agent looks around by itself, and why it last did not. */
+export function Heartbeats() {
+  const beats = useMesh('heartbeats')
+  const jobs = useMesh('cronJobs')
+  const [shown, setShown] = useState<string | null>(null)
+  const jobOf = (agent: string) => jobs.data?.jobs.find((job) => job.heartbeat && job.agent === agent)?.id
+  return (
+    <Card title="Heartbeats">
+      {beats.isPending && <Loading />}
+      {beats.error && <Failed error={beats.error} retry={beats.refetch} />}
+      {beats.data?.heartbeats.length === 0 && (
+        <Empty title="No agent yet">An agent with a heartbeat looks around by itself now and then.</Empty>
+      )}
+      {beats.data && beats.data.heartbeats.length > 0 && (
+        <Scrolls label="Table of heartbeats">
+          <table className="table stacks">
+            <thead>
+              <tr>
+                <th>Agent</th>
+                <th>Looks around</th>
+                <th>Last</th>
+                <th>
+                  <span className="hidden-words">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {beats.data.heartbeats.map((beat) => (
+                <Beat
+                  key={beat.agent_id}
+                  beat={beat}
+                  jobId={jobOf(beat.agent_id)}
+                  open={shown === beat.agent_id}
+                  onToggle={() => setShown(shown === beat.agent_id ? null : beat.agent_id)}
+                />
+              ))}
+            </tbody>
+          </table>
+        </Scrolls>
+      )}
+    </Card>
+  )
+}
+
+function Beat({
+  beat: { agent_id: agent, schedule, locked, last },
+  jobId,
+  open,
+  onToggle,
+}: {
+  readonly beat: HeartbeatView
+  /** The job that it is fired by; undefined where it has none. */
+  readonly jobId: string | undefined
+  readonly open: boolean
+  readonly onToggle: () => void
+}) {
+  return (
+    <>
+      <tr>
+        <td>{agent}</td>
+        <td data-label="Looks around">
+          {schedule === null ? <span className="muted">not by itself</span> : scheduleWords(schedule)}{' '}
+          {locked && <Badge>fixed</Badge>}
+        </td>
+        <td data-label="Last">
+          {last === null && <span className="muted">never</span>}
+          {last && <Ago at={last.at} />}
+          {last && last.skipped !== null && <div className="small muted">skipped: {last.skipped}</div>}
+          {last && last.run_id !== null && (
+            <div className="small">
+              <Link href={`/runs/${last.run_id}`}>Its run</Link>
+            </div>
+          )}
+        </td>
+        <td>
+          {jobId !== undefined && (
+            <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
+              Why and when<span className="hidden-words"> {agent}</span>
+            </button>
+          )}
+        </td>
+      </tr>
+      {open && jobId !== undefined && (
+        <tr>
+          <td colSpan={4}>
+            <JobHistory id={jobId} />
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,104 @@
+import { Link } from 'wouter'
+import { isTaskOpen, taskOutcomes } from '@flotilla/protocol/task-actions'
+import type { TaskView } from '@flotilla/protocol/task'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { TaskButtons } from './task-buttons.tsx'
+import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
+import { tasksListed } from './tasks-view.tsx'
+
+/** Of each list. */
+const shownMax = 60
+
+/** Ends of tasks that nobody has judged, and what was said of the others. */
+export function FeedbackView() {
+  const found = useMesh('tasks', { query: { limit: tasksListed } })
+  if (found.isPending) return <Loading />
+  if (found.error) return <Failed error={found.error} retry={found.refetch} />
+  const tasks = found.data.tasks
+  const again = givenAnew(tasks)
+  const waiting = tasks.filter(({ state, outcome }) => !isTaskOpen(state) && outcome === null)
+  const judged = tasks.filter(({ outcome }) => outcome !== null)
+  return (
+    <>
+      <Card title="Waits for your word" more={<span className="small muted number">{waiting.length}</span>}>
+        {waiting.length === 0 && (
+          <Empty title="Nothing waits for your word">
+            When a task ends you say what was handed in is worth. Its agent takes that into its learnings, and
+            does it again where you ask for rework.
+          </Empty>
+        )}
+        <ul className="items">
+          {waiting.slice(0, shownMax).map((task) => (
+            <Waiting key={task.id} task={task} again={again} />
+          ))}
+        </ul>
+      </Card>
+      {judged.length > 0 && (
+        <Card
+          title="Judged"
+          more={
+            <span className="row small">
+              {taskOutcomes.map((outcome) => (
+                <Badge key={outcome} tone={outcomeTone(outcome)}>
+                  {judged.filter((task) => task.outcome === outcome).length} {outcome}
+                </Badge>
+              ))}
+            </span>
+          }
+        >
+          <Judged tasks={judged.slice(0, shownMax)} />
+        </Card>
+      )}
+    </>
+  )
+}
+
+function Waiting({ task, again }: { readonly task: TaskView; readonly again: ReadonlySet<string> }) {
+  return (
+    <li className="stack">
+      <div className="row">
+        <Badge tone={taskTone(task.state)}>{task.state}</Badge>
+        <Link href={`/work/tasks/${task.id}`}>{task.title}</Link>
+        <span className="small muted">
+          {task.assignee} <Ago at={task.updated_at} />
+        </span>
+      </div>
+      {task.summary !== null && <p className="small muted few-lines">{task.summary}</p>}
+      <TaskButtons task={task} again={again} />
+    </li>
+  )
+}
+
+function Judged({ tasks }: { readonly tasks: readonly TaskView[] }) {
+  return (
+    <Scrolls label="Table of verdicts">
+      <table className="table stacks">
+        <thead>
+          <tr>
+            <th>Verdict</th>
+            <th>Task</th>
+            <th>Agent</th>
+            <th>What was said</th>
+            <th>By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map((task) => (
+            <tr key={task.id}>
+              <td>{task.outcome && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}</td>
+              <td>
+                <Link href={`/work/tasks/${task.id}`}>{task.title}</Link>
+              </td>
+              <td data-label="Agent">{task.assignee}</td>
+              <td className="plain-text">{task.feedback}</td>
+              <td className="muted" data-label="By">
+                {task.outcome_by}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
+  )
+}

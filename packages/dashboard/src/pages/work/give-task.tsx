@@ -1,0 +1,76 @@
+import { useState } from 'react'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+
+/** Gives an agent a task; it begins by itself. */
+export function GiveTask({ close }: { readonly close: () => void }) {
+  const [to, setTo] = useState('')
+  const [title, setTitle] = useState('')
+  const [description, setDescription] = useState('')
+  const [usd, setUsd] = useState('')
+  const status = useMesh('status')
+  const give = useAction('taskGive', { done: 'The task was given.', stale: ['tasks', 'projects'] })
+  const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
+  const maxUsd = Number(usd)
+  return (
+    <FormDialog
+      title="Give a task"
+      words="The agent begins as soon as its lane is free. How it goes is seen on the board."
+      action="Give"
+      busy={give.isPending || to === '' || title.trim() === ''}
+      onClose={close}
+      onSend={() =>
+        give.mutate(
+          {
+            body: {
+              to,
+              title,
+              description,
+              ...(maxUsd > 0 ? { token_budget: { max_tokens: null, max_cost_usd: maxUsd } } : {}),
+            },
+          },
+          { onSuccess: close },
+        )
+      }
+    >
+      <Labelled name="To">
+        <select className="input" value={to} required onChange={(event) => setTo(event.target.value)}>
+          <option value="">Choose an agent</option>
+          {agents.map(({ id }) => (
+            <option key={id} value={id}>
+              {id}
+            </option>
+          ))}
+        </select>
+      </Labelled>
+      <Labelled name="What is to be done, in one line">
+        <input
+          className="input"
+          required
+          maxLength={200}
+          value={title}
+          onChange={(event) => setTitle(event.target.value)}
+        />
+      </Labelled>
+      <Labelled name="Everything that the agent needs to know">
+        <textarea
+          className="input"
+          rows={5}
+          maxLength={50_000}
+          value={description}
+          onChange={(event) => setDescription(event.target.value)}
+        />
+      </Labelled>
+      <Labelled name="US dollars that it may use (may be empty)">
+        <input
+          className="input"
+          type="number"
+          min="0.01"
+          step="0.01"
+          value={usd}
+          onChange={(event) => setUsd(event.target.value)}
+        />
+      </Labelled>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,228 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { ProjectView } from '@flotilla/protocol/project-api'
+import { projectLimits } from '@flotilla/protocol/project-limits'
+import { formatUsd } from '../../data/format.ts'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Markdown } from '../../design/markdown.tsx'
+import { Ago, Badge, Bar, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { ProjectText } from './project-text.tsx'
+
+const stale = ['project', 'projects', 'status'] as const
+
+export function ProjectDetail({ name }: { readonly name: string }) {
+  const found = useMesh('project', { params: { name } })
+  const manage = useAction('projectManage', { stale })
+  if (found.isPending) return <Loading />
+  if (found.error) return <Failed error={found.error} retry={found.refetch} />
+  const project = found.data
+  const isPutAway = project.archived_at !== null
+  return (
+    <>
+      <div className="row">
+        <h2>{name}</h2>
+        {isPutAway && <Badge>put away</Badge>}
+        <button
+          type="button"
+          className="button small"
+          disabled={manage.isPending}
+          onClick={() =>
+            manage.mutate({ params: { name }, body: { action: isPutAway ? 'unarchive' : 'archive' } })
+          }
+        >
+          {isPutAway ? 'Take back' : 'Archive'}
+        </button>
+        <Link className="small" href={`/work?project=${name}`}>
+          Its tasks
+        </Link>
+      </div>
+      <div className="two">
+        <div className="stack">
+          <Goal project={project} />
+          <Sections project={project} />
+          <Tasks title="Cannot go on" tasks={project.blocked} />
+          <Tasks title="Done last" tasks={project.done} />
+        </div>
+        <div className="stack">
+          <Members project={project} />
+          <Budget project={project} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Goal({ project }: { readonly project: ProjectView }) {
+  const [editing, setEditing] = useState(false)
+  const { goal, criteria } = project
+  return (
+    <Card
+      title="Goal"
+      more={
+        project.archived_at === null ? (
+          <button type="button" className="button small" onClick={() => setEditing(true)}>
+            Edit goal …
+          </button>
+        ) : null
+      }
+    >
+      {goal === '' ? (
+        <Empty title="No goal yet">
+          Every member reads the goal before it works. Say in a sentence or two what is to be reached.
+        </Empty>
+      ) : (
+        <div className="body stack">
+          <Markdown text={goal} />
+          {criteria.length > 0 && (
+            <ul className="points">
+              {criteria.map((one) => (
+                <li key={one}>{one}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+      {editing && <ProjectText project={project} section={null} close={() => setEditing(false)} />}
+    </Card>
+  )
+}
+
+function Sections({ project }: { readonly project: ProjectView }) {
+  const [editing, setEditing] = useState<string | null>(null)
+  const open = project.archived_at === null
+  return (
+    <>
+      {project.sections.map((section) => (
+        <Card
+          key={section.name}
+          title={section.name}
+          more={
+            <span className="row small muted">
+              {section.updated_by} <Ago at={section.updated_at} />
+              {open && (
+                <button type="button" className="button small" onClick={() => setEditing(section.name)}>
+                  Edit …<span className="hidden-words"> {section.name}</span>
+                </button>
+              )}
+            </span>
+          }
+        >
+          <div className="body">
+            <Markdown text={section.text} />
+          </div>
+        </Card>
+      ))}
+      {open && project.sections.length < projectLimits.sectionsMax && (
+        <div className="row">
+          <button type="button" className="button" onClick={() => setEditing('')}>
+            New section …
+          </button>
+        </div>
+      )}
+      {editing !== null && <ProjectText project={project} section={editing} close={() => setEditing(null)} />}
+    </>
+  )
+}
+
+function Tasks({ title, tasks }: { readonly title: string; readonly tasks: ProjectView['done'] }) {
+  if (tasks.length === 0) return null
+  return (
+    <Card title={title}>
+      <ul className="body stack">
+        {tasks.map(({ id, title: words, summary }) => (
+          <li key={id}>
+            <Link href={`/work/tasks/${id}`}>{words}</Link>
+            <p className="small muted few-lines">{summary}</p>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function Members({ project: { name, members, archived_at: archivedAt } }: { readonly project: ProjectView }) {
+  const status = useMesh('status')
+  const manage = useAction('projectManage', { stale })
+  const others = (status.data?.agents ?? []).filter(
+    ({ id, kind, archived }) => kind === 'worker' && !archived && !members.includes(id),
+  )
+  return (
+    <Card title="Members">
+      <div className="body stack">
+        {members.length === 0 && (
+          <p className="muted">Nobody. Let an agent in: it reads the goal and shares what it saves.</p>
+        )}
+        <ul className="stack">
+          {members.map((id) => (
+            <li key={id} className="row apart">
+              <Link href={`/chat/${id}`}>{id}</Link>
+              {archivedAt === null && (
+                <button
+                  type="button"
+                  className="button small quiet"
+                  disabled={manage.isPending}
+                  onClick={() =>
+                    manage.mutate({ params: { name }, body: { action: 'remove_members', agents: [id] } })
+                  }
+                >
+                  Take out<span className="hidden-words"> {id}</span>
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+        {archivedAt === null && others.length > 0 && (
+          <select
+            className="input"
+            aria-label="Let an agent in"
+            value=""
+            disabled={manage.isPending}
+            onChange={(event) =>
+              manage.mutate({
+                params: { name },
+                body: { action: 'add_members', agents: [event.target.value] },
+              })
+            }
+          >
+            <option value="">Let an agent in</option>
+            {others.map(({ id }) => (
+              <option key={id} value={id}>
+                {id}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+function Budget({ project: { name, budget } }: { readonly project: ProjectView }) {
+  const periods = [
+    ['Today', budget.today_usd, budget.daily_usd],
+    ['This month', budget.month_usd, budget.monthly_usd],
+  ] as const
+  return (
+    <Card title="Budget">
+      <div className="body stack">
+        {periods.map(([words, spent, limit]) => (
+          <div key={words} className="stack">
+            <div className="row apart small number">
+              <span className="muted">{words}</span>
+              <span>
+                {formatUsd(spent)}
+                <span className="muted">
+                  {limit === null ? ' without a limit' : ` of ${formatUsd(limit)}`}
+                </span>
+              </span>
+            </div>
+            {limit !== null && <Bar part={limit === 0 ? 1 : spent / limit} label={`${words}, ${name}`} />}
+          </div>
+        ))}
+        <Link className="small" href="/costs">
+          Costs
+        </Link>
+      </div>
+    </Card>
+  )
+}

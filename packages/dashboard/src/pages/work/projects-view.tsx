@@ -1,0 +1,103 @@
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import type { ProjectSummary } from '@flotilla/protocol/project-api'
+import { manageProjectWords } from '@flotilla/protocol/project-limits'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+
+/** Every project; those put away last. */
+export function ProjectsView() {
+  const projects = useMesh('projects')
+  const [making, setMaking] = useState(false)
+  const listed = (projects.data?.projects ?? []).toSorted(
+    (one, other) => Number(one.archived_at !== null) - Number(other.archived_at !== null),
+  )
+  return (
+    <>
+      <div className="row">
+        <button type="button" className="button" onClick={() => setMaking(true)}>
+          New project …
+        </button>
+      </div>
+      {projects.isPending && <Loading />}
+      {projects.error && <Failed error={projects.error} retry={projects.refetch} />}
+      {projects.isSuccess && listed.length === 0 && (
+        <section className="card" aria-label="Projects">
+          <Empty title="No project yet">
+            A project gives agents a goal, texts that all of them read, a part of the blackboard that is
+            theirs alone, and a budget. Make one above and let agents in.
+          </Empty>
+        </section>
+      )}
+      <div className="cards">
+        {listed.map((project) => (
+          <ProjectCard key={project.name} project={project} />
+        ))}
+      </div>
+      {making && <NewProject close={() => setMaking(false)} />}
+    </>
+  )
+}
+
+function ProjectCard({ project }: { readonly project: ProjectSummary }) {
+  const { name, goal, members, archived_at: archivedAt, tasks } = project
+  return (
+    <section className="card agent-card" aria-label={name}>
+      <div className="row apart">
+        <h2>
+          <Link href={`/work/projects/${name}`}>{name}</Link>
+        </h2>
+        {archivedAt !== null && <Badge>put away</Badge>}
+      </div>
+      <p className="role">{goal === '' ? 'Nobody has written its goal.' : goal}</p>
+      <div className="row small muted">
+        <span>{members.length === 0 ? 'no members' : members.join(', ')}</span>
+      </div>
+      <div className="row small">
+        {Object.entries(tasks).map(([state, count]) => (
+          <Badge key={state}>
+            {count} {state}
+          </Badge>
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function NewProject({ close }: { readonly close: () => void }) {
+  const [, go] = useLocation()
+  const [name, setName] = useState('')
+  const make = useAction('projectManage', { stale: ['projects'] })
+  return (
+    <FormDialog
+      title="New project"
+      words={`It ${manageProjectWords.create}; you let them in on its page.`}
+      action="Make it"
+      busy={make.isPending || name === ''}
+      onClose={close}
+      onSend={() =>
+        make.mutate(
+          { params: { name }, body: { action: 'create' } },
+          {
+            onSuccess: () => {
+              close()
+              go(`/work/projects/${name}`)
+            },
+          },
+        )
+      }
+    >
+      <Labelled name="Name: small letters, digits, _ and -">
+        <input
+          className="input"
+          required
+          autoFocus
+          pattern="[a-z0-9][a-z0-9_\-]{0,63}"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </Labelled>
+    </FormDialog>
+  )
+}

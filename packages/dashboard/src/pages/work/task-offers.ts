@@ -1,0 +1,70 @@
+import {
+  isTaskOpen,
+  manageActions,
+  mayAct,
+  taskOutcomes,
+  taskStates,
+  triedAgainAsNew,
+} from '@flotilla/protocol/task-actions'
+import type { ManageAction, TaskOutcome, TaskState } from '@flotilla/protocol/task-actions'
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Tone } from '../../live/state-tone.ts'
+
+type Judged = Pick<TaskView, 'id' | 'state' | 'outcome'>
+
+/** What a person may do with a task now, by the one table of tasks. */
+export interface TaskOffers {
+  readonly manage: readonly ManageAction[]
+  readonly review: readonly TaskOutcome[]
+}
+
+/** `again`: ids of tasks that were given anew already, each of which is given anew once. Pure. */
+export function offersOf(task: Judged, again: ReadonlySet<string>): TaskOffers {
+  const isGivenAnew = again.has(task.id)
+  return {
+    manage: manageActions.filter((action) =>
+      action === 'retry' && isAsNew(task.state) ? !isGivenAnew : mayAct(action, task.state),
+    ),
+    review:
+      isTaskOpen(task.state) || task.outcome !== null
+        ? []
+        : taskOutcomes.filter((outcome) => outcome !== 'rework' || !isGivenAnew),
+  }
+}
+
+function isAsNew(state: TaskState): boolean {
+  return (triedAgainAsNew as readonly TaskState[]).includes(state)
+}
+
+/** Ids of tasks of which the others were made. Pure. */
+export function givenAnew(tasks: readonly Pick<TaskView, 'previous_task_id'>[]): ReadonlySet<string> {
+  return new Set(tasks.flatMap(({ previous_task_id: id }) => id ?? []))
+}
+
+/** Tasks by their states, in the order of the table. Pure. */
+export function columnsOf<Task extends Pick<TaskView, 'state'>>(
+  tasks: readonly Task[],
+): readonly { readonly state: TaskState; readonly tasks: readonly Task[] }[] {
+  return taskStates.map((state) => ({ state, tasks: tasks.filter((task) => task.state === state) }))
+}
+
+export function taskTone(state: TaskState): Tone {
+  switch (state) {
+    case 'pending':
+    case 'accepted':
+    case 'cancelled':
+      return 'neutral'
+    case 'working':
+      return 'busy'
+    case 'blocked':
+      return 'warn'
+    case 'done':
+      return 'ok'
+    case 'failed':
+      return 'bad'
+  }
+}
+
+export function outcomeTone(outcome: TaskOutcome): Tone {
+  return outcome === 'accepted' ? 'ok' : outcome === 'rework' ? 'warn' : 'bad'
+}

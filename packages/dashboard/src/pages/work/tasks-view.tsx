@@ -1,0 +1,212 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useRef } from 'react'
+import { Link } from 'wouter'
+import { taskStates } from '@flotilla/protocol/task-actions'
+import type { TaskView } from '@flotilla/protocol/task'
+import { useChoice } from '../../data/use-choice.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Choice } from '../../design/choice.tsx'
+import { Ago, Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { TaskButtons } from './task-buttons.tsx'
+import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
+
+/** Newest tasks that are looked at. */
+export const tasksListed = 500
+/** Of one column; the list has the others. */
+const cardsMax = 40
+const rowHeightPx = 44
+
+/** Tasks as a board or as a list. */
+export function TasksView() {
+  const [chosen, choose] = useChoice(['as', 'agent', 'project', 'state', 'find'])
+  const { as, agent, project, state, find } = chosen
+  const tasks = useMesh('tasks', {
+    query: {
+      limit: tasksListed,
+      ...(agent === '' ? {} : { agent }),
+      ...(project === '' ? {} : { project }),
+    },
+  })
+  const status = useMesh('status')
+  const projects = useMesh('projects')
+  const isList = as === 'list'
+  const all = tasks.data?.tasks ?? []
+  const again = givenAnew(all)
+  const shown = all.filter((task) => (!isList || state === '' || task.state === state) && matches(task, find))
+  return (
+    <>
+      <div className="row">
+        <div className="row" role="group" aria-label="Shown as">
+          {(['', 'list'] as const).map((one) => (
+            <button
+              key={one}
+              type="button"
+              className="button small"
+              aria-pressed={as === one}
+              onClick={() => choose('as', one)}
+            >
+              {one === '' ? 'Board' : 'List'}
+            </button>
+          ))}
+        </div>
+        <input
+          className="input"
+          type="search"
+          placeholder="Search"
+          aria-label="Search tasks"
+          value={find}
+          onChange={(event) => choose('find', event.target.value)}
+        />
+        <Choice
+          name="Agent"
+          value={agent}
+          of={(status.data?.agents ?? []).map(({ id }) => id)}
+          onChange={(value) => choose('agent', value)}
+        />
+        <Choice
+          name="Project"
+          value={project}
+          of={(projects.data?.projects ?? []).map(({ name }) => name)}
+          onChange={(value) => choose('project', value)}
+        />
+        {isList && (
+          <Choice name="State" value={state} of={taskStates} onChange={(value) => choose('state', value)} />
+        )}
+      </div>
+      {tasks.isPending && <Loading />}
+      {tasks.error && <Failed error={tasks.error} retry={tasks.refetch} />}
+      {tasks.isSuccess && shown.length === 0 && (
+        <section className="card" aria-label="Tasks">
+          <Empty title={all.length === 0 ? 'No task yet' : 'No task is like that'}>
+            {all.length === 0
+              ? 'A task is work with an end: somebody gives it, an agent hands something in, and you say what that is worth. Give one above, or let agents hand work to each other.'
+              : 'Choose another agent or project, or other words.'}
+          </Empty>
+        </section>
+      )}
+      {shown.length > 0 && !isList && <Board tasks={shown} again={again} />}
+      {shown.length > 0 && isList && <List tasks={shown} />}
+      {all.length === tasksListed && (
+        <p className="small muted">
+          The newest {tasksListed} tasks are shown. Choose an agent for older ones.
+        </p>
+      )}
+    </>
+  )
+}
+
+function Board({
+  tasks,
+  again,
+}: {
+  readonly tasks: readonly TaskView[]
+  readonly again: ReadonlySet<string>
+}) {
+  return (
+    <div className="board" tabIndex={0} role="region" aria-label="Board">
+      {columnsOf(tasks).map(({ state, tasks: ofState }) => (
+        <section
+          key={state}
+          className={ofState.length === 0 ? 'column is-empty' : 'column'}
+          aria-label={`Tasks that are ${state}`}
+        >
+          <h2>
+            <Badge tone={taskTone(state)}>{state}</Badge>
+            <span className="small muted number">{ofState.length}</span>
+          </h2>
+          {ofState.slice(0, cardsMax).map((task) => (
+            <TaskCard key={task.id} task={task} again={again} />
+          ))}
+          {ofState.length > cardsMax && (
+            <Link className="small" href={`/work?as=list&state=${state}`}>
+              {ofState.length - cardsMax} more in the list
+            </Link>
+          )}
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function TaskCard({ task, again }: { readonly task: TaskView; readonly again: ReadonlySet<string> }) {
+  const says = task.waits_for ?? task.summary ?? task.progress
+  return (
+    <article className="task-card" aria-label={task.title}>
+      <Link href={`/work/tasks/${task.id}`} className="task-title">
+        {task.title}
+      </Link>
+      <div className="row small muted">
+        <span>{task.assignee}</span>
+        {task.project !== null && <span>· {task.project}</span>}
+        <Ago at={task.updated_at} />
+      </div>
+      {task.blocked_by !== null && <Badge tone="warn">{task.blocked_by}</Badge>}
+      {task.outcome !== null && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}
+      {says !== null && says !== '' && <p className="small muted few-lines">{says}</p>}
+      <TaskButtons task={task} again={again} />
+    </article>
+  )
+}
+
+function List({ tasks }: { readonly tasks: readonly TaskView[] }) {
+  const box = useRef<HTMLDivElement>(null)
+  const rows = useVirtualizer({
+    count: tasks.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeightPx,
+    overscan: 12,
+  })
+  return (
+    <section className="card" aria-label="Tasks">
+      <div className="list-row list-head task-row" aria-hidden="true">
+        <span>State</span>
+        <span>Task</span>
+        <span className="only-wide">To</span>
+        <span className="only-wide">From</span>
+        <span className="only-wide">Project</span>
+        <span className="only-wide">Verdict</span>
+        <span className="only-wide">Moved</span>
+      </div>
+      <div className="list-scroll" ref={box}>
+        <div className="list-rows" style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const task = tasks[index]
+            if (!task) return null
+            return (
+              <Link
+                key={task.id}
+                href={`/work/tasks/${task.id}`}
+                className="list-row task-row"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <span>
+                  <Badge tone={taskTone(task.state)}>{task.state}</Badge>
+                </span>
+                <span className="clip">{task.title}</span>
+                <span className="clip only-wide">{task.assignee}</span>
+                <span className="clip muted only-wide">{task.creator}</span>
+                <span className="clip muted only-wide">{task.project ?? '—'}</span>
+                <span className="only-wide">
+                  {task.outcome === null ? (
+                    <span className="muted">—</span>
+                  ) : (
+                    <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>
+                  )}
+                </span>
+                <span className="muted only-wide">
+                  <Ago at={task.updated_at} />
+                </span>
+              </Link>
+            )
+          })}
+        </div>
+      </div>
+    </section>
+  )
+}
+
+function matches(task: TaskView, words: string): boolean {
+  if (words === '') return true
+  const text = [task.id, task.title, task.description, task.assignee, task.creator, task.summary ?? '']
+  return text.join('\n').toLowerCase().includes(words.toLowerCase())
+}

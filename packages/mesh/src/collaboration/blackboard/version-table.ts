@@ -1,0 +1,75 @@
+import { versionLimits } from '@flotilla/protocol/blackboard-limits'
+import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import * as z from 'zod'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
+
+const versionSchema = z.object({
+  version: z.number(),
+  value: jsonColumn(jsonValueSchema),
+  written_by: z.string(),
+  written_at: z.number(),
+})
+export type EntryVersion = Readonly<z.infer<typeof versionSchema>>
+
+export type VersionTable = ReturnType<typeof createVersionTable>
+
+/**
+ * What stood under a key before, the newest of it, for people. A key that is taken away, or whose entry has expired, takes
+ * its versions with it: what somebody deletes is not to be found here.
+ */
+export function createVersionTable(database: Database) {
+  return {
+    /** Joins the transaction of the write. */
+    keep: (key: string, version: EntryVersion, valueJson: string): void => {
+      const { lastInsertRowid: position } = database
+        .prepare(
+          `INSERT INTO blackboard_versions (key, version, value, size_bytes, written_by, written_at)
+           VALUES (?, ?, ?, ?, ?, ?)`,
+        )
+        .run(
+          key,
+          version.version,
+          valueJson,
+          Buffer.byteLength(valueJson),
+          version.written_by,
+          version.written_at,
+        )
+      database
+        .prepare('DELETE FROM blackboard_versions WHERE key = ? AND version <= ?')
+        .run(key, version.version - versionLimits.perKeyMax)
+      database
+        .prepare('DELETE FROM blackboard_versions WHERE position <= ?')
+        .run(Number(position) - versionLimits.max)
+    },
+    /** Newest first. */
+    of: (key: string): readonly EntryVersion[] =>
+      database
+        .prepare(
+          'SELECT version, value, written_by, written_at FROM blackboard_versions WHERE key = ? ORDER BY version DESC LIMIT ?',
+        )
+        .all(key, versionLimits.perKeyMax)
+        .map((row) => versionSchema.parse(row)),
+    forget: (key: string): void => {
+      database.prepare('DELETE FROM blackboard_versions WHERE key = ?').run(key)
+    },
+    /** Drops those of entries that are no more, and the oldest of all beyond the bound in bytes. */
+    sweep: (now: number): void => {
+      database
+        .prepare(
+          `DELETE FROM blackboard_versions WHERE NOT EXISTS (
+             SELECT 1 FROM blackboard AS b
+             WHERE b.key = blackboard_versions.key AND (b.expires_at IS NULL OR b.expires_at > ?))`,
+        )
+        .run(now)
+      database
+        .prepare(
+          `DELETE FROM blackboard_versions WHERE position IN (
+             SELECT position FROM (
+               SELECT position, sum(size_bytes) OVER (ORDER BY position DESC) AS bytes FROM blackboard_versions)
+             WHERE bytes > ?)`,
+        )
+        .run(versionLimits.maxBytes)
+    },
+  }
+}

@@ -1,0 +1,304 @@
+import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { taskDetailSchema, taskHumanEndpoints } from '@flotilla/protocol/task-api'
+import type { TaskDetailView } from '@flotilla/protocol/task-api'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+import { giveTask, hostileFiles, startWorkFleet } from './work-fleet.ts'
+
+describe.skipIf(!hasBrowser)('work in the browser', () => {
+  let mesh: MeshProcess
+  let browser: Browser
+  beforeAll(async () => {
+    ;[mesh, browser] = await Promise.all([startWorkFleet(), openBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await mesh?.stop()
+  })
+
+  async function detail(id: string): Promise<TaskDetailView> {
+    return taskDetailSchema.parse((await mesh.call(taskHumanEndpoints.task, { params: { id } })).json())
+  }
+
+  it('is accepted, sent back with words, and answered from the board, each as the table of tasks allows', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    await open('/work')
+    await page.locator('[data-line=live]').first().waitFor()
+    const [good, poor, asks] = await Promise.all(
+      ['Write the report', 'Write it short', 'Ask <b>me</b>'].map((title) => giveTask(mesh, title)),
+    )
+    const done = page.getByRole('region', { name: 'Tasks that are done' })
+    const card = (title: string) => page.getByRole('article', { name: title })
+    await done.getByRole('article', { name: 'Write the report' }).waitFor()
+    await done.getByRole('article', { name: 'Write it short' }).waitFor()
+    // What has ended can be judged and nothing else.
+    expect(await card('Write the report').getByRole('button').allTextContents()).toEqual([
+      'Accept',
+      'Rework …',
+      'Reject …',
+    ])
+    await card('Write the report').getByRole('button', { name: 'Accept' }).click()
+    await card('Write the report').getByText('accepted').waitFor()
+    expect((await detail(good ?? '')).task).toMatchObject({
+      outcome: 'accepted',
+      outcome_by: 'human:dashboard',
+    })
+    await card('Write it short').getByRole('button', { name: 'Rework …' }).click()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('button', { name: 'Rework' }).isDisabled()).toBe(true)
+    await dialog.getByRole('textbox').fill('Half as long, please.')
+    await picture('work-rework-dialog')
+    await dialog.getByRole('button', { name: 'Rework' }).click()
+    await expect.poll(async () => (await detail(poor ?? '')).task.outcome).toBe('rework')
+    await expect
+      .poll(async () => (await mesh.tasks()).find((task) => task.previous_task_id === poor)?.state)
+      .toBe('done')
+    const asked = page.getByRole('region', { name: 'Tasks that are blocked' }).getByRole('article')
+    await asked.getByText('Which folder do you mean?').waitFor()
+    expect(await asked.getByRole('button').allTextContents()).toEqual([
+      'Answer …',
+      'Retry …',
+      'Reroute …',
+      'Cancel …',
+    ])
+    await asked.getByRole('button', { name: 'Cancel …' }).click()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('region', { name: 'Tasks that are cancelled' }).getByRole('article').waitFor()
+    expect((await detail(asks ?? '')).task.state).toBe('cancelled')
+    expect(await page.locator('main b').count()).toBe(0)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('shows a hostile SVG and a hostile page as text, and gives them as attachments that no browser runs', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    for (const [name, content] of Object.entries(hostileFiles)) {
+      await open(`/work/artifacts?open=${encodeURIComponent(`scribe/${name}`)}`)
+      expect(await page.getByRole('region', { name: `Text of ${name}` }).textContent()).toBe(content)
+      expect(
+        await page.locator('main').locator('img, script, iframe, object, embed, svg[onload], form').count(),
+      ).toBe(0)
+      const reply = await mesh.call(meshHumanEndpoints.artifact, { params: { agent: 'scribe', name } })
+      expect(reply.headers).toMatchObject({
+        'content-disposition': 'attachment',
+        'content-type': 'application/octet-stream',
+        'x-content-type-options': 'nosniff',
+      })
+      const download = page.waitForEvent('download')
+      await page
+        .getByRole('link', { name: `Download ${name}` })
+        .first()
+        .click()
+      expect((await download).suggestedFilename()).toBe(name)
+    }
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('keeps the history of a key, shows live what changed, and writes over nothing unseen', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    await open('/blackboard?key=output%2Freport')
+    await page.locator('[data-line=live]').first().waitFor()
+    await page.getByText('No version before this one is kept.').waitFor()
+    await mesh.invoke('scribe', 'write_blackboard', {
+      key: 'output/report',
+      value: { step: 2, by: 'scribe' },
+    })
+    const difference = page.getByRole('region', { name: 'Difference' })
+    await difference.locator('ins').filter({ hasText: '"step": 2' }).waitFor()
+    expect(await difference.locator('del').first().textContent()).toContain('"step": 1')
+    await picture('blackboard-difference')
+    await page.getByRole('button', { name: 'Write …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox').fill('{"step": 3}')
+    // Somebody else is faster.
+    const faster = { params: { key: 'output/report' }, body: { value: 'mine' } }
+    expect((await mesh.call(blackboardHumanEndpoints.blackboardPut, faster)).status).toBe(200)
+    await dialog.getByRole('button', { name: 'Write' }).click()
+    await page
+      .locator('.toast')
+      .filter({ hasText: /version/i })
+      .waitFor()
+    expect(await dialog.getByRole('textbox').inputValue()).toBe('{"step": 3}')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Write …' }).click()
+    await dialog.getByRole('textbox').fill('{"step": 3}')
+    await dialog.getByRole('button', { name: 'Write' }).click()
+    await difference.locator('ins').filter({ hasText: '"step": 3' }).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('shows what is said on a topic as it is said', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await mesh.invoke('scribe', 'subscribe_topic', { topic: 'builds/main' })
+    await open('/blackboard/topics')
+    await page.locator('[data-line=live]').first().waitFor()
+    await page.getByRole('button', { name: 'builds/main' }).click()
+    await page.getByText('Nothing that was said is kept').waitFor()
+    await mesh.invoke('scribe', 'publish_signal', {
+      topic: 'builds/main',
+      text: 'green <img src=x onerror=alert(1)>',
+    })
+    await page.getByText('green <img src=x onerror=alert(1)>').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('draws a hand-off as one trace over both runs, by keyboard, with what a call was given and gave', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    const run = await mesh.ask('have the licences counted')
+    expect(run.outcome?.text).toBe('There are three.')
+    await open(`/runs/${run.id}`)
+    const tree = page.getByRole('tree', { name: 'Parts of the trace' })
+    await tree.getByRole('treeitem', { name: /scribe, run done/ }).waitFor()
+    const names = await tree.getByRole('treeitem').allTextContents()
+    for (const part of [
+      /^▾?operator, run done/,
+      /waits in the lane/,
+      /asks scripted\/work/,
+      /uses hand_off/,
+      /waits for an answer/,
+      /uses run_command/,
+    ]) {
+      expect(
+        names.filter((name) => part.test(name)),
+        String(part),
+      ).not.toEqual([])
+    }
+    await tree.focus()
+    const active = () => tree.locator('[aria-selected=true]').textContent()
+    for (let step = 0; step < names.length; step++) {
+      if (/uses run_command/.test((await active()) ?? '')) break
+      await page.keyboard.press('ArrowDown')
+    }
+    expect(await page.getByRole('region', { name: 'Arguments of run_command' }).textContent()).toContain(
+      'echo three licences',
+    )
+    expect(await page.getByRole('region', { name: 'Result of run_command' }).textContent()).toContain(
+      'three licences',
+    )
+    await picture('trace-hand-off')
+    await page.keyboard.press('ArrowLeft')
+    expect(await active()).toContain('scribe, run done')
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(() => tree.getByRole('treeitem').filter({ hasText: 'run_command' }).count()).toBe(0)
+    await page.keyboard.press('Home')
+    expect(await active()).toContain('operator, run done')
+    await page
+      .getByRole('link', {
+        name:
+          (await mesh.runs()).find(
+            ({ agent_id: agent, task_id: task, parent_id: parent }) =>
+              agent === 'scribe' && task !== null && parent === run.id,
+          )?.id ?? 'none',
+      })
+      .first()
+      .waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('plays a run again and compares it, through the use case of flotilla replay', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    const run = await mesh.ask('good morning', { agent: 'scribe' })
+    await open(`/runs/${run.id}`)
+    await page.getByRole('button', { name: 'Replay or fork …' }).click()
+    await page.getByRole('button', { name: 'Replay turn 1' }).click()
+    await page.getByRole('heading', { name: 'Replay of turn 1 of 1' }).waitFor()
+    await page.getByText('as it was', { exact: true }).waitFor()
+    await picture('run-replay')
+    expect((await mesh.runs(1))[0]?.input).toMatchObject({
+      session: expect.stringMatching(/^replay:/) as string,
+    })
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('says why a job did not fire, and when it is due next', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    await open('/triggers')
+    await page.getByText('At 09:00, Monday through Friday').waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'Carry the report.' })
+    await row.getByText('Every 5 seconds').waitFor()
+    await row.getByRole('button', { name: 'Why and when' }).click()
+    const history = page.getByRole('region', { name: 'History' })
+    await history
+      .getByText(/skipped \(condition\)/)
+      .first()
+      .waitFor()
+    expect(await page.getByRole('region', { name: 'Next times' }).getByRole('listitem').count()).toBe(5)
+    expect(await page.getByRole('region', { name: 'Why did it not fire?' }).textContent()).toContain(
+      'now.hour > 50',
+    )
+    await picture('triggers-why')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('checks the chain of the journal and exports what is filtered', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/journal')
+    await page.getByRole('button', { name: 'Check the chain' }).click()
+    await page.getByText(/All \d+ rows fit together\./).waitFor()
+    await page.getByRole('textbox', { name: 'Action' }).fill('blackboard.*')
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Export these' }).click()
+    const stream = await (await download).createReadStream()
+    let text = ''
+    for await (const piece of stream) text += String(piece)
+    const actions = text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { action: string }).action)
+    expect(actions.length).toBeGreaterThan(0)
+    expect(actions.filter((action) => !action.startsWith('blackboard.'))).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it.each([
+    { theme: 'light', width: 1280 },
+    { theme: 'dark', width: 1280 },
+    { theme: 'light', width: 390 },
+    { theme: 'dark', width: 390 },
+  ] as const)('is whole, quiet and readable: $theme, $width wide', async ({ theme, width }) => {
+    const watched = await openPage(browser, mesh.url, { theme, width })
+    const { page, faults } = watched
+    const [task] = await mesh.tasks()
+    const [handed] = (await mesh.runs(100)).filter(
+      ({ input }) => input.kind === 'chat' && input.message === 'have the licences counted',
+    )
+    const breaches: string[] = []
+    for (const { name, path, shows } of [
+      { name: 'work-board', path: '/work', shows: 'Write the report' },
+      { name: 'work-list', path: '/work?as=list', shows: 'Write the report' },
+      { name: 'work-task', path: `/work/tasks/${task?.id ?? ''}`, shows: 'What happened to it' },
+      { name: 'work-projects', path: '/work/projects', shows: 'courier' },
+      { name: 'work-project', path: '/work/projects/licences', shows: 'They are patient.' },
+      { name: 'work-goals', path: '/work/goals', shows: 'No package without a licence' },
+      { name: 'work-artifacts', path: '/work/artifacts?open=scribe%2Flogo.svg', shows: 'sha256' },
+      { name: 'work-feedback', path: '/work/feedback', shows: 'Waits for your word' },
+      { name: 'blackboard', path: '/blackboard?key=output%2Freport', shows: 'From' },
+      { name: 'blackboard-topics', path: '/blackboard/topics?topic=builds%2Fmain', shows: 'green' },
+      { name: 'blackboard-watches', path: '/blackboard/watches', shows: 'output/**' },
+      { name: 'run-trace', path: `/runs/${handed?.id ?? ''}`, shows: 'waits in the lane' },
+      { name: 'triggers-work', path: '/triggers', shows: 'Every 5 seconds' },
+      { name: 'costs-work', path: '/costs', shows: 'By the month’s end' },
+    ]) {
+      await watched.open(path)
+      await page.locator('main').getByText(shows).filter({ visible: true }).first().waitFor()
+      await page.locator('[data-line=live]').first().waitFor({ state: 'attached' })
+      await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
+      await watched.picture(`${name}-${theme}-${width < 600 ? 'phone' : 'wide'}`)
+      breaches.push(...(await watched.breaches()).map((breach) => `${path}: ${breach}`))
+    }
+    expect(breaches).toEqual([])
+    expect(faults).toEqual([])
+    await watched.context.close()
+  })
+})
