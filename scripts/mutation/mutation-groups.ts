@@ -149,6 +149,12 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
   },
   {
+    name: 'spelling',
+    decides: 'whose bytes go on to a provider as they came',
+    files: [`${mesh}/models/formats/spelling.ts`],
+    tests: [`${mesh}/models/formats/spelling.test.ts`],
+  },
+  {
     name: 'schedules',
     decides: 'when a trigger is due, and what of a missed time is made up for',
     files: [

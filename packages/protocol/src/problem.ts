@@ -33,3 +33,10 @@ export class Problem extends Error {
     this.repair = options.repair ?? problemCatalog[code].repair
   }
 }
+
+/** The same problem in other words, or with more beside them. Pure. */
+export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra'>): Problem {
+  const { code, detail, cause, extra, retryAfterSeconds } = problem
+  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+  return new Problem(code, { detail, cause, ...retry, ...told, extra: { ...extra, ...told.extra } })
+}

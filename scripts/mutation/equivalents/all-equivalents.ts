@@ -1,6 +1,7 @@
 import { inFile, allSince } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 import { equivalentsOfEgress } from './of-egress.ts'
+import { equivalentsOfModels } from './of-models.ts'
 import { equivalentsOfTriggers } from './of-triggers.ts'
 import { equivalentsOfVault } from './of-vault.ts'
 
@@ -166,6 +167,7 @@ export const equivalents: readonly Equivalent[] = [
     },
   ]),
   ...equivalentsOfEgress,
+  ...equivalentsOfModels,
   ...equivalentsOfTriggers,
   ...equivalentsOfVault,
 ]

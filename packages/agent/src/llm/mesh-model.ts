@@ -112,10 +112,7 @@ function mayHeal(problem: Problem): boolean {
   return problem.extra['attempts'] === undefined || problem.retryAfterSeconds !== undefined
 }
 
-async function readAnswer(
-  reply: IncomingMessage,
-  onText: (delta: string) => void,
-): Promise<{ readonly answer: ModelAnswer; readonly isCutByMesh: boolean }> {
+async function readAnswer(reply: IncomingMessage, onText: (delta: string) => void) {
   const assembly = createAnswerAssembly()
   const take = (data: string): void => {
     if (data === '[DONE]' || data.trim() === '') return
@@ -143,18 +140,16 @@ async function readAnswer(
   if (!assembly.isWhole())
     throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.', extra: begun })
   const answeredBy = reply.headers[headers.answeringModel]
-  return {
-    answer: { ...assembly.answer(), answeredBy: typeof answeredBy === 'string' ? answeredBy : null },
-    isCutByMesh: assembly.isCutByMesh(),
-  }
+  const by = typeof answeredBy === 'string' ? answeredBy : null
+  const answer: ModelAnswer = { ...assembly.answer(), answeredBy: by }
+  return { answer, isCutByMesh: assembly.isCutByMesh() }
 }
 
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof SyntaxError || error instanceof RangeError) {
-    return new Problem('model-failed', { detail: 'The answer of the model cannot be read.', cause: error })
-  }
-  return new Problem('upstream-failed', { detail: 'The answer of the model broke off.', cause: error })
+  return error instanceof SyntaxError || error instanceof RangeError
+    ? new Problem('model-failed', { detail: 'The answer of the model cannot be read.', cause: error })
+    : new Problem('upstream-failed', { detail: 'The answer of the model broke off.', cause: error })
 }
 
 /** Providers have no common code for it, but all name what they do not take. */

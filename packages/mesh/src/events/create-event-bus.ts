@@ -27,6 +27,8 @@ export function createEventBus({
   const listeners = new Set<(event: FleetEvent) => void>()
   let reserved = table.reservedUntil()
   let last = reserved
+  /** Null for what is to be counted anew. */
+  let kept: number | null = null
   let untilTrim = 1
 
   /** Memory follows the rows: what a roll-back takes back was never told to anyone. */
@@ -35,15 +37,19 @@ export function createEventBus({
     database.afterRollback(() => {
       last = Math.min(last, before.last)
       reserved = Math.min(reserved, before.reserved)
+      kept = null
     })
   }
 
   function keep(event: FleetEvent): void {
+    kept = (kept ?? table.count()) + 1
     table.insert(event)
     untilTrim--
     if (untilTrim > 0) return
     untilTrim = trimEvery
-    table.trim(keptMax)
+    if (kept <= keptMax) return
+    table.dropOldest(kept - keptMax)
+    kept = keptMax
   }
 
   function tell(event: FleetEvent): void {

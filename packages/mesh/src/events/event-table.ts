@@ -17,8 +17,10 @@ export interface EventTable {
   reserve(until: number): void
   /** Every kept event has a greater number; what was dropped or never kept may lie below. */
   droppedUntil(): number
-  /** Keeps the newest `count` events. */
-  trim(count: number): void
+  /** How many are kept. Looks at every one. */
+  count(): number
+  /** There are at least so many. */
+  dropOldest(count: number): void
 }
 
 export function createEventTable(database: Database): EventTable {
@@ -29,9 +31,9 @@ export function createEventTable(database: Database): EventTable {
     return row ? sequenceSchema.parse(row) : { reserved_until: 0, dropped_until: 0 }
   }
 
-  function trim(count: number): void {
+  function dropOldest(count: number): void {
     database.transaction(() => {
-      const row = database.prepare('SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?').get(count)
+      const row = database.prepare('SELECT seq FROM events ORDER BY seq LIMIT 1 OFFSET ?').get(count - 1)
       if (!row) return
       const until = Number(row['seq'])
       database.prepare('DELETE FROM events WHERE seq <= ?').run(until)
@@ -40,7 +42,8 @@ export function createEventTable(database: Database): EventTable {
   }
 
   return {
-    trim,
+    count: () => Number(database.prepare('SELECT count(*) AS count FROM events').get()?.['count']),
+    dropOldest,
     insert: ({ seq, at, body }) => {
       database
         .prepare('INSERT INTO events (seq, at, body) VALUES (?, ?, ?)')

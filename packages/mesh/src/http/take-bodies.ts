@@ -5,20 +5,20 @@ import { bodyTooLarge } from './problem-reply.ts'
 import type { createAgentGate } from './gates/agent-gate.ts'
 
 /**
- * JSON bodies of agents' calls: each byte is counted as it comes, so that what all of them keep is bounded, and what is
- * made of them is charged to the agent. Comes after the gate has let the call in.
+ * JSON bodies of agents' calls: each byte is counted as it comes, so that what all of them keep is bounded, and what
+ * `read` makes of them is charged to the agent; left out, they stay bytes. Comes after the gate has let the call in.
  */
 export function takeBodies(
   scope: FastifyInstance,
   gate: Pick<ReturnType<typeof createAgentGate>, 'hold' | 'spend'>,
-  read: (body: Buffer) => unknown,
+  read?: (body: Buffer) => unknown,
 ): void {
   scope.removeContentTypeParser('application/json')
   scope.addContentTypeParser(
     'application/json',
     async (request: FastifyRequest, payload: IncomingMessage) => {
       const body = await gather(request, payload, (bytes) => gate.hold(request, bytes))
-      return gate.spend(request, () => read(body))
+      return read === undefined ? body : gate.spend(request, () => read(body))
     },
   )
 }

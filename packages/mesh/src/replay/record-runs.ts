@@ -160,21 +160,21 @@ export function createRunRecorder(deps: {
   return {
     wrap: (provider) => ({
       ...provider,
-      async complete(request, options) {
-        const reply = await provider.complete(request, options)
-        if (!request.ofRun || request.form !== 'chat' || reply.status !== 200 || !isOn()) return reply
+      complete(request, options) {
+        const answer = provider.complete(request, options)
+        if (!request.ofRun || request.form !== 'chat') return answer
         const { runId } = request.ofRun
-        return {
-          ...reply,
-          body: tee(reply.body, (text) => {
-            try {
-              if (text === null) cut(runId, `an answer was longer than ${answerMaxBytes} bytes`)
-              else keep(request, text)
-            } catch (error) {
-              deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
-            }
-          }),
+        const hear = (text: string | null): void => {
+          try {
+            if (text === null) cut(runId, `an answer was longer than ${answerMaxBytes} bytes`)
+            else keep(request, text)
+          } catch (error) {
+            deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
+          }
         }
+        return answer.then((reply) =>
+          reply.status === 200 && isOn() ? { ...reply, body: tee(reply.body, hear) } : reply,
+        )
       },
     }),
     cleaner,

@@ -16,12 +16,9 @@ import type { SpendRow, SpendTable } from './spend-table.ts'
  *    of the agent's runs needs it.
  */
 export interface Hold {
-  readonly id: string
-  readonly agentId: string
-  readonly runId: string | null
-  readonly project: string | null
-  readonly day: string
-  /** What the row says. */
+  /** As it was opened. */
+  readonly row: SpendRow
+  /** What the row says now. */
   grantedNano: number
   /** Reservations of open calls, and the cost of those that are over and not yet written. */
   takenNano: number
@@ -29,7 +26,6 @@ export interface Hold {
 
 interface OwnHold extends Hold {
   readonly key: string
-  readonly row: SpendRow
   readonly account: BudgetAccount
   /** Calls since `countedSince`. */
   calls: number
@@ -88,7 +84,7 @@ export function createHolds(deps: {
   }
 
   function isLive(hold: Hold): boolean {
-    return holds.get(keyOf(hold, hold.runId, hold.day)) === hold
+    return holds.get(keyOf(hold.row)) === hold
   }
 
   /** Down to what is taken, or up to it; a hold that holds nothing ends. */
@@ -96,14 +92,14 @@ export function createHolds(deps: {
     const free = freeIn(hold)
     if (free !== 0 && !resize(hold, -free)) return
     if (hold.takenNano !== 0 || hold.grantedNano !== 0) return
-    spend.forget(hold.id)
+    spend.forget(hold.row.id)
     drop(hold)
   }
 
   function topUp(hold: OwnHold): void {
     const free = freeIn(hold)
     if (free >= aheadMaxNano / 2) return
-    const leftNano = leftIn(tightestLimit(limitsFor(deps, hold.account, hold.day))) + free
+    const leftNano = leftIn(tightestLimit(limitsFor(deps, hold.account, hold.row.day))) + free
     const ahead = Math.max(0, Math.min(aheadMaxNano, Math.floor(leftNano * aheadShare)))
     if (ahead > free) resize(hold, ahead - free)
   }
@@ -117,14 +113,14 @@ export function createHolds(deps: {
   }
 
   function ownOf(hold: Hold): OwnHold {
-    const own = holds.get(keyOf(hold, hold.runId, hold.day))
+    const own = holds.get(keyOf(hold.row))
     if (own !== hold || own === undefined) throw new Error('a hold is used after its end')
     return own
   }
 
   return {
-    find: (account: Owner & Pick<BudgetAccount, 'run'>, day: string): Hold | null =>
-      holds.get(keyOf(account, account.run?.runId ?? null, day)) ?? null,
+    find: (account: BudgetAccount, day: string): Hold | null =>
+      holds.get(keyOf({ ...account, runId: account.run?.runId ?? null, day })) ?? null,
     open(
       asked: {
         readonly wish: BudgetAccount & { readonly model: string }
@@ -139,14 +135,9 @@ export function createHolds(deps: {
       const taskId = run?.taskId ?? null
       const id = deps.newId('call')
       const row: SpendRow = { id, agentId, runId, taskId, project, model, day, reservedNano: grantedNano }
-      const key = keyOf(wish, runId, day)
+      const key = keyOf(row)
       spend.open(row, { at, life: deps.life })
       const hold: OwnHold = {
-        id,
-        agentId,
-        runId,
-        project,
-        day,
         grantedNano,
         takenNano: 0,
         key,
@@ -168,7 +159,7 @@ export function createHolds(deps: {
       own.calls++
       own.given++
       change(own, 0, nano)
-      return `${own.id}.${own.given}`
+      return `${own.row.id}.${own.given}`
     },
     /** What calls have cost is about to be written as spent; returns how much of it is set aside. */
     release(hold: Hold, costNano: number): number {
@@ -180,7 +171,7 @@ export function createHolds(deps: {
     /** What others of the agent have set aside and do not use; of everybody where `agentId` is null. */
     giveBackOthers(agentId: string | null, own: Hold | null): void {
       for (const hold of holds.values()) {
-        if ((agentId === null || hold.agentId === agentId) && hold !== own) fit(hold)
+        if ((agentId === null || hold.row.agentId === agentId) && hold !== own) fit(hold)
       }
     },
     giveBack: () => [...holds.values()].forEach(fit),
@@ -199,9 +190,12 @@ export function createHolds(deps: {
   }
 }
 
-type Owner = Pick<BudgetAccount, 'agentId' | 'project'>
-
 /** With the project, so that an agent that changes it is charged to the new one from its next call on. */
-function keyOf({ agentId, project }: Owner, runId: string | null, day: string): string {
+function keyOf({
+  agentId,
+  project,
+  runId,
+  day,
+}: Pick<SpendRow, 'agentId' | 'project' | 'runId' | 'day'>): string {
   return `${agentId} ${project ?? ''} ${runId ?? ''} ${day}`
 }

@@ -80,6 +80,9 @@ const writeEveryMs = 50
 /** So many do not wait for the round. */
 const endedMax = 1000
 
+/** The tokens of output that a call set aside of its run's cap. */
+type OfRun = { readonly setAside: number; readonly run: BudgetAccount['run'] }
+
 export function createReservations(deps: ReservationsDeps): Reservations {
   const { database, clock } = deps
   const log = deps.log ?? silentLog
@@ -90,8 +93,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
   const utcDay = createUtcDay()
   const parts = { ...deps, holds, taskCalls }
   const runTokens = createRunTokens(deps)
-  /** With the tokens of output that each set aside of its run's cap. */
-  const open = new Map<Reservation, { readonly setAside: number; readonly run: BudgetAccount['run'] }>()
+  const open = new Map<Reservation, OfRun>()
   let ended: SettledCall[] = []
   let isWriting = false
 
@@ -140,12 +142,14 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     if (!isWriting) void keepWriting()
   }
 
-  function remember(
-    reservation: Reservation,
-    tokens: { readonly setAside: number; readonly run: BudgetAccount['run'] },
-  ): Reservation {
+  function remember(reservation: Reservation, tokens: OfRun): Reservation {
     open.set(reservation, tokens)
     return reservation
+  }
+
+  function giveBack(): void {
+    write(() => holds.giveBack())
+    grouped.flush()
   }
 
   /** Invariant 2: false for whoever comes second. */
@@ -193,10 +197,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     },
     refund(reservation) {
       if (!closes(reservation, null)) return
-      if (!reservation.hold) {
-        taskCalls.refused(reservation.row.taskId)
-        return
-      }
+      if (!reservation.hold) return taskCalls.refused(reservation.row.taskId)
       reservation.hold.takenNano -= reservation.reservedNano
       end({ reservation, closing: null, andAlso: () => {} })
     },
@@ -204,13 +205,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
       if (ended.length > 0) write(() => {})
       grouped.flush()
     },
-    rebalance() {
-      write(() => holds.giveBack())
-      grouped.flush()
-    },
-    flush() {
-      write(() => holds.giveBack())
-      grouped.flush()
-    },
+    rebalance: giveBack,
+    flush: giveBack,
   }
 }

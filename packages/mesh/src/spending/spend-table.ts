@@ -80,22 +80,24 @@ export interface SpendTable {
 
 const rowSchema = z.object({
   id: z.string(),
-  agent_id: z.string(),
-  run_id: z.string().nullable(),
-  task_id: z.string().nullable(),
+  agentId: z.string(),
+  runId: z.string().nullable(),
+  taskId: z.string().nullable(),
   project: z.string().nullable(),
   model: z.string(),
   day: z.string(),
-  reserved_nano: z.number(),
+  reservedNano: z.number(),
 })
 
-const totalSchema = z.object({
-  open_nano: z.number(),
-  spent_nano: z.number(),
-  unconfirmed_nano: z.number(),
-  calls: z.number(),
-  tokens: z.number(),
-})
+/** Of each sum its column. */
+const totals = {
+  openNano: 'open_nano',
+  spentNano: 'spent_nano',
+  unconfirmedNano: 'unconfirmed_nano',
+  calls: 'calls',
+  tokens: 'tokens',
+} as const
+const totalSchema = z.record(z.enum(Object.keys(totals) as (keyof typeof totals)[]), z.number())
 
 const grownReport = ['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 'completion_tokens']
   .map(grown)
@@ -112,15 +114,15 @@ const sql = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, unconfirmed = 'mesh-killed',
     closed_at = ? WHERE id = ? AND state = 'open'`,
-  openRowsOfOthers: `SELECT id, agent_id, run_id, task_id, project, model, day,
-    ${readable('reserved_nano')} AS reserved_nano FROM spend
+  openRowsOfOthers: `SELECT id, agent_id AS agentId, run_id AS runId, task_id AS taskId, project, model, day,
+    ${readable('reserved_nano')} AS reservedNano FROM spend
     WHERE state = 'open' AND life IS NOT ? ORDER BY opened_at`,
-  total: `SELECT ${['open_nano', 'spent_nano', 'unconfirmed_nano', 'calls', 'tokens']
-    .map((column) => `${readable(column)} AS ${column}`)
+  total: `SELECT ${Object.entries(totals)
+    .map(([name, column]) => `${readable(column)} AS ${name}`)
     .join(', ')} FROM spend_total WHERE scope = ? AND period = ?`,
   add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
     VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (scope, period) DO UPDATE SET ${['open_nano', 'spent_nano', 'unconfirmed_nano', 'calls', 'tokens'].map(grown).join(', ')}`,
+    ON CONFLICT (scope, period) DO UPDATE SET ${Object.values(totals).map(grown).join(', ')}`,
   daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (day, agent_id, project, model) DO UPDATE SET ${grownReport}`,
@@ -166,11 +168,8 @@ export function createSpendTable(database: Database): SpendTable {
 
   return {
     open(row, { at, life }) {
-      const { id, agentId, runId, taskId, project, model, day, reservedNano } = row
-      database
-        .prepare(sql.openRow)
-        .run(id, agentId, runId, taskId, project, model, day, reservedNano, at, life)
-      addToTotals(row, { ...nothing, openNano: reservedNano })
+      database.prepare(sql.openRow).run(...ownerOf(row), row.reservedNano, at, life)
+      addToTotals(row, { ...nothing, openNano: row.reservedNano })
     },
     resize(row, changeNano) {
       if (!resizeOpen(row.id, changeNano)) return false
@@ -179,28 +178,12 @@ export function createSpendTable(database: Database): SpendTable {
     },
     forget: (id) => void database.prepare(sql.forget).run(id),
     enter(row, { openedAt, closedAt }, closing) {
-      const { id, agentId, runId, taskId, project, model, day, reservedNano } = row
       const { costNano, promptTokens, completionTokens, unconfirmed = null } = closing ?? unpaid
       const state = closing === null ? 'refunded' : 'settled'
+      const numbers = [costNano, promptTokens, completionTokens].map((number) => bookable(number))
       database
         .prepare(sql.enter)
-        .run(
-          id,
-          agentId,
-          runId,
-          taskId,
-          project,
-          model,
-          day,
-          bookable(reservedNano),
-          state,
-          bookable(costNano),
-          bookable(promptTokens),
-          bookable(completionTokens),
-          openedAt,
-          closedAt,
-          unconfirmed,
-        )
+        .run(...ownerOf(row), bookable(row.reservedNano), state, ...numbers, openedAt, closedAt, unconfirmed)
     },
     pay(row, openId, change) {
       const isOpen = openId !== null && resizeOpen(openId, change.openNano)
@@ -215,32 +198,19 @@ export function createSpendTable(database: Database): SpendTable {
       report({ row, ...paid, costNano, promptTokens: 0, completionTokens: 0 })
       return true
     },
-    openRowsOfOthers: (life) => database.prepare(sql.openRowsOfOthers).all(life).map(rowFrom),
+    openRowsOfOthers: (life) =>
+      database
+        .prepare(sql.openRowsOfOthers)
+        .all(life)
+        .map((row) => rowSchema.parse(row)),
     total(scope, period) {
       const found = database.prepare(sql.total).get(scope, period)
-      if (found === undefined) return nothing
-      const sums = totalSchema.parse(found)
-      return {
-        openNano: sums.open_nano,
-        spentNano: sums.spent_nano,
-        unconfirmedNano: sums.unconfirmed_nano,
-        calls: sums.calls,
-        tokens: sums.tokens,
-      }
+      return found === undefined ? nothing : totalSchema.parse(found)
     },
   }
 }
 
-function rowFrom(found: unknown): SpendRow {
-  const row = rowSchema.parse(found)
-  return {
-    id: row.id,
-    agentId: row.agent_id,
-    runId: row.run_id,
-    taskId: row.task_id,
-    project: row.project,
-    model: row.model,
-    day: row.day,
-    reservedNano: row.reserved_nano,
-  }
+/** As the columns of a row begin. */
+function ownerOf({ id, agentId, runId, taskId, project, model, day }: SpendRow) {
+  return [id, agentId, runId, taskId, project, model, day] as const
 }

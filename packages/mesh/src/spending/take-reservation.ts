@@ -56,9 +56,7 @@ export function reservationFrom(
   const { wish, maxTokens, at } = asked
   const reservedNano = costAtMost(wish, maxTokens)
   const id = holds.take(hold, reservedNano)
-  const { agentId, runId, project, day } = hold
-  const taskId = wish.run?.taskId ?? null
-  const row: SpendRow = { id, agentId, runId, taskId, project, model: wish.model, day, reservedNano }
+  const row = { ...hold.row, id, taskId: wish.run?.taskId ?? null, model: wish.model, reservedNano }
   return { id, reservedNano, maxTokens, row, openedAt: at, hold }
 }
 

@@ -48,7 +48,7 @@ export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): vo
     deps.taskCalls.written(row.taskId)
     andAlso()
     if (closing === null) continue
-    const run = `${row.agentId} ${row.runId} ${row.project} ${row.day} ${hold?.id}`
+    const run = `${row.agentId} ${row.runId} ${row.project} ${row.day} ${hold?.row.id}`
     add(byRun, run, { reservation, closing })
     add(byModel, `${run} ${row.model}`, { reservation, closing })
   }
@@ -58,7 +58,7 @@ export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): vo
     const releasedNano = hold ? deps.holds.release(hold, costNano) : 0
     const tokens = sum.promptTokens + sum.completionTokens
     const change = { openNano: -releasedNano, spentNano: costNano, unconfirmedNano, calls, tokens }
-    deps.spend.pay(row, hold?.id ?? null, change)
+    deps.spend.pay(row, hold?.row.id ?? null, change)
     if (row.runId !== null) deps.addRunCost(row.runId, { costUsd: usdFromNano(costNano), tokens })
     if (costNano > 0) {
       const { agentId, project, day } = row

@@ -1,6 +1,6 @@
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 
 /** The error object that OpenAI's clients look for, in a reply's body and in a stream's event. */
 export interface OpenAiError {
@@ -33,12 +33,7 @@ export function openAiErrorOf(problem: Problem): OpenAiError {
 
 /** The same problem with `error` beside its own fields, so that an OpenAI client can tell what went wrong. Pure. */
 export function withOpenAiError(problem: Problem): Problem {
-  return new Problem(problem.code, {
-    detail: problem.detail,
-    cause: problem.cause,
-    extra: { ...problem.extra, error: openAiErrorOf(problem) },
-    ...(problem.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: problem.retryAfterSeconds }),
-  })
+  return retold(problem, { extra: { error: openAiErrorOf(problem) } })
 }
 
 /** A stream that has begun can only say it this way. */

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { draftOf } from './draft.ts'
 import { readMessagesParameters } from './messages-parameters.ts'
 import { readParameters } from './chat-format.ts'
+import { spellingOf } from './spelling.ts'
 
 const long = 'a word or two, '.repeat(200)
 const bound = { field: 'max_tokens', value: 7 }
@@ -144,6 +146,44 @@ describe('a body that goes on as it came', () => {
     const ways = bothWays(text, readParameters)
     expect(ways?.spelled).toBe(ways?.printed)
     expect(ways?.spelled).not.toContain('unknown')
+  })
+
+  test.each([
+    ['words', '"a":true,"b":false,"c":null'],
+    ['numbers', '"a":0,"b":-1.5,"c":[1,[20]],"d":1e+30'],
+    ['names that are no whole numbers', '"-1":1,"":{"/":1,":":2}'],
+    ['lists and objects in each other', '"a":[{"b":[]},{}],"c":{"d":{"e":"f"}}'],
+  ])('is found member by member, with %s in it', (_what, members) => {
+    const text = `{"first":"${long}",${members},"last":[1]}`
+    const body = JSON.parse(text)
+    const spelling = spellingOf(Buffer.from(text), body)
+    for (const [name, value] of Object.entries(body)) {
+      const bytes = spelling?.of(name, value as JsonValue)
+      expect([name, bytes && Buffer.from(bytes).toString()]).toEqual([name, JSON.stringify(value)])
+    }
+    expect(spelling?.of('first', 'another')).toBeNull()
+    expect(spelling?.of('no such', long)).toBeNull()
+  })
+
+  test.each(['0', '1', '5', '9', '10'])('is printed where a name is the whole number %s', (name) => {
+    const text = `{"a":"${long}","b":{"c":1,"${name}":2}}`
+    expect(spellingOf(Buffer.from(text), JSON.parse(text))).toBeNull()
+  })
+
+  test.each([
+    [1000, true],
+    [1001, false],
+  ])('of %i numbers is copied: %s', (count, isSpelled) => {
+    const text = JSON.stringify({ a: long, b: Array.from({ length: count }, (_, number) => number) })
+    expect(spellingOf(Buffer.from(text), JSON.parse(text)) !== null).toBe(isSpelled)
+  })
+
+  test.each([
+    [2047, false],
+    [2048, true],
+  ])('of %i bytes is copied: %s', (bytes, isSpelled) => {
+    const text = JSON.stringify({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
+    expect(spellingOf(Buffer.from(text), JSON.parse(text)) !== null).toBe(isSpelled)
   })
 
   test('is printed where it is short, or all numbers', () => {

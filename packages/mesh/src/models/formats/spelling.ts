@@ -76,7 +76,7 @@ function membersIn(text: Buffer): Found | null {
       depth++
       at++
     } else if (byte === 0x7d || byte === 0x5d) {
-      if (--depth === 0 && from > 0) values.set(name, { from, to: at })
+      if (--depth === 0) values.set(name, { from, to: at })
       at++
     } else if (byte === comma) {
       if (depth === 1) values.set(name, { from, to: at })
@@ -95,13 +95,13 @@ function membersIn(text: Buffer): Found | null {
 
 function behindWord(text: Buffer, from: number): number {
   let at = from
-  while (at < text.length && isOfWord(text[at] ?? 0)) at++
-  return Math.max(at, from + 1)
+  while (isOfWord(text[at] ?? comma)) at++
+  return at
 }
 
-/** Letters, digits, signs and points, as in `true` and `-1.5e+3`. */
+/** Letters, digits, signs and points, as in `true` and `-1.5e+3`, and blanks, with which no word is as it is printed. */
 function isOfWord(byte: number): boolean {
-  return byte > 0x20 && byte !== comma && byte !== 0x7d && byte !== 0x5d
+  return byte !== comma && byte !== 0x7d && byte !== 0x5d
 }
 
 function isPrinted(word: string): boolean {
@@ -113,13 +113,11 @@ function namesIn(value: JsonValue): number {
   let names = 0
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) {
-    for (const inner of value) if (typeof inner === 'object') names += namesIn(inner)
+    for (const inner of value) names += namesIn(inner)
     return names
   }
   for (const name in value) {
-    names++
-    const inner = value[name]
-    if (typeof inner === 'object') names += namesIn(inner)
+    names += 1 + namesIn(value[name] ?? null)
   }
   return names
 }

@@ -51,7 +51,9 @@ export function freshProgress(): StreamProgress {
 /** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
 const eventMaxBytes = 8 * 1024 * 1024
 
-const usageMark = Buffer.from('"usage"')
+const usageName = Buffer.from('"usage"')
+/** Its tail: a search goes from quote to quote else, of which a stream is full. */
+const usageMark = Buffer.from('usage"')
 const lineFeed = 10
 const carriageReturn = 13
 /** `data: [DONE]` with its line ends and some spaces is shorter. */
@@ -136,8 +138,8 @@ function eventStart(before: Buffer, hasReturns: boolean): number {
 
 /** Events that say `"usage":null` are most of them, and are not worth parsing. */
 function tellsUsage(event: Buffer): boolean {
-  for (let at = event.indexOf(usageMark); at !== -1; at = event.indexOf(usageMark, at + 1)) {
-    const after = event.toString('latin1', at + usageMark.length, at + usageMark.length + 12)
+  for (let at = event.indexOf(usageName); at !== -1; at = event.indexOf(usageName, at + 1)) {
+    const after = event.toString('latin1', at + usageName.length, at + usageName.length + 12)
     if (!/^\s*:\s*null/.test(after)) return true
   }
   return false

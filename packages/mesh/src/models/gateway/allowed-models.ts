@@ -28,7 +28,7 @@ export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly 
   const own = deps.agentModel(agentId) ?? ownersDefault
   const { agents, embedding_model: ofMemories } = deps.settings()
   const added = Object.hasOwn(agents, agentId) ? (agents[agentId]?.models ?? []) : []
-  const isOpen = own === null || namesMany(own) || (searchesByItself(own) && own !== ownersDefault)
+  const isOpen = own === null || namesMany(own) || (own !== ownersDefault && searchesByItself(own))
   return [isOpen ? null : own, ofMemories, ...added].filter((name) => typeof name === 'string')
 }
 

@@ -38,20 +38,22 @@ export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
   return { ...answer.whole, headers: { ...answer.whole.headers, ...answeredBy(by) } }
 }
 
+interface Streaming {
+  readonly keepAlive: KeepAlive
+  readonly watch: ModelWatch
+  readonly apiFormat: ApiFormat
+  readonly dispatched: Promise<Answer>
+  readonly wantsUsage: boolean
+  readonly hearing: Hearing
+  readonly waits: CallWaits
+}
+
 /** A stream, opened by its first words or by the silence before them, whichever comes first. */
-export async function streamedAnswer(
-  deps: { readonly keepAlive: KeepAlive; readonly watch: ModelWatch; readonly apiFormat: ApiFormat },
-  streaming: {
-    readonly dispatched: Promise<Answer>
-    readonly wantsUsage: boolean
-    readonly hearing: Hearing
-    readonly waits: CallWaits
-  },
-): Promise<CompletionReply> {
-  const { dispatched, waits, ...rest } = streaming
-  const spoken = dispatched.then((answer) => spokenStream({ ...deps, hearing: rest.hearing, waits }, answer))
+export async function streamedAnswer(streaming: Streaming): Promise<CompletionReply> {
+  const { dispatched, keepAlive, apiFormat, hearing, wantsUsage } = streaming
+  const spoken = dispatched.then((answer) => spokenStream(streaming, answer))
   spoken.catch(() => {})
-  const first = await firstOf(dispatched, deps.keepAlive)
+  const first = await firstOf(dispatched, keepAlive)
   if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
   return {
     status: 200,
@@ -61,30 +63,11 @@ export async function streamedAnswer(
       'x-accel-buffering': 'no',
       ...(first === null ? {} : answeredBy(first)),
     },
-    body: relayStream({
-      ...rest,
-      spoken,
-      isLate: first === null,
-      keepAlive: deps.keepAlive,
-      apiFormat: deps.apiFormat,
-    }),
+    body: relayStream({ spoken, isLate: first === null, wantsUsage, hearing, keepAlive, apiFormat }),
   }
 }
 
-function spokenStream(
-  {
-    watch,
-    apiFormat,
-    hearing,
-    waits,
-  }: {
-    readonly watch: ModelWatch
-    readonly apiFormat: ApiFormat
-    readonly hearing: Hearing
-    readonly waits: CallWaits
-  },
-  answered: Answer,
-): SpokenStream {
+function spokenStream({ watch, apiFormat, hearing, waits }: Streaming, answered: Answer): SpokenStream {
   const { answer, model, askedAt } = answered
   const signature = Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`)
   return {
@@ -117,8 +100,8 @@ function asStream(
     sink.end()
     return { resume: () => {}, cut: () => {} }
   })
-  const reply = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null, body }
-  return { reply: { ...reply, discard: () => {} }, call: { ...paidCall, hearing } }
+  const told = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null }
+  return { reply: { ...told, body, discard: () => {} }, call: { ...paidCall, hearing } }
 }
 
 /** Of an answer that came whole: it was settled then. */
@@ -128,21 +111,12 @@ const paidCall: Omit<OpenCall, 'hearing'> = {
 }
 
 /** The answer, or null when it is so long in coming that the client should hear something meanwhile. */
-function firstOf(dispatched: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
-  return new Promise((resolve, reject) => {
-    const watched = keepAlive.watch(() => {
-      watched.end()
-      resolve(null)
-    })
-    dispatched.then(
-      (answer) => {
-        watched.end()
-        resolve(answer)
-      },
-      (error: unknown) => {
-        watched.end()
-        reject(error)
-      },
-    )
-  })
+async function firstOf(dispatched: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
+  const silence = Promise.withResolvers<null>()
+  const watched = keepAlive.watch(() => silence.resolve(null))
+  try {
+    return await Promise.race([dispatched, silence.promise])
+  } finally {
+    watched.end()
+  }
 }

@@ -21,17 +21,14 @@ const silentMaxBytes = 64 * 1024
  * `model-failed` for a stream that ends without a word, with `upstream-failed` for one that tells an error, or with
  * what the reply fails with; then the account is settled by the usage that the stream told, or by all that was set aside.
  */
-export async function awaitFirstToken(
-  reply: ProviderReply,
-  of: Told & { readonly secrets: readonly Secret[] },
-): Promise<ProviderReply> {
+export async function awaitFirstToken(reply: ProviderReply, of: Told): Promise<ProviderReply> {
   const held: Uint8Array[] = []
   try {
-    return { ...reply, body: await holdUntilSpoken(reply, held, of.apiFormat) }
+    return { ...reply, body: await holdUntilSpoken(reply, held, of) }
   } catch (error) {
     settleByWhatCame(held, of)
     reply.discard()
-    throw error instanceof StreamError ? problemOf(error, of.secrets) : error
+    throw error
   }
 }
 
@@ -39,16 +36,13 @@ interface Told {
   readonly account: CallAccount
   readonly hearing: Hearing
   readonly apiFormat: ApiFormat
+  readonly secrets: readonly Secret[]
 }
 
 /** Reads on its own until the first words; from then on, and with them, it waits for its reader. */
-function holdUntilSpoken(
-  reply: ProviderReply,
-  held: Uint8Array[],
-  apiFormat: ApiFormat,
-): Promise<ByteStream> {
+function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
-    const listener = createListener(apiFormat)
+    const hears = createListener(of)
     let reader: ByteSink | null = null
     let flow: ByteFlow | null = null
     let isBegun = false
@@ -74,7 +68,7 @@ function holdUntilSpoken(
       heldBytes += bytes.length
       if (isBegun) return false
       try {
-        isBegun = listener.hears(bytes) || heldBytes > silentMaxBytes
+        isBegun = hears(bytes) || heldBytes > silentMaxBytes
       } catch (error) {
         refuse(error)
       }
@@ -97,44 +91,35 @@ function holdUntilSpoken(
 }
 
 /** Tells from pieces of any size whether an event has said something. Throws what an event tells as an error. */
-function createListener(apiFormat: ApiFormat): { hears(bytes: Uint8Array): boolean } {
+function createListener(of: Told): (bytes: Uint8Array) => boolean {
   let rest: Buffer = Buffer.alloc(0)
-  return {
-    hears(bytes) {
-      const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      const data = rest.length === 0 ? piece : Buffer.concat([rest, piece])
-      let from = 0
-      // Mostly the first event speaks, and no other is looked at.
-      for (let end = eventEnd(data, 0); end !== -1; end = eventEnd(data, from)) {
-        if (isSpoken(data.subarray(from, end), apiFormat)) return true
-        from = end
-      }
-      rest = data.subarray(from)
-      return false
-    },
+  return (bytes) => {
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const data = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+    let from = 0
+    // Mostly the first event speaks, and no other is looked at.
+    for (let end = eventEnd(data, 0); end !== -1; end = eventEnd(data, from)) {
+      if (isSpoken(data.subarray(from, end), of)) return true
+      from = end
+    }
+    rest = data.subarray(from)
+    return false
   }
 }
 
-function isSpoken(event: Buffer, apiFormat: ApiFormat): boolean {
+function isSpoken(event: Buffer, { apiFormat, secrets }: Told): boolean {
   const text = dataOf(event).trim()
   if (text === '' || text === '[DONE]') return false
   const value = readJsonQuietly(text, jsonLimits.modelAnswer)
   // What is no JSON is not ours to judge.
   if (!isRecord(value)) return true
   const { error } = value
-  if (error !== undefined && error !== null) throw new StreamError(messageOf(error))
-  return !apiFormat.saysNothing(value)
+  if (error === undefined || error === null) return !apiFormat.saysNothing(value)
+  const message = redact(messageOf(error), secrets).slice(0, messageMaxChars)
+  throw new Problem('upstream-failed', { detail: `the stream told an error: ${message}` })
 }
-
-/** What a stream tells instead of words. */
-class StreamError extends Error {}
 
 const messageMaxChars = 500
-
-function problemOf(error: StreamError, secrets: readonly Secret[]): Problem {
-  const message = redact(error.message, secrets).slice(0, messageMaxChars)
-  return new Problem('upstream-failed', { detail: `the stream told an error: ${message}` })
-}
 
 function messageOf(error: unknown): string {
   const message = isRecord(error) ? error['message'] : error

@@ -5,7 +5,8 @@ import type { Log } from '../../platform/index.ts'
 import { bookable, usdFromNano } from '../../spending/index.ts'
 import type { Price } from '../catalog/price-list.ts'
 import type { Reservation, SpendClosing, Spending, UnknownCost } from '../../spending/index.ts'
-import type { TokenUsage } from '../formats/usage.ts'
+import { billedUsage } from '../formats/usage.ts'
+import type { TokenUsage, UsageRule } from '../formats/usage.ts'
 
 /**
  * The money of one open call. It is closed once, by whatever comes first: the usage at the end, an end that leaves its
@@ -24,6 +25,8 @@ export interface CallAccountInput {
   readonly model: string
   readonly operation: 'chat' | 'embeddings'
   readonly price: Price
+  /** How its provider tells what is paid for. */
+  readonly usageRule?: UsageRule
   readonly reservation: Reservation
   readonly promptTokens: number
   /** What its prompt may have at most, and each of its answers: what nobody can tell is no more than that. */
@@ -45,6 +48,7 @@ export function openCallAccount(
   input: CallAccountInput,
 ): CallAccount {
   const startedAt = deps.clock.now()
+  const billed = (usage: TokenUsage) => billedUsage(usage, input.usageRule ?? {})
   let isOpen = true
 
   function close(how: () => void): void {
@@ -85,10 +89,8 @@ export function openCallAccount(
       promptTokens: bookable(told.promptTokens),
       completionTokens: bookable(told.completionTokens),
     }
-    const isSame = (['costNano', 'promptTokens', 'completionTokens'] as const).every(
-      (name) => closing[name] === told[name],
-    )
-    if (!isSame) {
+    const numbers = ['costNano', 'promptTokens', 'completionTokens'] as const
+    if (numbers.some((name) => closing[name] !== told[name])) {
       const { agentId, model } = input
       deps.log.error(
         { agentId, model, told, closing },
@@ -99,8 +101,9 @@ export function openCallAccount(
   }
 
   return {
-    settle: ({ promptTokens, completionTokens, ...more }) =>
+    settle: (told) =>
       close(() => {
+        const { promptTokens, completionTokens, ...more } = billed(told)
         const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
         input.answered({
           promptTokens: bookable(promptTokens),
@@ -108,8 +111,9 @@ export function openCallAccount(
         })
         pay({ costNano, promptTokens, completionTokens })
       }),
-    settleUnconfirmed: (why, told = null) =>
+    settleUnconfirmed: (why, soFar = null) =>
       close(() => {
+        const told = soFar && billed(soFar)
         const { reservedNano, maxTokens } = input.reservation
         const { windowTokens: window, answers } = input
         const prompt = Math.max(input.promptTokens, bookable(told?.promptTokens ?? 0))

@@ -20,7 +20,7 @@ import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
 import type { Hold } from './reply-body.ts'
-import type { Hearing, ReadOn } from './read-on.ts'
+import type { ReadOn } from './read-on.ts'
 import type { StatedWindows } from '../catalog/stated-windows.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import type { KeepAlive } from './keep-alive.ts'
@@ -105,63 +105,61 @@ interface Parts extends CompleteDeps {
 
 async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput): Promise<CompletionReply> {
   const { apiFormat } = deps
+  const purpose = input.purpose ?? 'loop'
   const read = readBounded(apiFormat, input)
   const chain =
-    standInChain(deps, caller, { read, purpose: input.purpose ?? 'loop' }) ??
+    standInChain(deps, caller, { read, purpose }) ??
     fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
-  const parameters = await withRemoteMedia(deps, read, { caller, ...input })
+  const parameters =
+    read.prompt.remote.length === 0 ? read : await withRemoteMedia(deps, read, { caller, ...input })
   const release = deps.holdLease(caller.run)
   const ended = input.keep?.()
   const hearing = deps.readOn.begin(caller.agentId)
-  // An agent that is gone holds no lease by an answer that it never reads.
-  hearing.left.addEventListener('abort', release, { once: true })
   const leave = () => hearing.readerLeft(input.signal.reason)
   if (input.signal.aborted) leave()
   else input.signal.addEventListener('abort', leave, { once: true })
   const runId = caller.run?.runId ?? null
   const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: hearing.left })
-  const dispatched = dispatch(deps, {
-    chain,
-    hearing,
-    waits,
-    open: (model) =>
-      openCall(deps, caller, {
-        model,
-        parameters,
+  const asked = { parameters, hearing, input, asksAgain: input.asksAgain === true, purpose }
+
+  async function dispatched() {
+    try {
+      return await dispatch(deps, {
+        chain,
         hearing,
-        input,
-        asksAgain: input.asksAgain === true,
-        purpose: input.purpose ?? 'loop',
-      }),
-    receive: (reply, opened) => receive(apiFormat, reply, opened),
-  })
-    .catch((error: unknown) => {
+        waits,
+        open: (model) => openCall(deps, caller, { ...asked, model }),
+        receive: (reply, opened) => receive(apiFormat, reply, opened),
+      })
+    } catch (error) {
       if (isOfMind(deps, caller)) deps.windows.refused(caller.agentId, error)
       throw error
-    })
-    .finally(release)
-    .finally(ended)
-  if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
-  // One that is left before it began is read on by the stream that it becomes.
-  const streamed = streamedAnswer(deps, { dispatched, wantsUsage: parameters.wantsUsage, hearing, waits })
-  return await unlessLeft(streamed, hearing)
-}
+    } finally {
+      release()
+      ended?.()
+    }
+  }
 
-/** Whoever left waits for nothing; what becomes of the answer is settled by its account. */
-function unlessLeft<Answer>(dispatched: Promise<Answer>, { left }: Hearing): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(left.reason)
-    if (left.aborted) leave()
-    else left.addEventListener('abort', leave, { once: true })
-    dispatched.then(resolve, reject)
+  // One that is left before it began is read on by the stream that it becomes.
+  const answered = parameters.stream
+    ? streamedAnswer({ ...deps, ...parameters, dispatched: dispatched(), hearing, waits })
+    : dispatched().then(wholeAnswer)
+  // Whoever left waits for nothing, and holds no lease by an answer that it never reads.
+  return await new Promise((resolve, reject) => {
+    const left = () => {
+      release()
+      reject(hearing.left.reason)
+    }
+    if (hearing.left.aborted) left()
+    else hearing.left.addEventListener('abort', left, { once: true })
+    answered.then(resolve, reject)
   })
 }
 
 async function receive(apiFormat: ApiFormat, reply: ProviderReply, opened: Opened): Promise<Received> {
   const isStream = opened.request.stream && reply.contentType.includes('event-stream')
   if (!isStream) return { whole: await wholeReply(reply, opened, apiFormat) }
-  const { account, hearing, model } = opened
-  const told = { account, hearing, secrets: model.secrets, apiFormat }
+  const told = { ...opened, secrets: opened.model.secrets, apiFormat }
   return { reply: await awaitFirstToken(reply, told), call: opened }
 }
 

@@ -51,7 +51,7 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
     }
     const reply = await model.llm.complete(request, { signal, hold })
     if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
-    return { body: await collect(reply, { hold }) }
+    return { body: await collect(reply, { hold }, (text) => text) }
   }
 }
 

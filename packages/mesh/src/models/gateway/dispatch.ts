@@ -1,25 +1,18 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 import type { Log } from '../../platform/index.ts'
-import type { CallAccount } from './call-account.ts'
 import { chooseModel, nextStep } from './failover.ts'
 import type { Candidate, Choice, Failure } from './failover.ts'
-import type { CallBounds, ProviderReply, ProviderRequest } from '../providers/llm-provider.ts'
+import type { ProviderReply } from '../providers/llm-provider.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
+import type { Opened } from './open-call.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
 import type { Hearing } from './read-on.ts'
 import { spendIn } from '../providers/collect-reply.ts'
 import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
-/** A call made ready for one model: what goes out, and the money set aside for it. */
-export interface OpenedCall {
-  readonly request: ProviderRequest
-  readonly account: CallAccount
-  readonly bounds?: CallBounds
-}
-
-export interface ChainCall<Opened extends OpenedCall, Answer> {
+export interface ChainCall<Answer> {
   /** The model that was asked for and what may stand in for it, in order; never empty. */
   readonly chain: readonly CatalogModel[]
   /** Sets the money of one attempt aside; throws where it may not be spent. */
@@ -62,9 +55,9 @@ export interface DispatchDeps {
  *
  * Rejects with the Problem of the last attempt, with `attempts` in it, or with the reason of the client's going.
  */
-export async function dispatch<Opened extends OpenedCall, Answer>(
+export async function dispatch<Answer>(
   deps: DispatchDeps,
-  call: ChainCall<Opened, Answer>,
+  call: ChainCall<Answer>,
 ): Promise<Answered<Answer>> {
   const walk: Walk = {
     beganAt: deps.clock.now(),
@@ -78,11 +71,8 @@ export async function dispatch<Opened extends OpenedCall, Answer>(
     const model = call.chain[choice.index]
     if (!model) break
     walk.untried.delete(choice.index)
-    const tried: Tried<Answer> = await tryModel(deps, call, {
-      model,
-      walk,
-      isLastResort: choice.isLastResort,
-    })
+    const { isLastResort } = choice
+    const tried: Tried<Answer> = await tryModel(deps, call, { model, walk, isLastResort })
     if ('answer' in tried) return tried
     choice = tried.next
     if (choice) {
@@ -108,20 +98,14 @@ interface Walk {
   refusal: Problem | null
 }
 
-interface Turn {
-  readonly model: CatalogModel
-  readonly walk: Walk
-  readonly isLastResort: boolean
-}
-
 /** Without an answer, whom to ask next; null for nobody. */
 type Tried<Answer> = Answered<Answer> | { readonly next: Choice | null }
 
 /** All attempts at one model. Throws what is no failure of the model: a refusal of our own, or the signal's reason. */
-async function tryModel<Opened extends OpenedCall, Answer>(
+async function tryModel<Answer>(
   deps: DispatchDeps,
-  call: ChainCall<Opened, Answer>,
-  { model, walk, isLastResort }: Turn,
+  call: ChainCall<Answer>,
+  { model, walk, isLastResort }: { model: CatalogModel; walk: Walk; isLastResort: boolean },
 ): Promise<Tried<Answer>> {
   const { clock, watch } = deps
   /** Set aside and not spent. */
@@ -150,9 +134,8 @@ async function tryModel<Opened extends OpenedCall, Answer>(
         watch.failed(model, failure, askedAt)
         return { next: step.do === 'switch' ? step : null }
       }
-      const { code } = failure.problem
       deps.log.warn(
-        { model: model.id, code, attempts: walk.attempts },
+        { model: model.id, code: failure.problem.code, attempts: walk.attempts },
         'a model gave no answer; it is asked again',
       )
       call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
@@ -166,9 +149,9 @@ async function tryModel<Opened extends OpenedCall, Answer>(
 type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: Failure }
 
 /** The account is settled where the attempt may be billed, and left as it is where it surely is not. */
-async function attemptOnce<Opened extends OpenedCall, Answer>(
+async function attemptOnce<Answer>(
   model: CatalogModel,
-  call: ChainCall<Opened, Answer>,
+  call: ChainCall<Answer>,
   opened: Opened,
 ): Promise<Outcome<Answer>> {
   const { hearing } = call
@@ -199,8 +182,8 @@ async function attemptOnce<Opened extends OpenedCall, Answer>(
  * Null for a stand-in that the budget, say, does not reach to: then it does not stand in. Throws what the model that
  * was asked for lacks, as long as that is all there is to tell.
  */
-async function openNext<Opened extends OpenedCall, Answer>(
-  call: ChainCall<Opened, Answer>,
+async function openNext(
+  call: Pick<ChainCall<unknown>, 'open' | 'chain'>,
   model: CatalogModel,
   walk: Walk,
 ): Promise<Opened | null> {
@@ -227,11 +210,5 @@ function candidates(deps: DispatchDeps, chain: readonly CatalogModel[], walk: Wa
 function toldWithAttempts({ failure, refusal, attempts }: Walk): Problem {
   if (failure === null)
     return refusal ?? new Problem('not-configured', { detail: 'there is no model to ask' })
-  const { code, detail, cause, extra, retryAfterSeconds } = failure.problem
-  return new Problem(code, {
-    detail,
-    cause,
-    extra: { ...extra, attempts },
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  })
+  return retold(failure.problem, { extra: { attempts } })
 }

@@ -31,7 +31,7 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
     bodyMaxBytes: wireLimits.modelBodyMaxBytes,
     needs: () => ({ do: 'call-api', api: 'llm' }) as const,
   }
-  takeBodies(scope, gate, (body) => body)
+  takeBodies(scope, gate)
   refuseInClientFormat(scope)
   refuseOtherSurfaces(scope)
 

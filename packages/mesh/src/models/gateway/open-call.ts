@@ -13,13 +13,10 @@ import { priceWithTools, serverToolTerms, tokensWithTools } from '../catalog/ser
 import type { StatedWindows } from '../catalog/stated-windows.ts'
 import type { ApiFormat, CallParameters } from '../formats/api-format.ts'
 import { draftOf } from '../formats/draft.ts'
-import type { Draft } from '../formats/draft.ts'
 import { billedUsage } from '../formats/usage.ts'
-import type { TokenUsage } from '../formats/usage.ts'
 import type { CallBounds, CallPurpose, ProviderRequest, RunCall } from '../providers/llm-provider.ts'
 import type { AnswerBounds } from './answer-bounds.ts'
 import { openCallAccount } from './call-account.ts'
-import type { CallAccount } from './call-account.ts'
 import { promptTokensAtMost } from './estimate.ts'
 import type { Hearing } from './read-on.ts'
 import type { Hold, OpenCall } from './reply-body.ts'
@@ -139,6 +136,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     model: model.id,
     operation: apiFormat.hasOutput ? 'chat' : 'embeddings',
     price,
+    usageRule: model.usageRule,
     reservation,
     promptTokens,
     windowTokens: model.windowTokens,
@@ -153,33 +151,20 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
       ended?.()
     },
   })
-  const request = deps.onShareOf(agentId, () =>
-    requestFor(agentId, model, {
-      ...drafted,
-      reservation,
-      ofRun: isOfMind(deps, caller) && caller.run ? { ...caller.run, purpose: call.purpose } : null,
-    }),
-  )
-  const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
+  const ofRun = isOfMind(deps, caller) && caller.run ? { ...caller.run, purpose: call.purpose } : null
+  const make = () => requestFor(agentId, model, { ...drafted, reservation, ofRun })
+  // To close a draft is a line; to fit it prints all of it anew.
+  const request = parameters.fit ? deps.onShareOf(agentId, make) : make()
   // Of a lower bound the budget is the reason, and asking again does not help.
   const answerBound = reservation.maxTokens === learned ? learned : null
-  const told = call.asksAgain ? { answerBound } : {}
   return {
     model,
     request,
     hearing,
     bounds,
-    ...told,
-    account: billedAccount(account, billed),
-    costUsdOf: (usage) => usdFromNano(price.costNano(billed(usage))),
-  }
-}
-
-function billedAccount(account: CallAccount, billed: (usage: TokenUsage) => TokenUsage): CallAccount {
-  return {
-    settle: (usage) => account.settle(billed(usage)),
-    settleUnconfirmed: (why, told = null) => account.settleUnconfirmed(why, told && billed(told)),
-    refund: account.refund,
+    ...(call.asksAgain ? { answerBound } : {}),
+    account,
+    costUsdOf: (usage) => usdFromNano(price.costNano(billedUsage(usage, model.usageRule))),
   }
 }
 
@@ -187,13 +172,7 @@ function billedAccount(account: CallAccount, billed: (usage: TokenUsage) => Toke
 function requestFor(
   agentId: string,
   model: CatalogModel,
-  call: {
-    apiFormat: ApiFormat
-    parameters: CallParameters
-    draft: Draft
-    reservation: Reservation
-    ofRun: RunCall | null
-  },
+  call: ReturnType<typeof draftFor> & { readonly reservation: Reservation; readonly ofRun: RunCall | null },
 ): ProviderRequest {
   const { apiFormat, parameters, reservation } = call
   const fitted = parameters.fit?.(parameters.forwarded, reservation.maxTokens) ?? parameters.forwarded

@@ -33,27 +33,24 @@ export interface Hearing {
   opened(costs: boolean): () => void
 }
 
-/** Longer than all but the longest answers take. */
-const readOnMaxMs = 120_000
-/** Of one answer: 16,384 tokens as events of a stream are half of it. */
-const readOnMaxBytes = 8 * 1024 * 1024
-/** For answers that are nearly there when the mesh stops. */
-const closeMaxMs = 2000
 const afterCutMaxMs = 500
 
 export interface ReadOnLimits {
+  /** Longer than all but the longest answers take. */
   readonly maxMs: number
+  /** Of one answer: 16,384 tokens as events of a stream are half of it. */
   readonly maxBytes: number
   /** Calls that are read on at once. */
   readonly share: ShareBounds
+  /** For answers that are nearly there when the mesh stops. */
   readonly closeMs: number
 }
 
 export const readOnLimits: ReadOnLimits = {
-  maxMs: readOnMaxMs,
-  maxBytes: readOnMaxBytes,
+  maxMs: 120_000,
+  maxBytes: 8 * 1024 * 1024,
   share: agentShare.readOn,
-  closeMs: closeMaxMs,
+  closeMs: 2000,
 }
 
 const cutOff = new Error('the provider was cut off: nobody reads its answer')
@@ -159,11 +156,11 @@ export function createReadOn(deps: {
       isClosing = true
       if (open.size === 0) return
       const late = new AbortController()
-      await Promise.race([emptied.promise, deps.clock.sleep(limits.closeMs, late.signal).catch(() => {})])
+      const emptiedWithin = (ms: number) =>
+        Promise.race([emptied.promise, deps.clock.sleep(ms, late.signal).catch(() => {})])
+      await emptiedWithin(limits.closeMs)
       for (const one of open) one.cutFor('mesh-stopped')
-      if (open.size > 0) {
-        await Promise.race([emptied.promise, deps.clock.sleep(afterCutMaxMs, late.signal).catch(() => {})])
-      }
+      if (open.size > 0) await emptiedWithin(afterCutMaxMs)
       late.abort(readerLeft)
     },
   }

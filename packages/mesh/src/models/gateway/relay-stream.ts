@@ -1,4 +1,5 @@
-import { Problem } from '@flotilla/protocol/problem'
+import { retold } from '@flotilla/protocol/problem'
+import type { Problem } from '@flotilla/protocol/problem'
 import { createByteStream, pipeBytes } from '../providers/byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from '../providers/byte-stream.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
@@ -151,7 +152,9 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (!isRead) return
     const problem = asProblem(error)
     call.spoken?.broke(problem)
-    sink.write(input.apiFormat.errorEvent(call.spoken ? asFinal(problem) : problem))
+    // Whoever has heard part of it decides alone whether to pay for it a second time.
+    const final = call.spoken ? retold(problem, { extra: { attempts: 1, ...problem.extra } }) : problem
+    sink.write(input.apiFormat.errorEvent(final))
     sink.end()
   }
 
@@ -211,13 +214,4 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
 function boundEvent(bound: number): Uint8Array {
   const chunk = { object: 'chat.completion.chunk', choices: [], ...boundWords(bound) }
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
-}
-
-/** The client has heard part of it, so nobody but the client may decide to pay for it a second time. */
-function asFinal(problem: Problem): Problem {
-  return new Problem(problem.code, {
-    detail: problem.detail,
-    cause: problem.cause,
-    extra: { attempts: 1, ...problem.extra },
-  })
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 import type { Caller } from '../../access/index.ts'
 import { placeOf } from '../formats/prompt/closed-form.ts'
 import { mediaTypeOf } from '../formats/prompt/media-data.ts'
@@ -71,13 +71,7 @@ async function fetched(
     return await fetchMedia(by.caller, { url, maxBytes: by.maxBytes, hold: by.hold }, by.signal)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    const { code, detail, cause, extra, retryAfterSeconds } = error
-    throw new Problem(code, {
-      detail: `${placeOf(path)}: ${detail}`,
-      cause,
-      extra,
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    })
+    throw retold(error, { detail: `${placeOf(path)}: ${error.detail}` })
   }
 }
 

@@ -1,4 +1,4 @@
-import { collect, parsedAnswer, spendIn } from '../providers/collect-reply.ts'
+import { collect, parsedAnswer } from '../providers/collect-reply.ts'
 import type { CallAccount } from './call-account.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer } from '../formats/empty-answer.ts'
@@ -28,8 +28,7 @@ export async function wholeReply(
   apiFormat: ApiFormat,
 ): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
   try {
-    const text = await collect(reply, call.bounds)
-    const body = spendIn(call.bounds, () => settledBody(text, call, apiFormat))
+    const body = await collect(reply, call.bounds, (text) => settledBody(text, call, apiFormat))
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // Whatever broke on the way: the answer may have been made by then.
@@ -51,7 +50,8 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
 }
 
-const usageName = '"usage":'
+/** Without its first quote: a search goes from quote to quote else. */
+const usageName = 'usage":'
 
 /**
  * The answer with more in its usage: put into its text where that stands once and as it would be printed, since to print a
@@ -66,7 +66,7 @@ export function withUsageTold(
   const from = at + usageName.length
   const before = JSON.stringify(answer['usage'])
   // A name may be spelled with escapes, and then another one would be taken for it.
-  const isOnlyOne = at !== -1 && text.indexOf('"usage"', from) === -1 && !text.includes('\\u')
+  const isOnlyOne = text[at - 1] === '"' && text.indexOf('usage"', from) === -1 && !text.includes('\\u')
   const isSpliced = isOnlyOne && text.startsWith(before, from)
   if (!isSpliced) return JSON.stringify({ ...answer, usage: told })
   return text.slice(0, from) + JSON.stringify(told) + text.slice(from + before.length)

@@ -17,8 +17,15 @@ function tooLarge(): Problem {
   return new Problem('upstream-failed', { detail: 'the answer of the model is too large' })
 }
 
-/** The pieces of an answer, joined. Rejects with what the reply fails with, what `hold` throws, or the Problem `upstream-failed`. */
-export function collect(reply: ProviderReply, bounds: CallBounds = {}): Promise<string> {
+/**
+ * What `read` makes of the pieces of an answer, joined. Rejects with what the reply fails with, what `hold` or `read`
+ * throws, or the Problem `upstream-failed`.
+ */
+export function collect<T>(
+  reply: ProviderReply,
+  bounds: CallBounds | undefined,
+  read: (text: string) => T,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let bytes = 0
@@ -27,7 +34,7 @@ export function collect(reply: ProviderReply, bounds: CallBounds = {}): Promise<
         bytes += chunk.length
         try {
           if (bytes > replyMaxBytes) throw tooLarge()
-          bounds.hold?.(chunk.length)
+          bounds?.hold?.(chunk.length)
           chunks.push(chunk)
           return true
         } catch (error) {
@@ -36,10 +43,25 @@ export function collect(reply: ProviderReply, bounds: CallBounds = {}): Promise<
           return false
         }
       },
-      end: () => resolve(spendIn(bounds, () => Buffer.concat(chunks).toString('utf8'))),
+      end: () => {
+        try {
+          resolve(spendIn(bounds, () => read(textOf(chunks))))
+        } catch (error) {
+          reject(error)
+        }
+      },
       fail: reject,
     })
   })
+}
+
+function textOf(chunks: readonly Uint8Array[]): string {
+  const [only] = chunks
+  const bytes =
+    chunks.length === 1 && only
+      ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+      : Buffer.concat(chunks)
+  return bytes.toString('utf8')
 }
 
 export function parsedAnswer(text: string): Record<string, unknown> {

@@ -76,7 +76,7 @@ const keepAliveProbeMs = 60_000
  * taken for the answer to the next one.
  */
 export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: ConnectionOwner): Connection {
-  const socket = opened(far)
+  const socket = opened(far, taken)
   const reader = createReplyReader()
   let phase: Phase = 'connecting'
   let waiting: { readonly bytes: Uint8Array; readonly answering: Answering } | null = null
@@ -126,6 +126,16 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     next.onSent(flowOf(next))
     // Whoever has left meanwhile has ended it.
     if (!isGone) socket.write(bytes)
+  }
+
+  function taken(bytes: Buffer): void {
+    if (isGone) return
+    if (phase === 'body') silentMs = 0
+    try {
+      reader.take(bytes)
+    } catch (error) {
+      close(error as Error)
+    }
   }
 
   /** Of one call: the connection may carry another by the time that it is used. */
@@ -183,15 +193,6 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     waiting = null
     if (first !== null) start(first.bytes, first.answering)
   })
-  socket.on('data', (bytes: Buffer) => {
-    if (isGone) return
-    if (phase === 'body') silentMs = 0
-    try {
-      reader.take(bytes)
-    } catch (error) {
-      close(error as Error)
-    }
-  })
   socket.on('end', () => {
     if (isGone) return
     try {
@@ -223,8 +224,26 @@ function boundOf(phase: Exclude<Phase, 'idle'>, bounds: ConnectionBounds): numbe
   return phase === 'head' ? bounds.headersMs : bounds.bodyIdleMs
 }
 
-function opened({ host, port, tls }: FarEnd): Socket {
-  const address = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveProbeMs }
+/** What any connection reads comes here first, and is copied out before the next one reads: no memory is made for what is short. */
+const readInto = Buffer.allocUnsafeSlow(64 * 1024)
+
+function opened({ host, port, tls }: FarEnd, taken: (bytes: Buffer) => void): Socket {
+  const address = {
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveProbeMs,
+    onread: {
+      buffer: readInto,
+      callback(length: number) {
+        const bytes = Buffer.allocUnsafe(length)
+        readInto.copy(bytes, 0, 0, length)
+        taken(bytes)
+        return true
+      },
+    },
+  }
   if (tls === null) return connectPlain(address)
   const { servername, session } = tls
   return connectTls({ ...address, servername, ALPNProtocols: ['http/1.1'], ...(session ? { session } : {}) })

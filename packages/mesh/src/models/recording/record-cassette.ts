@@ -55,11 +55,14 @@ export function createCassetteRecorder(): CassetteRecorder {
     isRecording: () => recording !== null,
     wrap: (provider) => ({
       ...provider,
-      async complete(request, options) {
-        const reply = await provider.complete(request, options)
+      // A call that was under way when a recording began is not in it.
+      complete(request, options) {
         const into = recording
-        if (into === null || reply.status !== 200) return reply
-        return { ...reply, body: tee(reply, (text) => keep(into, request, text)) }
+        const answer = provider.complete(request, options)
+        if (into === null) return answer
+        return answer.then((reply) =>
+          reply.status === 200 ? { ...reply, body: tee(reply, (text) => keep(into, request, text)) } : reply,
+        )
       },
     }),
   }

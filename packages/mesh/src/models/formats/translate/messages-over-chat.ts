@@ -6,7 +6,7 @@ import type {
   ProviderReply,
   ProviderRequest,
 } from '../../providers/llm-provider.ts'
-import { collect, parsedAnswer, spendIn } from '../../providers/collect-reply.ts'
+import { collect, parsedAnswer } from '../../providers/collect-reply.ts'
 import type { UsageRule } from '../usage.ts'
 import { messageFromChat } from './chat-to-message.ts'
 import { eventData } from './event-data.ts'
@@ -68,8 +68,7 @@ async function* whole(
   read: (text: string) => object,
   bounds: CallBounds,
 ): AsyncGenerator<Uint8Array> {
-  const text = await collect(reply, bounds)
-  yield spendIn(bounds, () => Buffer.from(JSON.stringify(read(text))))
+  yield await collect(reply, bounds, (text) => Buffer.from(JSON.stringify(read(text))))
 }
 
 async function* streamed(reply: ProviderReply, model: string, rule: UsageRule): AsyncGenerator<Uint8Array> {

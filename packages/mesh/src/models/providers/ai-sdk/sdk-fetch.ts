@@ -3,7 +3,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { lookAtJson } from '../../../intake/index.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
-import { collect, spendIn } from '../collect-reply.ts'
+import { collect } from '../collect-reply.ts'
 import { exchange } from '../provider-exchange.ts'
 import type { ProviderPool } from '../provider-pool.ts'
 
@@ -51,12 +51,12 @@ export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis
 /** A package makes all of a whole answer at once, whatever is in it. */
 async function lookedAt(reply: ProviderReply, host: string): Promise<string> {
   const bounds = boundsOfCall.getStore() ?? {}
-  const text = await collect(reply, bounds).catch((error: unknown) => {
+  const looked = (text: string) => ({ text, ...lookAtJson(Buffer.from(text), jsonLimits.packageAnswer) })
+  const { text, fault } = await collect(reply, bounds, looked).catch((error: unknown) => {
     // What is left of it would keep its connection.
     reply.discard()
     throw error
   })
-  const { fault } = spendIn(bounds, () => lookAtJson(Buffer.from(text), jsonLimits.packageAnswer))
   if (fault === null) return text
   throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
 }
