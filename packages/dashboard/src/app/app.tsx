@@ -13,7 +13,9 @@ import {
   JournalPage,
   RunPage,
   RunsPage,
+  SettingsPage,
   TriggersPage,
+  WelcomePage,
 } from './pages.ts'
 import type { Services } from './services.ts'
 import { Shell } from './shell.tsx'
@@ -52,6 +54,10 @@ export function App({ services }: { readonly services: Services }) {
                 </Route>
                 <Route path="/journal">
                   <JournalPage />
+                </Route>
+                <Route path="/settings/:part?">{({ part }) => <SettingsPage part={part ?? null} />}</Route>
+                <Route path="/welcome">
+                  <WelcomePage />
                 </Route>
                 <Route path="/design">
                   <DesignPage />

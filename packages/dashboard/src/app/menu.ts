@@ -15,4 +15,5 @@ export const menu: readonly PageEntry[] = [
   { path: '/costs', title: 'Costs', icon: 'costs' },
   { path: '/triggers', title: 'Triggers', icon: 'triggers' },
   { path: '/journal', title: 'Journal', icon: 'journal' },
+  { path: '/settings', title: 'Settings', icon: 'settings' },
 ]

@@ -17,6 +17,12 @@ export const TriggersPage = lazy(async () => ({
 export const JournalPage = lazy(async () => ({
   default: (await import('../pages/journal-page.tsx')).JournalPage,
 }))
+export const SettingsPage = lazy(async () => ({
+  default: (await import('../pages/settings/settings-page.tsx')).SettingsPage,
+}))
+export const WelcomePage = lazy(async () => ({
+  default: (await import('../pages/welcome/welcome-page.tsx')).WelcomePage,
+}))
 export const DesignPage = lazy(async () => ({
   default: (await import('../pages/design-page.tsx')).DesignPage,
 }))
