@@ -108,6 +108,8 @@ export const authenticationTable = {
     'POST /api/people': 'owner',
     'POST /api/people/{name}/token': 'owner',
     'POST /api/projects/{name}/manage': 'owner',
+    'POST /api/proof': 'owner',
+    'POST /api/proof/code': 'owner',
     'POST /api/recording': 'owner',
     'POST /api/runs/{id}/cancel': 'member',
     'POST /api/runs/{id}/fork': 'member',

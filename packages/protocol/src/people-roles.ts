@@ -119,6 +119,8 @@ export const rolesOfRoutes = {
   'POST /api/pending/{id}/cancel': 'owner',
   'POST /api/pending/{id}/confirm': 'owner',
   'POST /api/people': 'owner',
+  'POST /api/proof': 'owner',
+  'POST /api/proof/code': 'owner',
   'POST /api/people/{name}/token': 'owner',
   'POST /api/projects/{name}/manage': 'owner',
   'POST /api/recording': 'owner',

@@ -26,5 +26,6 @@ export const WelcomePage = lazy(async () => ({
 export const DesignPage = lazy(async () => ({
   default: (await import('../pages/design-page.tsx')).DesignPage,
 }))
+export const ProofDialog = lazy(async () => ({ default: (await import('./proof-dialog.tsx')).ProofDialog }))
 export const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 export const Drawer = lazy(async () => ({ default: (await import('./drawer.tsx')).Drawer }))

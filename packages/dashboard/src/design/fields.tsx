@@ -1,10 +1,29 @@
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { ReactNode } from 'react'
 
 interface Labelled {
   readonly label: string
   /** What belongs into it, below it. */
   readonly hint?: ReactNode
+}
+
+function Field({
+  id,
+  label,
+  hint,
+  children,
+}: Labelled & { readonly id: string; readonly children: ReactNode }) {
+  return (
+    <div className="form-field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {hint !== undefined && (
+        <span id={`${id}-hint`} className="small muted">
+          {hint}
+        </span>
+      )}
+    </div>
+  )
 }
 
 export function TextField({
@@ -25,10 +44,12 @@ export function TextField({
   readonly required?: boolean
   readonly list?: string
 }) {
+  const id = useId()
   return (
-    <label className="form-field">
-      <span>{label}</span>
+    <Field id={id} label={label} hint={hint}>
       <input
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         className="input"
         value={value}
         onChange={(event) => onChange(event.target.value)}
@@ -37,8 +58,7 @@ export function TextField({
         spellCheck={false}
         {...rest}
       />
-      {hint !== undefined && <span className="small muted">{hint}</span>}
-    </label>
+    </Field>
   )
 }
 
@@ -55,17 +75,18 @@ export function AreaField({
   readonly maxLength?: number
   readonly placeholder?: string
 }) {
+  const id = useId()
   return (
-    <label className="form-field">
-      <span>{label}</span>
+    <Field id={id} label={label} hint={hint}>
       <textarea
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         className="input"
         value={value}
         onChange={(event) => onChange(event.target.value)}
         {...rest}
       />
-      {hint !== undefined && <span className="small muted">{hint}</span>}
-    </label>
+    </Field>
   )
 }
 
@@ -80,18 +101,23 @@ export function ChoiceField({
   readonly onChange: (value: string) => void
   readonly choices: readonly (readonly [value: string, words: string])[]
 }) {
+  const id = useId()
   return (
-    <label className="form-field">
-      <span>{label}</span>
-      <select className="input" value={value} onChange={(event) => onChange(event.target.value)}>
+    <Field id={id} label={label} hint={hint}>
+      <select
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className="input"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
         {choices.map(([choice, words]) => (
           <option key={choice} value={choice}>
             {words}
           </option>
         ))}
       </select>
-      {hint !== undefined && <span className="small muted">{hint}</span>}
-    </label>
+    </Field>
   )
 }
 
