@@ -84,21 +84,11 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     const port = new URL(mesh.url).port
     const statusOf = (path: string, headers: Record<string, string>) =>
       new Promise<number | undefined>((resolve, reject) => {
-        const call = request({ host: '127.0.0.1', port, path, headers })
+        const call = request({ host: '127.0.0.1', port, path, headers, agent: false })
         call.on('response', (reply) => resolve(reply.resume().statusCode))
-        call.on('upgrade', (reply, socket) => {
-          socket.destroy()
-          resolve(reply.statusCode)
-        })
         call.on('error', reject)
         call.end()
       })
-    const upgrade = {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-    }
     const routes = [
       ...Object.values(dashboardPageEndpoints).map(({ path }) => path.replace(/\{\w+\}/g, 'some')),
       '/api/status',
@@ -111,21 +101,6 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
         path,
       ).toBe(401)
     }
-    expect(await statusOf('/ws/events', { ...upgrade, host: `evil.example:${port}` })).toBe(403)
-    expect(
-      await statusOf('/ws/events', {
-        ...upgrade,
-        host: `127.0.0.1:${port}`,
-        origin: 'http://evil.example',
-      }),
-    ).toBe(403)
-    expect(
-      await statusOf('/ws/events', {
-        ...upgrade,
-        host: `127.0.0.1:${port}`,
-        authorization: 'Bearer agent-token',
-      }),
-    ).toBe(401)
     expect((await mesh.call(peopleAdminEndpoints.me)).status).toBe(200)
   })
 })

@@ -16,6 +16,8 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
   const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
   const firstPane: readonly Pane[] = agent === null ? [] : [{ agent, session: query.get('session') }]
   const panes = [...firstPane, ...panesIn(search)]
+  // An agent may have a model of its own where the fleet has none.
+  const thinks = status.data === undefined || agents.some(({ model }) => model !== '')
   const isFull = panes.length >= panesMax
 
   function show(next: readonly Pane[]): void {
@@ -56,21 +58,21 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
           ))}
         </ul>
       </section>
-      {status.data?.default_model === null && (
+      {!thinks && (
         <section className="conversation" aria-label="Conversation">
           <Empty title="No model is set up yet">
             Agents answer once they have something to think with. <Link href="/welcome">Set one up</Link>
           </Empty>
         </section>
       )}
-      {status.data?.default_model !== null && agent === null && (
+      {thinks && agent === null && (
         <section className="conversation" aria-label="Conversation">
           <Empty title="Whom do you want to ask?">
             Choose an agent from the list. The operator knows the others and hands work to them.
           </Empty>
         </section>
       )}
-      {status.data?.default_model !== null && agent !== null && (
+      {thinks && agent !== null && (
         <div className="panes" data-panes={panes.length}>
           {panes.map((pane, index) => {
             const chosen = agents.find(({ id }) => id === pane.agent)

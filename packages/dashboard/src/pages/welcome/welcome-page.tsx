@@ -128,7 +128,8 @@ function FleetStep({ isDemo }: { readonly isDemo: boolean }) {
   const workers = (status.data?.agents ?? []).filter(({ kind }) => kind === 'worker')
   const whole = (templates.data?.templates ?? []).filter(({ broken }) => broken === null)
   // A recording knows its own fleet.
-  const offered = isDemo ? whole.filter(({ name }) => name === firstFleet) : whole
+  const first = whole.filter(({ name }) => name === firstFleet)
+  const offered = isDemo ? first : [...first, ...whole.filter(({ name }) => name !== firstFleet)]
   const name = chosen ?? firstFleet
   return (
     <Step number={2} title="A fleet" done={workers.length > 0}>
