@@ -26,11 +26,8 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     call: { readonly path: string; readonly method: string; readonly headers?: Record<string, string> },
   ): Promise<{ status: number; text: string; store: string | null }> {
     return await page.evaluate(async ({ path, method, headers }) => {
-      const reply = await fetch(path, {
-        method,
-        headers: headers ?? {},
-        body: method === 'GET' ? null : '{}',
-      })
+      const sent = { method, headers: headers ?? {}, body: '{}' }
+      const reply = await fetch(path, sent)
       return { status: reply.status, text: await reply.text(), store: reply.headers.get('cache-control') }
     }, call)
   }

@@ -50,7 +50,7 @@ export async function startKeyedProvider(options: {
         body: parameters,
         closed: new Promise((resolve) => response.on('close', () => resolve())),
       }
-      if (parameters['stream'] === true) await answerStream(call, response)
+      if (parameters['stream'] === true) answerStream(call, response)
       else answerWhole(response)
     })()
   })

@@ -19,14 +19,16 @@ export async function findLocalServers(
   signal: AbortSignal,
 ): Promise<LocalServer[]> {
   const fetch = fetchAt(places.map(({ place }) => place))
-  return await Promise.all(places.map((place) => look(fetch, clock, place, signal)))
+  return await Promise.all(places.map((place) => look({ fetch, clock, signal }, place)))
 }
 
 async function look(
-  fetch: PinnedFetch,
-  clock: Clock,
+  {
+    fetch,
+    clock,
+    signal: outer,
+  }: { readonly fetch: PinnedFetch; readonly clock: Clock; readonly signal: AbortSignal },
   { name, title, place }: LocalPlace,
-  outer: AbortSignal,
 ): Promise<LocalServer> {
   const baseUrl = `http://${place}/v1`
   const server = { name, title, base_url: baseUrl }

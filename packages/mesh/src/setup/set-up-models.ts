@@ -46,8 +46,11 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
   const { vault, settingsFile } = deps
   const places = deps.places ?? localPlaces
 
-  function record(caller: Caller, action: string, subject: string, detail: Record<string, string>): void {
-    deps.journal.append({ actor: actorOf(caller), action, subject, detail })
+  function record(
+    caller: Caller,
+    row: Pick<Parameters<Kernel['journal']['append']>[0], 'action' | 'subject' | 'detail'>,
+  ): void {
+    deps.journal.append({ actor: actorOf(caller), ...row })
   }
 
   function defaultLocked(): string | null {
@@ -136,10 +139,14 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
       if (candidate.key !== null) await vault.storeSystem(names.apiKey, candidate.key)
       await keepAddress(deps, input.provider, candidate.baseUrl)
       const id = `${input.provider}/${model}`
-      record(caller, 'provider.stored', input.provider, {
-        model: id,
-        key: candidate.key === null ? 'as before' : 'new',
-        ...(candidate.baseUrl === null ? {} : { host: new URL(candidate.baseUrl).host }),
+      record(caller, {
+        action: 'provider.stored',
+        subject: input.provider,
+        detail: {
+          model: id,
+          key: candidate.key === null ? 'as before' : 'new',
+          ...(candidate.baseUrl === null ? {} : { host: new URL(candidate.baseUrl).host }),
+        },
       })
       if (input.make_default) await makeDefault(id)
       return { provider: input.provider, model: id, default_model: deps.catalog.preset() }
@@ -152,7 +159,7 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
       if (kept.length === 0) throw new Problem('not-found', { detail: `nothing is kept of ${provider}` })
       for (const name of kept) requireOurs(name)
       for (const name of kept) await vault.removeSystem(name)
-      record(caller, 'provider.removed', provider, {})
+      record(caller, { action: 'provider.removed', subject: provider, detail: {} })
       const usual = deps.settings().default_model
       // Agents would be told of a missing key at each call; without a default they are told that none is set up.
       if (usual?.startsWith(`${provider}/`)) await settingsFile.edit(['default_model'], undefined)
@@ -162,14 +169,14 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
     async chooseModel(caller: Caller, model: string | null) {
       deps.guard(caller, { do: 'manage-credentials' })
       await makeDefault(model)
-      record(caller, 'default-model.set', model ?? 'none', {})
+      record(caller, { action: 'default-model.set', subject: model ?? 'none', detail: {} })
       return { default_model: deps.catalog.preset() }
     },
 
     async playDemo(caller: Caller) {
       deps.guard(caller, { do: 'manage-credentials' })
       await makeDefault(recordedDemo.model)
-      record(caller, 'default-model.set', recordedDemo.model, {})
+      record(caller, { action: 'default-model.set', subject: recordedDemo.model, detail: {} })
       const { template, agent, question } = recordedDemo
       return { default_model: deps.catalog.preset(), template, agent, question }
     },
@@ -186,8 +193,12 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
     ) {
       deps.guard(caller, { do: 'manage-credentials' })
       await settingsFile.edit(['models', model, 'price'], price ?? undefined)
-      record(caller, 'price.set', model, {
-        price: price === null ? 'public list' : `${price.input_per_mtok} in, ${price.output_per_mtok} out`,
+      record(caller, {
+        action: 'price.set',
+        subject: model,
+        detail: {
+          price: price === null ? 'public list' : `${price.input_per_mtok} in, ${price.output_per_mtok} out`,
+        },
       })
       return { model }
     },
