@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -71,6 +73,60 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await expect.poll(async () => (await mesh.runs(1))[0]?.input).toMatchObject({ message: 'slow work' })
     await page.getByRole('button', { name: 'Stop' }).click()
     await log.locator('.turn-end').getByText('cancelled').nth(1).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('takes files along within bounds, and shows what an agent saved: markup as text', async () => {
+    const { page, say, log, faults, picture, context } = await chatWith('scribe')
+    const files = page.getByLabel('Files for scribe', { exact: true })
+    await files.setInputFiles([
+      { name: '<b>no tes.txt', mimeType: 'text/plain', buffer: Buffer.from('three words here') },
+      { name: 'empty.txt', mimeType: 'text/plain', buffer: Buffer.alloc(0) },
+    ])
+    await page.getByText('empty.txt is empty.').waitFor()
+    const attached = page.getByRole('list', { name: 'Attached files' })
+    await attached.getByText('b-no-tes.txt').waitFor()
+    await picture('chat-attached')
+    await say('save a picture')
+    await log.locator('.turn-end').last().getByText('done').waitFor()
+    expect(await attached.count()).toBe(0)
+    const [run] = await mesh.runs(1)
+    const path = /\/data\/(uploads\/[0-9a-f]+-b-no-tes\.txt)/.exec(JSON.stringify(run?.input))?.[1] ?? ''
+    expect(await readFile(join(mesh.dataOf('scribe'), path), 'utf8')).toBe('three words here')
+    const shown = log.locator('details.artifact')
+    await shown.getByText('artifact of scribe').waitFor()
+    await shown.getByText('<svg onload=').first().waitFor()
+    await picture('chat-artifacts')
+    expect(await log.locator('svg[onload]').count()).toBe(0)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('stands beside others, of other agents and of the same one, each with its own session', async () => {
+    const { page, open, faults, picture, breaches, context } = await openPage(browser, mesh.url, {
+      width: 1440,
+    })
+    await open('/chat/courier')
+    await page.getByRole('button', { name: 'Open scribe beside' }).click()
+    const scribe = page.getByRole('region', { name: 'Conversation with scribe, dashboard' })
+    await scribe.waitFor()
+    await page.getByRole('button', { name: 'Open courier beside' }).click()
+    const second = page.getByRole('region', { name: /Conversation with courier/ }).last()
+    await second.getByLabel('Session').selectOption('dashboard-2')
+    const other = page.getByRole('region', { name: 'Conversation with courier, dashboard-2' })
+    await other.getByRole('textbox').fill('Are you there?')
+    await other.getByRole('textbox').press('Enter')
+    await other.getByRole('log').getByText('Yes.').waitFor()
+    const first = page.getByRole('region', { name: 'Conversation with courier, dashboard', exact: true })
+    expect(await first.getByText('Are you there?').count()).toBe(0)
+    await picture('chat-panes')
+    expect(await breaches()).toEqual([])
+    await page.reload()
+    await other.getByRole('log').getByText('Yes.').waitFor()
+    await page.getByRole('button', { name: 'Close the conversation with scribe, dashboard' }).click()
+    expect(await scribe.count()).toBe(0)
+    await other.waitFor()
     expect(faults).toEqual([])
     await context.close()
   })

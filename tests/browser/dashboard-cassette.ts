@@ -58,6 +58,17 @@ export const dashboardCassette = aCassette(
       says('It is kept.'),
     ],
   },
+  {
+    agents: ['scribe'],
+    when: 'save a picture',
+    turns: [
+      calls('save_artifact', {
+        name: 'markup.svg',
+        content: '<svg onload="alert(6)" xmlns="http://www.w3.org/2000/svg"/>',
+      }),
+      says('Saved.'),
+    ],
+  },
   { agents: ['scribe'], when: 'slow', turns: [runs('sleep 20'), says(slowWords)] },
   {
     agent_kind: 'operator',

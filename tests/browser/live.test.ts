@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson } from '../verifies.ts'
 import { pendingIds, startDashboardFleet } from './dashboard-fleet.ts'
+import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
 describe.skipIf(!hasBrowser)('pages that are looked at', () => {
@@ -34,6 +35,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
     expect(await pendingIds(mesh)).toHaveLength(1)
     await page.getByRole('button', { name: 'Approve …' }).click()
     await dialog.getByRole('button', { name: 'Approve' }).click()
+    await giveProof(mesh, page)
     await page.getByText('Nothing waits for you').waitFor()
     expect((await mesh.ended(runId)).state).toBe('done')
     await open('/fleet')

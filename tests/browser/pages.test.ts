@@ -20,6 +20,12 @@ const pages = [
   { name: 'costs', path: '/costs', shows: 'The whole fleet' },
   { name: 'triggers', path: '/triggers', shows: 'Send the morning report.' },
   { name: 'journal', path: '/journal', shows: 'agent.created' },
+  { name: 'settings-providers', path: '/settings', shows: 'What agents think with' },
+  { name: 'settings-integrations', path: '/settings/integrations', shows: 'Nothing outside' },
+  { name: 'settings-credentials', path: '/settings/credentials', shows: 'No credential is stored' },
+  { name: 'settings-limits', path: '/settings/limits', shows: 'The whole fleet' },
+  { name: 'settings-people', path: '/settings/people', shows: 'Only you' },
+  { name: 'welcome', path: '/welcome', shows: 'A question' },
   { name: 'design', path: '/design', shows: 'text-5' },
 ] as const
 

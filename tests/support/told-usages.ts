@@ -305,6 +305,14 @@ export const toldUsages: readonly ToldUsage[] = [
   },
   {
     ...openai,
+    model: 'llamacpp/qwen3-8b',
+    what: 'reasoning within the completion',
+    usage: { prompt_tokens: 70, completion_tokens: 60, total_tokens: 130 },
+    prompt: 70,
+    output: 60,
+  },
+  {
+    ...openai,
     model: 'unknown/thinker',
     what: 'reasoning beside the completion, which nobody knew of',
     usage: {

@@ -45,6 +45,7 @@ import { addTemplatesCommand } from './commands/templates.ts'
 import { addTopicsCommands } from './commands/topics.ts'
 import { addTraceCommand } from './commands/trace.ts'
 import { addVersionCommand } from './commands/version.ts'
+import { addProofCommand } from './commands/proof.ts'
 import { addWallsCommand } from './commands/walls.ts'
 import { addWebhooksCommand } from './commands/webhooks.ts'
 import { addWatchersCommand } from './commands/watchers.ts'
@@ -93,6 +94,7 @@ const commands = [
   addArchiveCommands,
   addPauseCommands,
   addDeleteCommand,
+  addProofCommand,
   addWallsCommand,
   addDoctorCommand,
   addJournalCommand,

@@ -44,6 +44,8 @@ export interface MeshConnection {
   readonly userAgent?: string | undefined
   /** What a write says it was sent by, where no `User-Agent` can be set. */
   readonly requestedWith?: string | undefined
+  /** The owner's proof that a page holds at the moment. */
+  readonly proof?: (() => string | undefined) | undefined
   /** The home that every call means; the mesh of another refuses it. */
   readonly home?: MeantHome | undefined
 }
@@ -164,7 +166,9 @@ function headersOf<N extends PeopleEndpointName>(
   method: string,
   parts: CallParts<N>,
 ): Record<string, string> {
+  const proof = method === 'GET' ? undefined : connection.proof?.()
   return {
+    ...(proof === undefined ? {} : { [headerNames.ownerProof]: proof }),
     accept: parts.accept ?? 'application/json',
     ...(method === 'GET' ? {} : { [headerNames.requestedWith]: connection.requestedWith ?? 'flotilla' }),
     ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -21,6 +21,8 @@ export interface MeshClientOptions {
   readonly userAgent?: string
   /** The same for a page, which cannot set that header. */
   readonly requestedWith?: string
+  /** The owner's proof that a page holds, for what cannot be undone. */
+  readonly proof?: () => string | undefined
   /** The home whose mesh is meant; any other refuses. */
   readonly home?: MeantHome | undefined
 }
@@ -55,6 +57,7 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
     token: options.token,
     userAgent: options.userAgent,
     requestedWith: options.requestedWith,
+    proof: options.proof,
     home: options.home,
   }
   const deps = { connection, clock: options.clock ?? systemClock }

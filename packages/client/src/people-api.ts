@@ -17,6 +17,7 @@ import { traceApi, traceEndpoints } from '@flotilla/protocol/trace-api'
 import { replayApi, replayEndpoints } from '@flotilla/protocol/replay-api'
 import { templateEndpoints, templatesApi } from '@flotilla/protocol/templates-api'
 import { projectHumanApi, projectHumanEndpoints } from '@flotilla/protocol/project-api'
+import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
@@ -47,6 +48,7 @@ export const peopleEndpoints = {
   ...templateEndpoints,
   ...replayEndpoints,
   ...keptEndpoints,
+  ...setupEndpoints,
   ...dashboardEndpoints,
 } as const
 export const peopleApi = {
@@ -72,6 +74,7 @@ export const peopleApi = {
   ...templatesApi,
   ...replayApi,
   ...keptApi,
+  ...setupApi,
   ...dashboardApi,
 } as const
 

@@ -24,6 +24,13 @@ export const dashboardPageEndpoints = {
   costs: { method: 'GET', path: '/costs', summary: 'Page: spend and budgets' },
   triggers: { method: 'GET', path: '/triggers', summary: 'Page: what starts work by itself' },
   journal: { method: 'GET', path: '/journal', summary: 'Page: the record of decisions and effects' },
+  settings: { method: 'GET', path: '/settings', summary: 'Page: what the owner sets up' },
+  settingsPart: {
+    method: 'GET',
+    path: '/settings/{part}',
+    summary: 'Page: one part of what the owner sets up',
+  },
+  welcome: { method: 'GET', path: '/welcome', summary: 'Page: the first run' },
   design: { method: 'GET', path: '/design', summary: 'Page: the parts that pages are made of' },
 } as const satisfies Record<string, Endpoint>
 

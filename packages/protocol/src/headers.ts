@@ -10,6 +10,8 @@ export const headers = {
   requestedWith: 'x-requested-with',
   /** Id of the home that a call means; the mesh of another refuses it. */
   home: 'x-flotilla-home',
+  /** On what cannot be undone, from a page: that the owner sits there. */
+  ownerProof: 'x-flotilla-proof',
   /** Whoever asks says itself when it has shown the outcome; until then it counts as not told. */
   saysWhenRead: 'x-flotilla-says-when-read',
   /** On a model's answer: which model gave it, and how many attempts it took. */

@@ -24,6 +24,16 @@ export const peopleAdminEndpoints = {
     path: '/api/people/{name}/token',
     summary: 'A new token in the place of the old one; the reply has it, once',
   },
+  proofCode: {
+    method: 'POST',
+    path: '/api/proof/code',
+    summary: 'A code for a program of the owner’s to print; refused to pages',
+  },
+  proofGive: {
+    method: 'POST',
+    path: '/api/proof',
+    summary: 'The owner’s proof for the code, which a page brings to what cannot be undone',
+  },
   personRemove: {
     method: 'DELETE',
     path: '/api/people/{name}',
@@ -85,5 +95,10 @@ export const peopleAdminApi = {
     response: personViewSchema,
   },
   personRotate: { request: z.strictObject({ expires_days: expiresDays }), response: withToken },
+  proofCode: { response: z.strictObject({ code: z.string(), expires_at: z.number() }) },
+  proofGive: {
+    request: z.strictObject({ code: z.string().check(z.maxLength(64)) }),
+    response: z.strictObject({ proof: z.string(), expires_at: z.number() }),
+  },
   personRemove: { response: z.strictObject({ removed: personNameSchema }) },
 } as const satisfies Record<PeopleAdminEndpointName, EndpointSchemas>

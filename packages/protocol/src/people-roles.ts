@@ -60,6 +60,9 @@ export const rolesOfRoutes = {
   'GET /work': 'viewer',
   'GET /work/{view}': 'viewer',
   'GET /work/{view}/{item}': 'viewer',
+  'GET /settings': 'viewer',
+  'GET /settings/{part}': 'viewer',
+  'GET /welcome': 'viewer',
   'GET /ws/events': 'viewer',
   'GET /api/runs/{id}': 'viewer',
   'GET /api/export': 'owner',
@@ -135,6 +138,8 @@ export const rolesOfRoutes = {
   'POST /api/pending/{id}/cancel': 'owner',
   'POST /api/pending/{id}/confirm': 'owner',
   'POST /api/people': 'owner',
+  'POST /api/proof': 'owner',
+  'POST /api/proof/code': 'owner',
   'POST /api/people/{name}/token': 'owner',
   'POST /api/projects/{name}/manage': 'owner',
   'POST /api/recording': 'owner',
@@ -148,6 +153,14 @@ export const rolesOfRoutes = {
   'PUT /api/credentials/{name}': 'owner',
   'PUT /api/credentials/{name}/binding': 'owner',
   'PUT /api/projects/{name}/text': 'owner',
+  'GET /api/setup': 'owner',
+  'POST /api/setup/local': 'owner',
+  'POST /api/setup/check': 'owner',
+  'POST /api/setup/provider': 'owner',
+  'DELETE /api/setup/provider/{name}': 'owner',
+  'PUT /api/setup/model': 'owner',
+  'POST /api/setup/demo': 'owner',
+  'PUT /api/setup/price': 'owner',
 } as const satisfies Readonly<Record<`${Method} /${string}`, PersonRole>>
 
 export type PeopleRoute = keyof typeof rolesOfRoutes

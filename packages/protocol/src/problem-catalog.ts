@@ -73,6 +73,13 @@ export const problemCatalog = {
     repair:
       'Use a model that GET /v1/models lists, or ask the owner to add this one to agents.*.models of config/settings.json.',
   },
+  'proof-wanted': {
+    status: 403,
+    title: 'The owner’s proof is wanted before this',
+    retryable: false,
+    repair:
+      'Run flotilla proof in a terminal of the machine, and type the code that it prints into the page.',
+  },
   'host-refused': {
     status: 403,
     title: 'That Host or Origin is refused on this door',

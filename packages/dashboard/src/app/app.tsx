@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense } from 'react'
+import { Suspense, useSyncExternalStore } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
-import { ServicesContext } from '../data/use-mesh.ts'
+import { ServicesContext, useMesh, useServices } from '../data/use-mesh.ts'
 import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
 import {
@@ -13,10 +13,13 @@ import {
   DesignPage,
   FleetPage,
   JournalPage,
+  ProofDialog,
   RunPage,
   RunsPage,
+  SettingsPage,
   TriggersPage,
   WorkPage,
+  WelcomePage,
 } from './pages.ts'
 import type { Services } from './services.ts'
 import { Shell } from './shell.tsx'
@@ -31,7 +34,7 @@ export function App({ services }: { readonly services: Services }) {
             <Suspense fallback={<Loading rows={6} />}>
               <Switch>
                 <Route path="/">
-                  <Redirect to="/chat" replace />
+                  <Home />
                 </Route>
                 <Route path="/chat">
                   <ChatPage agent={null} />
@@ -68,6 +71,10 @@ export function App({ services }: { readonly services: Services }) {
                 <Route path="/journal">
                   <JournalPage />
                 </Route>
+                <Route path="/settings/:part?">{({ part }) => <SettingsPage part={part ?? null} />}</Route>
+                <Route path="/welcome">
+                  <WelcomePage />
+                </Route>
                 <Route path="/design">
                   <DesignPage />
                 </Route>
@@ -79,7 +86,21 @@ export function App({ services }: { readonly services: Services }) {
           </Boundary>
         </Shell>
         <Toasts />
+        <ProofQuestion />
       </QueryClientProvider>
     </ServicesContext>
   )
+}
+
+/** A home whose agents have nothing to think with begins with that. */
+function Home() {
+  const status = useMesh('status')
+  if (status.isPending) return <Loading rows={6} />
+  return <Redirect to={status.data?.default_model === null ? '/welcome' : '/chat'} replace />
+}
+
+function ProofQuestion() {
+  const { proofs } = useServices()
+  const isAsking = useSyncExternalStore(proofs.subscribe, proofs.isAsking)
+  return <Suspense fallback={null}>{isAsking && <ProofDialog />}</Suspense>
 }

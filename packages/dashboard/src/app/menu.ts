@@ -17,6 +17,7 @@ export const menu: readonly PageEntry[] = [
   { path: '/costs', title: 'Costs', icon: 'costs' },
   { path: '/triggers', title: 'Triggers', icon: 'triggers' },
   { path: '/journal', title: 'Journal', icon: 'journal' },
+  { path: '/settings', title: 'Settings', icon: 'settings' },
 ]
 
 /** Which entry a path belongs to; an agent is a part of the fleet. */

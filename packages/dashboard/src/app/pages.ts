@@ -28,8 +28,15 @@ export const TriggersPage = lazy(async () => ({
 export const JournalPage = lazy(async () => ({
   default: (await import('../pages/journal-page.tsx')).JournalPage,
 }))
+export const SettingsPage = lazy(async () => ({
+  default: (await import('../pages/settings/settings-page.tsx')).SettingsPage,
+}))
+export const WelcomePage = lazy(async () => ({
+  default: (await import('../pages/welcome/welcome-page.tsx')).WelcomePage,
+}))
 export const DesignPage = lazy(async () => ({
   default: (await import('../pages/design-page.tsx')).DesignPage,
 }))
+export const ProofDialog = lazy(async () => ({ default: (await import('./proof-dialog.tsx')).ProofDialog }))
 export const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 export const Drawer = lazy(async () => ({ default: (await import('./drawer.tsx')).Drawer }))

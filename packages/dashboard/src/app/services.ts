@@ -9,6 +9,8 @@ import { createChatStore } from '../pages/chat/chat-store.ts'
 import type { ChatStore } from '../pages/chat/chat-store.ts'
 import { createLiveStore } from '../live/live-store.ts'
 import type { LiveStore } from '../live/live-store.ts'
+import { createProofStore } from './owner-proof.ts'
+import type { ProofStore } from './owner-proof.ts'
 import { createToastStore } from './toasts.ts'
 import type { ToastStore } from './toasts.ts'
 
@@ -22,11 +24,14 @@ export interface Services {
   readonly live: LiveStore
   readonly chats: ChatStore
   readonly toasts: ToastStore
+  readonly proofs: ProofStore
   start(): void
 }
 
 export function createServices({ origin }: { readonly origin: string }): Services {
+  const proofs = createProofStore()
   const client = createMeshClient({
+    proof: proofs.current,
     baseUrl: origin,
     fetch: (...call) => window.fetch(...call),
     requestedWith: dashboardSurface,
@@ -49,6 +54,7 @@ export function createServices({ origin }: { readonly origin: string }): Service
     live,
     chats: createChatStore(client),
     toasts: createToastStore(),
+    proofs,
     start: () => {
       const url = `${origin.replace(/^http/, 'ws')}${dashboardEndpoints.eventSocket.path}`
       void followEventSocket({ url, since: -recentEvents, signal: stopped.signal }, live)

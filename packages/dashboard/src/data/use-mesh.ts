@@ -3,6 +3,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { createContext, use, useSyncExternalStore } from 'react'
 import type { CallParts, Reply } from '@flotilla/client/mesh-call'
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
+import { Problem } from '@flotilla/protocol/problem'
 import type { Services } from '../app/services.ts'
 import type { LiveState } from '../live/live-store.ts'
 
@@ -50,12 +51,20 @@ export function useAction<N extends PeopleEndpointName>(
     readonly undo?: (reply: Reply<N>, parts: CallParts<N>) => Undoing
   } = {},
 ) {
-  const { client, queries, toasts } = useServices()
+  const { client, queries, toasts, proofs } = useServices()
   const makeStale = (): void => {
     for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
   }
   return useMutation({
-    mutationFn: (parts: CallParts<N>) => client.call(name, parts),
+    mutationFn: async (parts: CallParts<N>) => {
+      try {
+        return await client.call(name, parts)
+      } catch (error) {
+        const isAsked = error instanceof Problem && error.code === 'proof-wanted'
+        if (!isAsked || !(await proofs.ask())) throw error
+        return await client.call(name, parts)
+      }
+    },
     onSuccess: (reply, parts) => {
       if (options.done === undefined) return
       const undoing = options.undo?.(reply, parts)

@@ -176,7 +176,12 @@ export function createFleet(deps: FleetDeps): Fleet {
     mcpServers: life.mcpServers,
     create,
     change: changeAgent(life),
-    modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
+    modelInUse: (agentId) => {
+      const row = agents.find(agentId)
+      // A run under way goes on with what it began with, whatever the owner has chosen since.
+      const started = row && isLive(row.state.kind) ? life.startedModels.get(agentId) : null
+      return life.outdated.get(agentId) ?? row?.record.model ?? started ?? null
+    },
     delete: deleteAgent({ ...deps, life, starts }),
     shortLived: createShortLived({ ...deps, life, starts }),
     archive: createArchive({ ...deps, life, starts }),
@@ -230,7 +235,7 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     briefings: createBriefings({ ...deps, agents, mcpServers }),
     addresses: new Map<string, AgentAddress>(),
     outdated: new Map<string, string | null>(),
-    modelless: new Set<string>(),
+    startedModels: new Map<string, string | null>(),
     connect: (agentId, address) =>
       createAgentHttp({
         agentId,

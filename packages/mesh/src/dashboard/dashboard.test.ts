@@ -46,6 +46,7 @@ const nobody: KnownPeople = {
   byUser: () => null,
   ownerBy: () => null,
   onChange: () => {},
+  isProven: () => false,
 }
 
 /** A people's door that other machines reach, with the pages of a build that is as small as one can be. */

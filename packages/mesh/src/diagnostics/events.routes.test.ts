@@ -33,7 +33,7 @@ async function aDoor() {
     {
       gate: () => ({ kind: 'human', role: 'owner', channel: 'api' }),
       guard: () => {},
-      people: { onChange: () => {} },
+      people: { onChange: () => {}, isProven: () => false },
       keepAliveMs: 15_000,
     },
   )

@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { provedRoutes } from '@flotilla/protocol/owner-proof'
 import { roleOfRoute } from '@flotilla/protocol/people-roles'
+import { Problem } from '@flotilla/protocol/problem'
 import type { Guard, HumanCaller } from '../access/index.ts'
 import type { EffectOnce } from '../effects/index.ts'
 import { readJsonBody } from '../intake/index.ts'
@@ -9,6 +12,7 @@ import { cutChangedPeople } from './cut-changed-people.ts'
 import { effectOnCall } from './effect-on-call.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
 import type { InternalGate } from './gates/internal-gate.ts'
+import { isFromPage } from './from-page.ts'
 import { requireOperatorOrInternal } from './gates/operator-gate.ts'
 import type { KnownPeople } from './gates/known-people.ts'
 import type { HumanGate } from './gates/people-gate.ts'
@@ -27,7 +31,7 @@ export interface PeopleDoor {
   readonly gate: HumanGate
   /** Asked for the role of the route. The use case asks it anew, for the agent too. */
   readonly guard: Guard
-  readonly people: Pick<KnownPeople, 'onChange'>
+  readonly people: Pick<KnownPeople, 'onChange' | 'isProven'>
   readonly keepAliveMs: number
 }
 
@@ -39,13 +43,24 @@ export function openPeople(
   const opened = cutChangedPeople(gate, people)
   const admit: CallerOf<HumanCaller> = (request) => {
     const caller = gate(request)
-    guard(caller, { do: 'call-route', role: roleOfRoute(request.routeOptions.config.route ?? '') })
+    const route = request.routeOptions.config.route ?? ''
+    guard(caller, { do: 'call-route', role: roleOfRoute(route) })
+    if (provedRoutes.has(route) && isFromPage(request)) requireProof(request, people)
     return caller
   }
   offer({ server, modules }, 'people', (scope, open) => {
     // Before the body is read: whoever is refused is told nothing of what it should have sent.
     scope.addHook('onRequest', async (request, reply) => opened(request, reply, admit(request)))
     open({ ...bindingFor(scope, admit), keepAliveMs })
+  })
+}
+
+/** A page that was left open, or that somebody else's script runs in, is not the owner. */
+function requireProof({ headers: sent }: FastifyRequest, people: Pick<KnownPeople, 'isProven'>): void {
+  const proof = sent[headers.ownerProof]
+  if (typeof proof === 'string' && people.isProven(proof)) return
+  throw new Problem('proof-wanted', {
+    detail: 'this cannot be undone, and a page cannot tell who sits at it',
   })
 }
 

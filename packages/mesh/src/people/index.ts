@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { tokenStateOf } from '@flotilla/protocol/people'
 import type { ChannelName, Person } from '@flotilla/protocol/people'
 import { handActor } from '../access/index.ts'
@@ -6,9 +7,11 @@ import type { FileEditor } from '../config/index.ts'
 import type { KnownPeople } from '../http/index.ts'
 import type { Kernel, MeshModule, PersonNow } from '../kernel/index.ts'
 import { createManagePeople } from './manage-people.ts'
+import { createOwnerProofs } from './owner-proof.ts'
 import { brokenProblem, createPeopleFile } from './people-file.ts'
 import type { PeopleSnapshot } from './people-file.ts'
 import { peoplePeopleRoutes } from './people.routes.ts'
+import { createProveOwner } from './prove-owner.ts'
 
 export interface People extends KnownPeople {
   /** As the file has them at the moment; null for whom it does not name, and for everybody while it is broken. */
@@ -45,10 +48,12 @@ export async function peopleModule(
       for (const listener of listeners) listener()
     },
   })
+  const proofs = createOwnerProofs({ ...kernel, randomNumber: (below) => randomInt(below) })
   const manage = createManagePeople(kernel, file, left)
   kernel.hooks.personOf.subscribe((name) => personNow(file.snapshot(), name))
   return {
     api: {
+      isProven: proofs.holds,
       broken: () => file.snapshot().broken,
       byName: (name) => file.snapshot().byName(name),
       byToken: (token) => file.snapshot().byToken(token),
@@ -58,7 +63,9 @@ export async function peopleModule(
         file.snapshot().people.find(({ identities }) => identities.includes(identity))?.name ?? null,
       onChange: (listener) => void listeners.push(listener),
     },
-    routes: { people: (surface) => peoplePeopleRoutes(surface, manage) },
+    routes: {
+      people: (surface) => peoplePeopleRoutes(surface, { manage, prove: createProveOwner(kernel, proofs) }),
+    },
     notices: () => {
       const { broken } = file.snapshot()
       return broken === null

@@ -1,8 +1,15 @@
 import { peopleAdminApi as api, peopleAdminEndpoints as endpoints } from '@flotilla/protocol/people-api'
+import { isFromPage } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { ManagePeople } from './manage-people.ts'
+import type { ProveOwner } from './prove-owner.ts'
 
-export function peoplePeopleRoutes({ bind }: PeopleSurface, manage: ManagePeople): void {
+export function peoplePeopleRoutes(
+  { bind }: PeopleSurface,
+  { manage, prove }: { readonly manage: ManagePeople; readonly prove: ProveOwner },
+): void {
+  bind(endpoints.proofCode, api.proofCode, ({ caller, raw }) => prove.issue(caller, isFromPage(raw)))
+  bind(endpoints.proofGive, api.proofGive, ({ caller, body }) => prove.give(caller, body.code))
   bind(endpoints.me, api.me, ({ caller }) => manage.me(caller))
   bind(endpoints.people, api.people, ({ caller }) => ({ people: manage.list(caller) }))
   bind(endpoints.personAdd, api.personAdd, ({ caller, body, reply }) => {

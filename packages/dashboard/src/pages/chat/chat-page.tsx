@@ -1,13 +1,33 @@
-import { Link } from 'wouter'
+import { Link, useLocation, useSearch } from 'wouter'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Icon } from '../../design/icons.tsx'
 import { Badge, Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { agentTone } from '../agent-state.ts'
 import { Conversation } from './conversation.tsx'
+import { panesIn, panesMax, pathOf } from './panes.ts'
+import type { Pane } from './panes.ts'
 
+/** The agents, and up to four conversations with them side by side, as the address has them. */
 export function ChatPage({ agent }: { readonly agent: string | null }) {
   const status = useMesh('status')
+  const [, go] = useLocation()
+  const search = useSearch()
+  const query = new URLSearchParams(search)
   const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
-  const chosen = agents.find(({ id }) => id === agent)
+  const firstPane: readonly Pane[] = agent === null ? [] : [{ agent, session: query.get('session') }]
+  const panes = [...firstPane, ...panesIn(search)]
+  // An agent may have a model of its own where the fleet has none.
+  const thinks = status.data === undefined || agents.some(({ model }) => model !== '')
+  const isFull = panes.length >= panesMax
+
+  function show(next: readonly Pane[]): void {
+    const path = pathOf(next)
+    const session = next[0]?.session ?? null
+    const more =
+      session === null ? '' : `${path.includes('?') ? '&' : '?'}session=${encodeURIComponent(session)}`
+    go(path + more, { replace: next.length === panes.length })
+  }
+
   return (
     <div className={`chat ${agent === null ? '' : 'has-agent'}`}>
       <section className="chat-agents" aria-label="Agents">
@@ -16,27 +36,71 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
         {status.error && <Failed error={status.error} retry={status.refetch} />}
         <ul>
           {agents.map((one) => (
-            <li key={one.id}>
+            <li key={one.id} className="chat-agent">
               <Link href={`/chat/${one.id}`} aria-current={one.id === agent ? 'page' : undefined}>
                 <Dot tone={agentTone(one)} />
                 <span className="clip">{one.id}</span>
                 {one.busy && <Badge tone="busy">works</Badge>}
               </Link>
+              {agent !== null && (
+                <button
+                  type="button"
+                  className="button quiet small only-wide"
+                  disabled={isFull}
+                  aria-label={`Open ${one.id} beside`}
+                  title="Open beside"
+                  onClick={() => show([...panes, { agent: one.id, session: null }])}
+                >
+                  <Icon name="beside" />
+                </button>
+              )}
             </li>
           ))}
         </ul>
       </section>
-      {chosen && <Conversation key={chosen.id} agent={chosen} />}
-      {!chosen && (
+      {!thinks && (
         <section className="conversation" aria-label="Conversation">
-          {agent !== null && status.isSuccess ? (
-            <Empty title={`There is no agent ${agent}`}>Choose one from the list.</Empty>
-          ) : (
-            <Empty title="Whom do you want to ask?">
-              Choose an agent from the list. The operator knows the others and hands work to them.
-            </Empty>
-          )}
+          <Empty title="No model is set up yet">
+            Agents answer once they have something to think with. <Link href="/welcome">Set one up</Link>
+          </Empty>
         </section>
+      )}
+      {thinks && agent === null && (
+        <section className="conversation" aria-label="Conversation">
+          <Empty title="Whom do you want to ask?">
+            Choose an agent from the list. The operator knows the others and hands work to them.
+          </Empty>
+        </section>
+      )}
+      {thinks && agent !== null && (
+        <div className="panes" data-panes={panes.length}>
+          {panes.map((pane, index) => {
+            const chosen = agents.find(({ id }) => id === pane.agent)
+            const replace = (next: Pane) => panes.map((one, at) => (at === index ? next : one))
+            const session = pane.session ?? undefined
+            if (!chosen) {
+              return (
+                <section key={`${index} none`} className="conversation" aria-label="Conversation">
+                  {status.isSuccess && (
+                    <Empty title={`There is no agent ${pane.agent}`}>Choose one from the list.</Empty>
+                  )}
+                </section>
+              )
+            }
+            return (
+              <Conversation
+                // The place is part of it: the same conversation may stand twice.
+                key={`${index} ${chosen.id} ${session ?? ''}`}
+                agent={chosen}
+                isFirst={index === 0}
+                first={index === 0 ? (query.get('ask') ?? '') : ''}
+                session={session}
+                onSession={(name) => show(replace({ agent: chosen.id, session: name }))}
+                onClose={panes.length > 1 ? () => show(panes.filter((_, at) => at !== index)) : undefined}
+              />
+            )
+          })}
+        </div>
       )}
     </div>
   )

@@ -1,7 +1,9 @@
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { useAction, useServices } from '../../data/use-mesh.ts'
+import { AttachButton, AttachedList, useAttachments } from './attach.tsx'
+import { withAttachments } from './attachments.ts'
 import type { Turn } from './turn.ts'
 
 /** Asks where nothing is at work; says something to the run that is, and stops it. */
@@ -9,23 +11,34 @@ export function Composer({
   agent,
   session,
   working,
+  first,
 }: {
   readonly agent: string
   readonly session: string
+  /** What stands in it at the beginning, such as the first question of a new home. */
+  readonly first: string
   readonly working: Turn | null
 }) {
   const { chats } = useServices()
-  const [text, setText] = useState('')
+  const [text, setText] = useState(first)
+  const attached = useAttachments(agent)
   const field = useRef<HTMLTextAreaElement>(null)
   const cancel = useAction('runCancel')
   const steer = useAction('steer', { done: `${agent} is told before its next step.` })
   const message = text.trim()
+  const isEmpty = message === '' && attached.attachments.length === 0
+
+  useEffect(() => {
+    if (first !== '') field.current?.focus()
+  }, [first])
 
   function send(): void {
-    if (message === '') return
-    if (working === null) chats.send(agent, session, message)
-    else steer.mutate({ params: { id: agent }, body: { text: message, session } })
+    if (isEmpty || attached.busy) return
+    const words = withAttachments(message, attached.attachments)
+    if (working === null) chats.send(agent, session, words)
+    else steer.mutate({ params: { id: agent }, body: { text: words, session } })
     setText('')
+    attached.clear()
     field.current?.focus()
   }
 
@@ -53,9 +66,21 @@ export function Composer({
           maxLength={working ? wireLimits.steerMaxChars : wireLimits.chatMessageMaxChars}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
+          onPaste={(event) => {
+            const files = [...event.clipboardData.files]
+            if (files.length === 0) return
+            event.preventDefault()
+            attached.add(files)
+          }}
         />
+        <AttachedList attachments={attached.attachments} onLeaveOut={attached.leaveOut} />
         <div className="row apart">
-          <span className="small muted only-wide">Enter sends, Shift Enter begins a line</span>
+          <span className="row">
+            <AttachButton agent={agent} disabled={attached.busy} onFiles={attached.add} />
+            <span className="small muted only-wide">
+              {attached.busy ? 'Sending files …' : 'Enter sends, Shift Enter begins a line'}
+            </span>
+          </span>
           <div className="row">
             {working?.runId && (
               <button
@@ -67,7 +92,7 @@ export function Composer({
                 Stop
               </button>
             )}
-            <button type="submit" className="button primary" disabled={message === ''}>
+            <button type="submit" className="button primary" disabled={isEmpty || attached.busy}>
               {working ? 'Steer' : 'Send'}
             </button>
           </div>

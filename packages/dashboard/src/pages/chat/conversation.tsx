@@ -7,6 +7,7 @@ import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Composer } from './composer.tsx'
+import { freshSession } from './panes.ts'
 import { PastMessages } from './past-messages.tsx'
 import { TurnView } from './turn-view.tsx'
 
@@ -15,9 +16,23 @@ const ownSession = 'dashboard'
 /** Messages of before that are shown. */
 const pastMessages = 200
 
-export function Conversation({ agent }: { readonly agent: AgentView }) {
+export function Conversation({
+  agent,
+  first = '',
+  session = ownSession,
+  isFirst,
+  onSession,
+  onClose,
+}: {
+  readonly agent: AgentView
+  readonly first?: string
+  readonly session?: string | undefined
+  readonly isFirst: boolean
+  readonly onSession: (session: string) => void
+  /** Absent where it is the only one. */
+  readonly onClose?: (() => void) | undefined
+}) {
   const { chats } = useServices()
-  const [session, setSession] = useState(ownSession)
   const turns = useSyncExternalStore(chats.subscribe, () => chats.turns(agent.id, session))
   const open = turns.findLast(({ state }) => state === 'sending' || state === 'working')
   const past = useMesh(
@@ -31,22 +46,32 @@ export function Conversation({ agent }: { readonly agent: AgentView }) {
   const isEmpty = turns.length === 0 && past.data?.messages.length === 0
 
   return (
-    <section className="conversation" aria-label={`Conversation with ${agent.id}`}>
+    <section className="conversation" aria-label={`Conversation with ${agent.id}, ${session}`}>
       <header>
         <div className="row clip">
           <Link href="/chat" className="button quiet only-narrow" aria-label="All agents">
             <Icon name="back" />
           </Link>
           <div className="clip">
-            <h1 className="clip">{agent.id}</h1>
+            {isFirst ? <h1 className="clip">{agent.id}</h1> : <h2 className="clip">{agent.id}</h2>}
             <div className="small muted clip">
               {agent.model} · {formatUsd(agent.cost_today_usd)} today
             </div>
           </div>
         </div>
         <div className="row">
-          <SessionChoice agent={agent.id} session={session} onChange={setSession} />
+          <SessionChoice agent={agent.id} session={session} onChange={onSession} />
           <Reset agent={agent.id} session={session} disabled={open !== undefined || isEmpty} />
+          {onClose && (
+            <button
+              type="button"
+              className="button quiet"
+              aria-label={`Close the conversation with ${agent.id}, ${session}`}
+              onClick={onClose}
+            >
+              <Icon name="close" />
+            </button>
+          )}
         </div>
       </header>
       <div
@@ -77,7 +102,7 @@ export function Conversation({ agent }: { readonly agent: AgentView }) {
         </ol>
         <div ref={end} />
       </div>
-      <Composer agent={agent.id} session={session} working={open ?? null} />
+      <Composer agent={agent.id} session={session} working={open ?? null} first={first} />
     </section>
   )
 }
@@ -130,6 +155,7 @@ function SessionChoice({
             {name}
           </option>
         ))}
+        <option value={freshSession(names)}>one more …</option>
       </select>
     </label>
   )

@@ -5,6 +5,7 @@ import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
+import { ArtifactView } from './artifact-view.tsx'
 import type { ToolBlock, Turn, TurnBlock } from './turn.ts'
 
 export const TurnView = memo(function TurnView({
@@ -40,6 +41,8 @@ function Block({ block }: { readonly block: TurnBlock }) {
       return <Markdown text={block.text} />
     case 'note':
       return <div className={`note ${block.tone}`}>{block.text}</div>
+    case 'artifact':
+      return <ArtifactView agent={block.agent} name={block.name} />
     case 'tool':
       return <ToolStep tool={block} />
   }
@@ -97,11 +100,9 @@ function TurnEnd({ turn: { run }, onRetry }: { readonly turn: Turn; readonly onR
         <span>{formatTokens(run.tokens_used)} tokens</span>
         {took !== null && <span>{formatDuration(took)}</span>}
         <Link href={`/runs/${run.id}`}>Details</Link>
-        {failed && (
-          <button type="button" className="button small" onClick={onRetry}>
-            Ask again
-          </button>
-        )}
+        <button type="button" className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>
+          Ask again
+        </button>
       </div>
     </>
   )

@@ -16,6 +16,7 @@ export interface ToolBlock {
 export type TurnBlock =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'note'; readonly tone: 'neutral' | 'warn'; readonly text: string }
+  | { readonly kind: 'artifact'; readonly agent: string; readonly name: string }
   | ToolBlock
 
 /** One question and all that came of it, as far as it came. */
@@ -110,9 +111,20 @@ function endTool(
   const at = blocks.findIndex(
     (block) => block.kind === 'tool' && block.output === null && block.key === toolKey(event),
   )
-  return blocks.map((block, index) =>
+  const ended = blocks.map((block, index) =>
     index === at && block.kind === 'tool' ? { ...block, output: event.output, ok: event.ok } : block,
   )
+  const call = ended[at]
+  const saved = call?.kind === 'tool' && call.ok ? savedName(call) : null
+  return saved === null ? ended : [...ended, { kind: 'artifact', agent: event.agent_id, name: saved }]
+}
+
+/** What a call has put among the artifacts; null for any other. */
+function savedName({ name, input }: ToolBlock): string | null {
+  if (name !== 'save_artifact' || typeof input !== 'object' || input === null || Array.isArray(input))
+    return null
+  const saved = input['name']
+  return typeof saved === 'string' && saved !== '' ? saved : null
 }
 
 function withText(blocks: readonly TurnBlock[], content: string): readonly TurnBlock[] {

@@ -45,8 +45,8 @@ export interface AgentLife {
   readonly addresses: Map<string, AgentAddress>
   /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
   readonly outdated: Map<string, string | null>
-  /** Sandboxes that were started without a model: they can do what asks none. */
-  readonly modelless: Set<string>
+  /** The model that each sandbox was started with; one without can do what asks none. */
+  readonly startedModels: Map<string, string | null>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
   /** Model for agents that name none; null when the owner has chosen none either. */

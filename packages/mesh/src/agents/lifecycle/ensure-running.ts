@@ -40,7 +40,7 @@ export function createAgentConnections(
     signal.throwIfAborted()
     refuseQuarantined(row, life.clock.now())
     const starting = fresh || !isLive(row.state.kind) || !life.addresses.has(agentId)
-    if (needsModel && modelOf(row) === null && (starting || life.modelless.has(agentId)))
+    if (needsModel && modelOf(row) === null && (starting || life.startedModels.get(agentId) === null))
       throw await noModel(agentId)
     if (starting) {
       await unlessAborted(starts.start(agentId, { fresh }), signal)
@@ -58,10 +58,14 @@ export function createAgentConnections(
     new Problem('not-configured', { detail: `agent ${agentId} has no model: ${await life.missingModel()}` })
 
   const modelOf = (row: AgentRow) => row.record.model ?? life.defaultModel()
-  /** Started with what is not true any more, or without a model where there is one by now. */
-  const isOutdated = (agentId: string): boolean =>
-    life.outdated.has(agentId) ||
-    (life.modelless.has(agentId) && modelOf(life.agents.require(agentId)) !== null)
+  /** Started with what is not true any more: the owner may choose another default model at any time. */
+  const isOutdated = (agentId: string): boolean => {
+    const model = modelOf(life.agents.require(agentId))
+    const startedWith = life.startedModels.get(agentId)
+    return (
+      life.outdated.has(agentId) || (startedWith !== undefined && model !== null && startedWith !== model)
+    )
+  }
 
   return {
     // Between two runs, so that one under way keeps the sandbox that it began in.

@@ -82,7 +82,7 @@ function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
   life.lastUsed.set(id, life.clock.now())
   const label = sandbox.labels[modelLabel] ?? ''
   const startedWith = label === '' ? null : label
-  if (startedWith === null) life.modelless.add(id)
+  life.startedModels.set(id, startedWith)
   if (startedWith !== (row.record.model ?? life.defaultModel())) life.outdated.set(id, startedWith)
   life.database.transaction(() => {
     life.agents.move(id, { kind: 'answer', at: life.clock.now() })

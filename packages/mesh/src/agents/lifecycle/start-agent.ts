@@ -78,8 +78,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   })
   life.addresses.delete(id)
   life.outdated.delete(id)
-  if (model === null) life.modelless.add(id)
-  else life.modelless.delete(id)
+  life.startedModels.set(id, model)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
   if (isLive(before.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {

@@ -51,7 +51,12 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
   openPeople(
     server,
     [{ routes: { people: (surface) => runPeopleRoutes(surface, { ledger: told, lookUp }) } }],
-    { gate: () => person, guard: () => {}, people: { onChange: () => {} }, keepAliveMs },
+    {
+      gate: () => person,
+      guard: () => {},
+      people: { onChange: () => {}, isProven: () => false },
+      keepAliveMs,
+    },
   )
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }))
   closing.push(

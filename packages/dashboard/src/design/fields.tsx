@@ -1,0 +1,176 @@
+import { useId, useState } from 'react'
+import type { ReactNode } from 'react'
+
+interface Labelled {
+  readonly label: string
+  /** What belongs into it, below it. */
+  readonly hint?: ReactNode
+}
+
+function Field({
+  id,
+  label,
+  hint,
+  children,
+}: Labelled & { readonly id: string; readonly children: ReactNode }) {
+  return (
+    <div className="form-field">
+      <label htmlFor={id}>{label}</label>
+      {children}
+      {hint !== undefined && (
+        <span id={`${id}-hint`} className="small muted">
+          {hint}
+        </span>
+      )}
+    </div>
+  )
+}
+
+export function TextField({
+  label,
+  hint,
+  value,
+  onChange,
+  ...rest
+}: Labelled & {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly type?: 'text' | 'password' | 'number' | 'url'
+  readonly placeholder?: string
+  readonly maxLength?: number
+  readonly min?: number
+  readonly max?: number
+  readonly step?: number | 'any'
+  readonly required?: boolean
+  readonly list?: string
+}) {
+  const id = useId()
+  return (
+    <Field id={id} label={label} hint={hint}>
+      <input
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className="input"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        // What is typed here is for the mesh and for no memory of the browser.
+        autoComplete="off"
+        spellCheck={false}
+        {...rest}
+      />
+    </Field>
+  )
+}
+
+export function AreaField({
+  label,
+  hint,
+  value,
+  onChange,
+  ...rest
+}: Labelled & {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly rows?: number
+  readonly maxLength?: number
+  readonly placeholder?: string
+}) {
+  const id = useId()
+  return (
+    <Field id={id} label={label} hint={hint}>
+      <textarea
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className="input"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        {...rest}
+      />
+    </Field>
+  )
+}
+
+export function ChoiceField({
+  label,
+  hint,
+  value,
+  onChange,
+  choices,
+}: Labelled & {
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly choices: readonly (readonly [value: string, words: string])[]
+}) {
+  const id = useId()
+  return (
+    <Field id={id} label={label} hint={hint}>
+      <select
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        className="input"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {choices.map(([choice, words]) => (
+          <option key={choice} value={choice}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+}
+
+export function TickField({
+  label,
+  checked,
+  onChange,
+}: {
+  readonly label: string
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+}) {
+  return (
+    <label className="row tick">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      <span>{label}</span>
+    </label>
+  )
+}
+
+/** Something that is shown this once; the page forgets it when it is closed. */
+export function SecretOnce({
+  title,
+  secret,
+  children,
+  onClose,
+}: {
+  readonly title: string
+  readonly secret: string
+  readonly children?: ReactNode
+  readonly onClose: () => void
+}) {
+  const [copied, setCopied] = useState(false)
+  return (
+    <div className="note warn" role="status">
+      <strong>{title}</strong>
+      <span>It is shown this once. Put it where it belongs before you close this.</span>
+      <code className="secret mono">{secret}</code>
+      {children}
+      <div className="row">
+        {window.isSecureContext && (
+          <button
+            type="button"
+            className="button small"
+            onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}
+          >
+            {copied ? 'Copied' : 'Copy'}
+          </button>
+        )}
+        <button type="button" className="button small" onClick={onClose}>
+          I have it
+        </button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,111 @@
+import { useRef, useState } from 'react'
+import { formatBytes } from '../../data/format.ts'
+import { useServices } from '../../data/use-mesh.ts'
+import { Icon } from '../../design/icons.tsx'
+import { attachmentFault, pictureType, uploadPath } from './attachments.ts'
+import type { Attachment } from './attachments.ts'
+
+/** Files of the person that go into the files of the agent, before the message that names them. */
+export function useAttachments(agent: string) {
+  const { client, toasts } = useServices()
+  const [attachments, setAttachments] = useState<readonly Attachment[]>([])
+  const [busy, setBusy] = useState(0)
+
+  async function add(files: readonly File[]): Promise<void> {
+    for (const [index, file] of files.entries()) {
+      const fault = attachmentFault(file, attachments.length + index)
+      if (fault !== null) {
+        toasts.fail(new Error(fault))
+        return
+      }
+      setBusy((count) => count + 1)
+      try {
+        const bytes = new Uint8Array(await file.arrayBuffer())
+        const mark = Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) =>
+          byte.toString(16).padStart(2, '0'),
+        ).join('')
+        const path = uploadPath(file.name, mark)
+        const { size } = await client.call('fileWrite', { params: { id: agent, path }, bytes })
+        const attachment = { path, size, isPicture: pictureType(bytes) !== null }
+        setAttachments((before) => [...before, attachment])
+      } catch (error) {
+        toasts.fail(error)
+      } finally {
+        setBusy((count) => count - 1)
+      }
+    }
+  }
+
+  return {
+    attachments,
+    busy: busy > 0,
+    add: (files: readonly File[]) => void add(files),
+    leaveOut: (path: string) => setAttachments((before) => before.filter((one) => one.path !== path)),
+    clear: () => setAttachments([]),
+  }
+}
+
+export function AttachButton({
+  agent,
+  disabled,
+  onFiles,
+}: {
+  readonly agent: string
+  readonly disabled: boolean
+  readonly onFiles: (files: readonly File[]) => void
+}) {
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <button
+        type="button"
+        className="button quiet"
+        disabled={disabled}
+        aria-label={`Attach files for ${agent}`}
+        title="Attach files"
+        onClick={() => input.current?.click()}
+      >
+        <Icon name="attach" />
+      </button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label={`Files for ${agent}`}
+        onChange={(event) => {
+          onFiles([...(event.target.files ?? [])])
+          event.target.value = ''
+        }}
+      />
+    </>
+  )
+}
+
+export function AttachedList({
+  attachments,
+  onLeaveOut,
+}: {
+  readonly attachments: readonly Attachment[]
+  readonly onLeaveOut: (path: string) => void
+}) {
+  if (attachments.length === 0) return null
+  return (
+    <ul className="row" aria-label="Attached files">
+      {attachments.map(({ path, size }) => (
+        <li key={path} className="badge attached">
+          <span className="clip">{path.replace(/^uploads\/[0-9a-f]+-/, '')}</span>
+          <span className="muted">{formatBytes(size)}</span>
+          <button
+            type="button"
+            className="button quiet small"
+            aria-label={`Leave out ${path}`}
+            onClick={() => onLeaveOut(path)}
+          >
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}

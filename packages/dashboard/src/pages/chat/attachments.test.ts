@@ -1,0 +1,47 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { describe, expect, it, test } from 'vitest'
+import { attachmentFault, attachmentsMax, pictureType, uploadPath, withAttachments } from './attachments.ts'
+
+describe('an attachment', () => {
+  it.each([
+    ['report.pdf', 'uploads/m-report.pdf'],
+    ['../../etc/passwd', 'uploads/m-etc-passwd'],
+    ['.bashrc', 'uploads/m-bashrc'],
+    ['ein Bild (1).png', 'uploads/m-ein-Bild-1-.png'],
+    ['<img src=x>', 'uploads/m-img-src-x-'],
+    ['日本', 'uploads/m-file'],
+    [`${'a'.repeat(300)}.txt`, `uploads/m-${'a'.repeat(76)}.txt`],
+  ])('of the name %j goes to %s', (name, path) => {
+    expect(uploadPath(name, 'm')).toBe(path)
+  })
+
+  it('is refused where it is empty, too large, or one too many', () => {
+    expect(attachmentFault({ name: 'a', size: 1 }, 0)).toBeNull()
+    expect(attachmentFault({ name: 'a', size: wireLimits.uploadMaxBytes }, attachmentsMax - 1)).toBeNull()
+    expect(attachmentFault({ name: 'a', size: 0 }, 0)).toMatch(/empty/)
+    expect(attachmentFault({ name: 'a', size: wireLimits.uploadMaxBytes + 1 }, 0)).toMatch(/larger/)
+    expect(attachmentFault({ name: 'a', size: 1 }, attachmentsMax)).toMatch(/at most/)
+  })
+
+  it('is named to the agent, and a picture with the tool that shows it', () => {
+    expect(withAttachments('Look', [])).toBe('Look')
+    expect(
+      withAttachments('Look', [
+        { path: 'uploads/m-a.png', size: 3, isPicture: true },
+        { path: 'uploads/m-b.txt', size: 3, isPicture: false },
+      ]),
+    ).toBe(
+      'Look\n\nAttached files:\n- /data/uploads/m-a.png (a picture; view_image shows it to you)\n- /data/uploads/m-b.txt',
+    )
+  })
+})
+
+test('a picture is known by its bytes, and markup is none', () => {
+  const bytes = (...head: number[]) => Uint8Array.from([...head, ...Array<number>(12).fill(0)])
+  expect(pictureType(bytes(0x89, 0x50, 0x4e, 0x47))).toBe('image/png')
+  expect(pictureType(bytes(0xff, 0xd8, 0xff))).toBe('image/jpeg')
+  expect(pictureType(new TextEncoder().encode('GIF89a'))).toBe('image/gif')
+  expect(pictureType(new TextEncoder().encode('RIFF0000WEBP'))).toBe('image/webp')
+  expect(pictureType(new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg"/>'))).toBeNull()
+  expect(pictureType(new Uint8Array())).toBeNull()
+})

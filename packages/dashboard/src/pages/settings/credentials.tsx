@@ -1,0 +1,202 @@
+import { useState } from 'react'
+import type { CredentialRequestView, CredentialView } from '@flotilla/protocol/vault-api'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { AreaField, TextField } from '../../design/fields.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+
+const stale = ['credentials', 'credentialRequests'] as const
+
+/** Keys that agents may use by handle and never see, and what they asked for. */
+export function Credentials() {
+  const [asked, setAsked] = useState<CredentialRequestView | null>(null)
+  const requests = useMesh('credentialRequests')
+  const credentials = useMesh('credentials')
+  const open = (requests.data?.requests ?? []).filter(({ state }) => state === 'open')
+  const all = (credentials.data?.credentials ?? []).filter(({ tier }) => tier === 'agent')
+  return (
+    <>
+      {requests.error && <Failed error={requests.error} retry={requests.refetch} />}
+      {open.length > 0 && (
+        <Card title="Agents ask for" more={<Badge tone="warn">{open.length} waiting</Badge>}>
+          <ul className="body stack-wide">
+            {open.map((one) => (
+              <Asked key={one.id} request={one} onGive={() => setAsked(one)} />
+            ))}
+          </ul>
+        </Card>
+      )}
+      <Card title={asked ? `Give ${asked.name}` : 'Store a credential'}>
+        <div className="body">
+          <StoreForm key={asked?.id ?? ''} name={asked?.name ?? ''} onDone={() => setAsked(null)} />
+        </div>
+      </Card>
+      <Card title="Credentials">
+        {credentials.isPending && <Loading />}
+        {credentials.error && <Failed error={credentials.error} retry={credentials.refetch} />}
+        {typeof credentials.data?.broken === 'string' && (
+          <div className="note bad">{credentials.data.broken}</div>
+        )}
+        {credentials.isSuccess && all.length === 0 && (
+          <Empty title="No credential is stored">
+            An agent writes <code>$CRED{'{name}'}</code> where one belongs; the mesh puts it in on the way
+            out, to the hosts that you name and no others.
+          </Empty>
+        )}
+        {all.length > 0 && (
+          <Scrolls label="Table of credentials">
+            <table className="table stacks">
+              <thead>
+                <tr>
+                  <th>Name</th>
+                  <th>Goes to</th>
+                  <th>Fingerprint</th>
+                  <th />
+                </tr>
+              </thead>
+              <tbody>
+                {all.map((one) => (
+                  <Row key={one.name} credential={one} />
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+        )}
+      </Card>
+    </>
+  )
+}
+
+function Asked({
+  request,
+  onGive,
+}: {
+  readonly request: CredentialRequestView
+  readonly onGive: () => void
+}) {
+  const deny = useAction('credentialRequestDeny', { done: 'The agent is told no.', stale })
+  return (
+    <li className="stack">
+      <div className="row apart">
+        <span>
+          <strong className="mono">{request.name}</strong> for {request.service}
+        </span>
+        <span className="small muted">
+          {request.agent_id}, <Ago at={request.created_at} />
+        </span>
+      </div>
+      <p className="plain-text">{request.description}</p>
+      <div className="row">
+        <button type="button" className="button small primary" onClick={onGive}>
+          Give it
+        </button>
+        <button
+          type="button"
+          className="button small"
+          disabled={deny.isPending}
+          onClick={() => deny.mutate({ params: { id: request.id }, body: {} })}
+        >
+          Say no<span className="hidden-words"> to {request.name}</span>
+        </button>
+      </div>
+    </li>
+  )
+}
+
+function StoreForm({ name: asked, onDone }: { readonly name: string; readonly onDone: () => void }) {
+  const [name, setName] = useState(asked)
+  const [value, setValue] = useState('')
+  const [hosts, setHosts] = useState('')
+  const set = useAction('credentialSet', { done: 'It is stored.', stale })
+  const list = hosts.split(/[\s,]+/).filter((host) => host !== '')
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        set.mutate(
+          { params: { name: name.trim() }, body: { value, ...(list.length === 0 ? {} : { hosts: list }) } },
+          {
+            onSuccess: () => {
+              setName('')
+              setValue('')
+              setHosts('')
+              onDone()
+            },
+          },
+        )
+      }}
+    >
+      <div className="form-pair">
+        <TextField
+          label="Name"
+          value={name}
+          onChange={setName}
+          required
+          placeholder="github_token"
+          maxLength={128}
+        />
+        <TextField
+          label="Value"
+          type="password"
+          value={value}
+          onChange={setValue}
+          required
+          hint="8 characters at least; nobody is shown it again."
+        />
+      </div>
+      <AreaField
+        label="Hosts that it may go to"
+        value={hosts}
+        onChange={setHosts}
+        rows={2}
+        placeholder="api.github.com"
+        hint="One on each line; https unless you write http://. Without any it goes nowhere."
+      />
+      {set.error !== null && <Failed error={set.error} />}
+      <div>
+        <button type="submit" className="button primary" disabled={set.isPending}>
+          Store
+        </button>
+      </div>
+    </form>
+  )
+}
+
+function Row({ credential }: { readonly credential: CredentialView }) {
+  const [asking, setAsking] = useState(false)
+  const remove = useAction('credentialRemove', { done: 'It is removed.', stale })
+  const { name, hosts, fingerprint, source, unused_because } = credential
+  return (
+    <tr>
+      <td className="mono">{name}</td>
+      <td data-label="Goes to">
+        {hosts.length === 0 ? '—' : hosts.join(', ')}
+        {unused_because !== null && <div className="small muted">Not used: {unused_because}</div>}
+      </td>
+      <td className="mono" data-label="Fingerprint">
+        {fingerprint}
+      </td>
+      <td className="right">
+        {source === 'environment' ? (
+          <Badge>set in the environment</Badge>
+        ) : (
+          <button type="button" className="button small" onClick={() => setAsking(true)}>
+            Remove<span className="hidden-words"> {name}</span> …
+          </button>
+        )}
+        {asking && (
+          <Confirm
+            title={`Remove ${name}?`}
+            action="Remove"
+            busy={remove.isPending}
+            onClose={() => setAsking(false)}
+            onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(false) })}
+          >
+            Agents that name it are refused from then on. Its value is kept nowhere else.
+          </Confirm>
+        )}
+      </td>
+    </tr>
+  )
+}

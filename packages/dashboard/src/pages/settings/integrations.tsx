@@ -1,0 +1,186 @@
+import { useState } from 'react'
+import type { WebhookView } from '@flotilla/protocol/webhook-api'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { SecretOnce } from '../../design/fields.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Deliveries } from './deliveries.tsx'
+import { WebhookForm } from './webhook-form.tsx'
+
+interface Shown {
+  readonly hook: WebhookView
+  readonly secret: string
+}
+
+/** Webhooks: they are made here and at no other place that an agent could reach. */
+export function Integrations() {
+  const hooks = useMesh('webhooks')
+  const [making, setMaking] = useState(false)
+  const [shown, setShown] = useState<Shown | null>(null)
+  const all = hooks.data?.webhooks ?? []
+  const onSecret = (hook: WebhookView, secret: string | null) =>
+    setShown(secret === null ? null : { hook, secret })
+  return (
+    <>
+      <Card
+        title="Webhooks"
+        more={
+          <button type="button" className="button small primary" onClick={() => setMaking(!making)}>
+            {making ? 'Not now' : 'Make a webhook'}
+          </button>
+        }
+      >
+        {making && (
+          <div className="body">
+            <WebhookForm
+              onDone={(hook, secret) => {
+                setMaking(false)
+                onSecret(hook, secret)
+              }}
+            />
+          </div>
+        )}
+        {shown && (
+          <div className="body">
+            <SecretOnce
+              title={`The secret of ${shown.hook.name}`}
+              secret={shown.secret}
+              onClose={() => setShown(null)}
+            >
+              <span>
+                The sender signs each body with it (HMAC-SHA256) in the header{' '}
+                <code>x-webhook-signature</code>, and posts to{' '}
+                <code className="mono">{window.location.origin + shown.hook.path}</code>, or the same path
+                where your mesh is reached from outside.
+              </span>
+            </SecretOnce>
+          </div>
+        )}
+        {hooks.isPending && <Loading />}
+        {hooks.error && <Failed error={hooks.error} retry={hooks.refetch} />}
+        {hooks.isSuccess && all.length === 0 && !making && (
+          <Empty title="Nothing outside can wake an agent yet">
+            A webhook gives what another system posts to one agent: an alert, a ticket, a finished build.
+          </Empty>
+        )}
+      </Card>
+      {all.map((hook) => (
+        <Hook key={hook.id} hook={hook} onSecret={onSecret} />
+      ))}
+    </>
+  )
+}
+
+function Hook({
+  hook,
+  onSecret,
+}: {
+  readonly hook: WebhookView
+  readonly onSecret: (hook: WebhookView, secret: string | null) => void
+}) {
+  const [open, setOpen] = useState(false)
+  const [asking, setAsking] = useState<'delete' | 'rotate' | null>(null)
+  const stale = ['webhooks', 'webhookDeliveries'] as const
+  const change = useAction('webhookChange', { stale })
+  const rotate = useAction('webhookRotate', { stale })
+  const test = useAction('webhookTest', { done: 'It was delivered; see below what became of it.', stale })
+  const remove = useAction('webhookDelete', { done: 'It is deleted.', stale })
+  const { id, name, agent_id, enabled, signed, counts } = hook
+  return (
+    <Card
+      title={name}
+      more={
+        <span className="row">
+          <Badge tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'on' : 'off'}</Badge>
+          <Badge tone={signed ? 'ok' : 'warn'}>{signed ? 'signed' : 'open to anyone'}</Badge>
+        </span>
+      }
+    >
+      <div className="body stack">
+        <p>
+          Gives to <strong>{agent_id}</strong> what is posted to{' '}
+          <code className="mono path">{window.location.origin + hook.path}</code>
+        </p>
+        {hook.instructions !== '' && <p className="plain-text muted">{hook.instructions}</p>}
+        <p className="small muted">
+          {counts.accepted ?? 0} taken, {counts.skipped ?? 0} skipped, {counts.duplicate ?? 0} repeated,{' '}
+          {(counts.refused ?? 0) + (counts.limited ?? 0)} refused
+          {hook.last_delivery_at !== null && (
+            <>
+              ; the last one <Ago at={hook.last_delivery_at} />
+            </>
+          )}
+          {hook.previous_secret_until !== null && (
+            <>
+              ; the secret of before holds until <Ago at={hook.previous_secret_until} />
+            </>
+          )}
+        </p>
+        <div className="row">
+          <button
+            type="button"
+            className="button small"
+            disabled={test.isPending}
+            onClick={() =>
+              test.mutate(
+                { params: { id }, body: { payload: { test: true, from: 'the dashboard' } } },
+                { onSuccess: () => setOpen(true) },
+              )
+            }
+          >
+            Test<span className="hidden-words"> {name}</span>
+          </button>
+          <button type="button" className="button small" onClick={() => setAsking('rotate')}>
+            New secret<span className="hidden-words"> for {name}</span> …
+          </button>
+          <button
+            type="button"
+            className="button small"
+            disabled={change.isPending}
+            onClick={() => change.mutate({ params: { id }, body: { enabled: !enabled } })}
+          >
+            Turn {enabled ? 'off' : 'on'}
+            <span className="hidden-words"> {name}</span>
+          </button>
+          <button type="button" className="button small" aria-expanded={open} onClick={() => setOpen(!open)}>
+            Deliveries<span className="hidden-words"> of {name}</span>
+          </button>
+          <button type="button" className="button small quiet" onClick={() => setAsking('delete')}>
+            Delete<span className="hidden-words"> {name}</span> …
+          </button>
+        </div>
+      </div>
+      {open && <Deliveries hook={hook} />}
+      {asking === 'rotate' && (
+        <Confirm
+          title={`A new secret for ${name}?`}
+          action="Make a new secret"
+          busy={rotate.isPending}
+          onClose={() => setAsking(null)}
+          onConfirm={() =>
+            rotate.mutate(
+              { params: { id }, body: {} },
+              {
+                onSuccess: ({ webhook, secret }) => onSecret(webhook, secret),
+                onSettled: () => setAsking(null),
+              },
+            )
+          }
+        >
+          The secret of now holds for another 24 hours, so that the sender can be changed meanwhile.
+        </Confirm>
+      )}
+      {asking === 'delete' && (
+        <Confirm
+          title={`Delete ${name}?`}
+          action="Delete"
+          busy={remove.isPending}
+          onClose={() => setAsking(null)}
+          onConfirm={() => remove.mutate({ params: { id } }, { onSettled: () => setAsking(null) })}
+        >
+          Its secret and its history go with it, and the sender is refused from then on.
+        </Confirm>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,123 @@
+import { useState } from 'react'
+import type { BudgetView } from '@flotilla/protocol/money-api'
+import { formatUsd } from '../../data/format.ts'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { TextField } from '../../design/fields.tsx'
+import { Bar, Card, Failed, Loading } from '../../design/parts.tsx'
+
+/** What agents, projects and the whole fleet may spend. */
+export function Limits() {
+  const budgets = useMesh('budgets')
+  const all = budgets.data?.budgets ?? []
+  const order = ['fleet', 'project', 'agent']
+  const sorted = all.toSorted((a, b) => order.indexOf(a.scope) - order.indexOf(b.scope))
+  return (
+    <Card title="Budgets">
+      {budgets.isPending && <Loading />}
+      {budgets.error && <Failed error={budgets.error} retry={budgets.refetch} />}
+      <ul className="body stack-wide">
+        {sorted.map((budget) => (
+          <Budget key={`${budget.scope} ${budget.id}`} budget={budget} />
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function Budget({ budget }: { readonly budget: BudgetView }) {
+  const [editing, setEditing] = useState(false)
+  const { scope, id, daily, monthly } = budget
+  const title = scope === 'fleet' ? 'The whole fleet' : scope === 'project' ? `Project ${id}` : id
+  return (
+    <li className="stack">
+      <div className="row apart">
+        <strong>{title}</strong>
+        <button type="button" className="button small" onClick={() => setEditing(!editing)}>
+          {editing ? 'Not now' : 'Change'}
+          <span className="hidden-words"> the budget of {title}</span>
+        </button>
+      </div>
+      <Period words="today" period={daily} title={title} />
+      <Period words="this month" period={monthly} title={title} />
+      {editing && <BudgetForm budget={budget} onDone={() => setEditing(false)} />}
+    </li>
+  )
+}
+
+function Period({
+  words,
+  period: { limit_usd, spent_usd },
+  title,
+}: {
+  readonly words: string
+  readonly period: BudgetView['daily']
+  readonly title: string
+}) {
+  return (
+    <div className="stack">
+      <span className="small number">
+        {formatUsd(spent_usd)}{' '}
+        <span className="muted">
+          {limit_usd === null ? `${words}, without a limit` : `of ${formatUsd(limit_usd)} ${words}`}
+        </span>
+      </span>
+      {limit_usd !== null && (
+        <Bar
+          part={limit_usd === 0 ? 1 : spent_usd / limit_usd}
+          label={`Part of the budget of ${title} ${words} that is spent`}
+        />
+      )}
+    </div>
+  )
+}
+
+function BudgetForm({
+  budget: { scope, id, daily, monthly },
+  onDone,
+}: {
+  readonly budget: BudgetView
+  readonly onDone: () => void
+}) {
+  const [perDay, setPerDay] = useState(String(daily.limit_usd ?? ''))
+  const [perMonth, setPerMonth] = useState(String(monthly.limit_usd ?? ''))
+  const set = useAction('budgetSet', {
+    done: 'The budget holds from the next call on.',
+    stale: ['budgets', 'status', 'costReport'],
+  })
+  const limit = (text: string) => (text.trim() === '' ? (scope === 'agent' ? undefined : null) : Number(text))
+  const body = { scope, id, daily_usd: limit(perDay), monthly_usd: limit(perMonth) }
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        set.mutate({ body }, { onSuccess: onDone })
+      }}
+    >
+      <div className="form-pair">
+        <TextField
+          label="US dollars a day"
+          type="number"
+          min={0}
+          step="any"
+          value={perDay}
+          onChange={setPerDay}
+        />
+        <TextField
+          label="US dollars a month"
+          type="number"
+          min={0}
+          step="any"
+          value={perMonth}
+          onChange={setPerMonth}
+        />
+      </div>
+      {set.error !== null && <Failed error={set.error} />}
+      <div>
+        <button type="submit" className="button primary" disabled={set.isPending}>
+          Set
+        </button>
+      </div>
+    </form>
+  )
+}

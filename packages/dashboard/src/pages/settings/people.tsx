@@ -1,0 +1,187 @@
+import { useState } from 'react'
+import type { PersonView } from '@flotilla/protocol/people-api'
+import { personRoles } from '@flotilla/protocol/people'
+import type { PersonRole } from '@flotilla/protocol/people'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { ChoiceField, SecretOnce, TextField } from '../../design/fields.tsx'
+import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+
+const stale = ['people'] as const
+const roleWords: Readonly<Record<PersonRole, string>> = {
+  viewer: 'viewer: looks at everything but secrets',
+  member: 'member: acts on the agents that are named',
+  owner: 'owner: may do everything',
+}
+const roleChoices = personRoles.map((role) => [role, roleWords[role]] as const)
+
+function roleOf(text: string): PersonRole {
+  return personRoles.find((role) => role === text) ?? 'viewer'
+}
+
+function namesIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter((name) => name !== '')
+}
+
+/** Who else may come to this mesh, and with what. */
+export function People() {
+  const people = useMesh('people')
+  const [token, setToken] = useState<{ readonly name: string; readonly token: string } | null>(null)
+  const all = people.data?.people ?? []
+  return (
+    <>
+      {token && (
+        <SecretOnce title={`The token of ${token.name}`} secret={token.token} onClose={() => setToken(null)}>
+          <span>
+            They give it to the command line as <code>FLOTILLA_TOKEN</code>.
+          </span>
+        </SecretOnce>
+      )}
+      <Card title="Add somebody">
+        <div className="body">
+          <AddForm onToken={setToken} />
+        </div>
+      </Card>
+      <Card title="People">
+        {people.isPending && <Loading />}
+        {people.error && <Failed error={people.error} retry={people.refetch} />}
+        {people.isSuccess && all.length === 0 && (
+          <Empty title="Only you">Whoever owns this machine is an owner, and nobody else is let in.</Empty>
+        )}
+        <ul className="body stack-wide">
+          {all.map((person) => (
+            <Entry key={person.name} person={person} onToken={setToken} />
+          ))}
+        </ul>
+      </Card>
+    </>
+  )
+}
+
+type OnToken = (shown: { readonly name: string; readonly token: string }) => void
+
+function AddForm({ onToken }: { readonly onToken: OnToken }) {
+  const [name, setName] = useState('')
+  const [role, setRole] = useState<PersonRole>('member')
+  const [agents, setAgents] = useState('*')
+  const add = useAction('personAdd', { stale })
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const granted = role === 'member' ? namesIn(agents) : []
+        add.mutate(
+          { body: { name: name.trim(), role, agents: granted } },
+          {
+            onSuccess: ({ token }) => {
+              onToken({ name: name.trim(), token })
+              setName('')
+            },
+          },
+        )
+      }}
+    >
+      <div className="form-pair">
+        <TextField label="Name" value={name} onChange={setName} required maxLength={32} placeholder="ada" />
+        <ChoiceField
+          label="Role"
+          value={role}
+          onChange={(next) => setRole(roleOf(next))}
+          choices={roleChoices}
+        />
+      </div>
+      {role === 'member' && (
+        <TextField
+          label="Agents"
+          value={agents}
+          onChange={setAgents}
+          hint="Their names, with commas between; * is every worker."
+        />
+      )}
+      {add.error !== null && <Failed error={add.error} />}
+      <div>
+        <button type="submit" className="button primary" disabled={add.isPending}>
+          Add
+        </button>
+      </div>
+    </form>
+  )
+}
+
+const tokenWords = {
+  none: 'has no token',
+  valid: 'has a token',
+  expired: 'has a token that has ended',
+} as const
+
+function Entry({ person, onToken }: { readonly person: PersonView; readonly onToken: OnToken }) {
+  const [asking, setAsking] = useState<'token' | 'remove' | null>(null)
+  const change = useAction('personChange', { done: 'The role holds from now on.', stale })
+  const rotate = useAction('personRotate', { stale })
+  const remove = useAction('personRemove', { done: 'They are removed.', stale })
+  const { name, role, agents, identities, token, token_expires_at: ends } = person
+  const params = { name }
+  return (
+    <li className="row apart">
+      <span className="stack">
+        <span className="row">
+          <strong>{name}</strong>
+          <Badge tone={role === 'owner' ? 'busy' : 'neutral'}>{role}</Badge>
+        </span>
+        <span className="small muted">
+          {role === 'member' && `${agents.length === 0 ? 'no agents' : agents.join(', ')}; `}
+          {identities.length > 0 && `${identities.join(', ')}; `}
+          {tokenWords[token]}
+          {token === 'valid' && ends !== null && ` until ${ends.slice(0, 10)}`}
+        </span>
+      </span>
+      <span className="row">
+        <select
+          className="input"
+          aria-label={`Role of ${name}`}
+          value={role}
+          disabled={change.isPending}
+          onChange={(event) => change.mutate({ params, body: { role: roleOf(event.target.value) } })}
+        >
+          {personRoles.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+        <button type="button" className="button small" onClick={() => setAsking('token')}>
+          New token<span className="hidden-words"> for {name}</span> …
+        </button>
+        <button type="button" className="button small quiet" onClick={() => setAsking('remove')}>
+          Remove<span className="hidden-words"> {name}</span> …
+        </button>
+      </span>
+      {asking === 'token' && (
+        <Confirm
+          title={`A new token for ${name}?`}
+          action="Make a new token"
+          busy={rotate.isPending}
+          onClose={() => setAsking(null)}
+          onConfirm={() =>
+            rotate.mutate(
+              { params },
+              { onSuccess: ({ token }) => onToken({ name, token }), onSettled: () => setAsking(null) },
+            )
+          }
+        >
+          The one of now ends at once, and their open pages and streams with it.
+        </Confirm>
+      )}
+      {asking === 'remove' && (
+        <Confirm
+          title={`Remove ${name}?`}
+          action="Remove"
+          busy={remove.isPending}
+          onClose={() => setAsking(null)}
+          onConfirm={() => remove.mutate({ params }, { onSettled: () => setAsking(null) })}
+        >
+          Their token ends at once. What they did stays in the journal.
+        </Confirm>
+      )}
+    </li>
+  )
+}

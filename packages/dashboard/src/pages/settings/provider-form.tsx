@@ -1,0 +1,129 @@
+import { useId, useState } from 'react'
+import type { ProviderOffer } from '@flotilla/protocol/setup-api'
+import { useAction } from '../../data/use-mesh.ts'
+import { ChoiceField, TextField } from '../../design/fields.tsx'
+import { Failed } from '../../design/parts.tsx'
+
+/** Asks for a key, has the provider answer one word with it, and keeps it then. The key leaves the page with that. */
+export function ProviderForm({
+  offers,
+  known,
+  onDone,
+}: {
+  readonly offers: readonly ProviderOffer[]
+  /** What is filled in already, such as a server that was found. */
+  readonly known?: { readonly provider: string; readonly baseUrl: string; readonly models: readonly string[] }
+  readonly onDone: (model: string) => void
+}) {
+  const [provider, setProvider] = useState(known?.provider ?? offers[0]?.name ?? '')
+  const [key, setKey] = useState('')
+  const [baseUrl, setBaseUrl] = useState(known?.baseUrl ?? '')
+  const [model, setModel] = useState(known?.models[0] ?? '')
+  const [names, setNames] = useState<readonly string[]>(known?.models ?? [])
+  const list = useId()
+  const stale = ['setup', 'models', 'status'] as const
+  const check = useAction('setupCheck')
+  const store = useAction('setupProvider', { stale })
+  const offer = offers.find(({ name }) => name === provider)
+  const busy = check.isPending || store.isPending
+  const usual = offer?.usual_model?.slice(provider.length + 1) ?? null
+  const candidate = {
+    provider,
+    ...(key.trim() === '' ? {} : { key }),
+    ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),
+    ...(model.trim() === '' ? {} : { model: model.trim() }),
+  }
+
+  function choose(next: string): void {
+    setProvider(next)
+    setModel('')
+    setNames([])
+    check.reset()
+    store.reset()
+  }
+
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        store.mutate(
+          { body: { ...candidate, make_default: true } },
+          {
+            onSuccess: (kept) => {
+              setKey('')
+              onDone(kept.model)
+            },
+          },
+        )
+      }}
+    >
+      {!known && (
+        <ChoiceField
+          label="Provider"
+          value={provider}
+          onChange={choose}
+          choices={offers.map(({ name, key: has }) => [name, has === 'none' ? name : `${name} (key is set)`])}
+        />
+      )}
+      {(!known || offer?.needs_key === true) && (
+        <TextField
+          label="Key"
+          type="password"
+          value={key}
+          onChange={setKey}
+          placeholder={offer && offer.key !== 'none' ? 'the one that is kept' : ''}
+          hint="It is tried at the provider before it is kept, and never shown again."
+        />
+      )}
+      {!known && (
+        <TextField
+          label="Address (only where it is another)"
+          type="url"
+          value={baseUrl}
+          onChange={setBaseUrl}
+          placeholder={offer?.base_url ?? 'https://'}
+        />
+      )}
+      <TextField
+        label="Model"
+        value={model}
+        onChange={setModel}
+        list={list}
+        placeholder={usual ?? 'the name of one of its models'}
+        required={usual === null}
+        hint={
+          names.length > 0
+            ? `${names.length} models are known there.`
+            : 'Without a name the usual one; “Look at models” asks the provider for its list.'
+        }
+      />
+      <datalist id={list}>
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {store.error !== null && <Failed error={store.error} />}
+      {store.isPending && (
+        <p className="muted" role="status">
+          {provider} is asked for one word …
+        </p>
+      )}
+      <div className="row">
+        <button type="submit" className="button primary" disabled={busy}>
+          {store.isPending ? 'Checking' : 'Check and keep'}
+        </button>
+        {!known && (
+          <button
+            type="button"
+            className="button"
+            disabled={busy}
+            onClick={() => check.mutate({ body: candidate }, { onSuccess: ({ models }) => setNames(models) })}
+          >
+            {check.isPending ? 'Asking' : 'Look at models'}
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,259 @@
+import { useState } from 'react'
+import type { ModelView } from '@flotilla/protocol/models-api'
+import { formatUsd } from '../../data/format.ts'
+import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { TextField } from '../../design/fields.tsx'
+import { Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { LocalServers } from './local-servers.tsx'
+import { ProviderForm } from './provider-form.tsx'
+
+export function Providers() {
+  const setup = useMesh('setup')
+  const { toasts } = useServices()
+  const onDone = (model: string) => toasts.tell(`${model} has answered; agents think with it from now on.`)
+  return (
+    <>
+      {setup.isPending && <Loading />}
+      {setup.error && <Failed error={setup.error} retry={setup.refetch} />}
+      {setup.data && (
+        <>
+          <Card title="What agents think with">
+            <div className="body stack">
+              {setup.data.default_model === null ? (
+                <div className="note warn">No model is set up yet, so no agent can answer.</div>
+              ) : (
+                <p>
+                  Agents that name no model of their own think with{' '}
+                  <strong className="mono">{setup.data.default_model.name}</strong>{' '}
+                  <span className="muted">({setup.data.default_model.from})</span>.
+                </p>
+              )}
+              {setup.data.default_model_locked !== null && (
+                <div className="note">{setup.data.default_model_locked}</div>
+              )}
+              <DefaultModel now={setup.data.default_model?.name ?? ''} />
+            </div>
+          </Card>
+          <Card title="A provider">
+            <div className="body">
+              <ProviderForm offers={setup.data.providers} onDone={onDone} />
+            </div>
+          </Card>
+          <Kept providers={setup.data.providers} />
+          <Card title="On this machine">
+            <div className="body">
+              <LocalServers offers={setup.data.providers} onDone={onDone} />
+            </div>
+          </Card>
+        </>
+      )}
+      <Models />
+    </>
+  )
+}
+
+function DefaultModel({ now }: { readonly now: string }) {
+  const [model, setModel] = useState(now)
+  const set = useAction('setupModel', {
+    done: 'Agents think with it from their next run on.',
+    stale: ['setup', 'models', 'status'],
+  })
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault()
+        set.mutate({ body: { model: model.trim() === '' ? null : model.trim() } })
+      }}
+    >
+      <input
+        className="input"
+        aria-label="Default model, as provider/model"
+        value={model}
+        onChange={(event) => setModel(event.target.value)}
+        placeholder="provider/model"
+      />
+      <button type="submit" className="button" disabled={set.isPending || model.trim() === now}>
+        Change
+      </button>
+    </form>
+  )
+}
+
+function Kept({
+  providers,
+}: {
+  readonly providers: readonly {
+    readonly name: string
+    readonly key: 'none' | 'file' | 'environment'
+    readonly fingerprint: string | null
+  }[]
+}) {
+  const [removing, setRemoving] = useState<string | null>(null)
+  const remove = useAction('setupProviderRemove', {
+    done: 'Its key is forgotten.',
+    stale: ['setup', 'models', 'status'],
+  })
+  const kept = providers.filter(({ key }) => key !== 'none')
+  if (kept.length === 0) return null
+  return (
+    <Card title="Keys that are kept">
+      <ul className="body stack">
+        {kept.map(({ name, key, fingerprint }) => (
+          <li key={name} className="row apart">
+            <span>
+              <strong>{name}</strong>{' '}
+              <span className="small muted">
+                fingerprint <span className="mono">{fingerprint}</span>
+              </span>
+            </span>
+            {key === 'environment' ? (
+              <Badge>set in the environment</Badge>
+            ) : (
+              <button type="button" className="button small" onClick={() => setRemoving(name)}>
+                Forget<span className="hidden-words"> the key of {name}</span> …
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {removing !== null && (
+        <Confirm
+          title={`Forget the key of ${removing}?`}
+          action="Forget"
+          busy={remove.isPending}
+          onClose={() => setRemoving(null)}
+          onConfirm={() =>
+            remove.mutate({ params: { name: removing } }, { onSettled: () => setRemoving(null) })
+          }
+        >
+          Agents that think with its models cannot answer any more. Nothing shows the key again.
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+function Models() {
+  const models = useMesh('models')
+  const all = models.data?.models ?? []
+  return (
+    <Card title="Models and prices">
+      {models.isPending && <Loading />}
+      {models.error && <Failed error={models.error} retry={models.refetch} />}
+      {models.isSuccess && all.length === 0 && (
+        <Empty title="No model is named yet">Those that agents use appear here with their prices.</Empty>
+      )}
+      {all.length > 0 && (
+        <Scrolls label="Table of models">
+          <table className="table stacks">
+            <thead>
+              <tr>
+                <th>Model</th>
+                <th>Health</th>
+                <th className="right">In, per million</th>
+                <th className="right">Out, per million</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((model) => (
+                <ModelRow key={model.id} model={model} />
+              ))}
+            </tbody>
+          </table>
+        </Scrolls>
+      )}
+    </Card>
+  )
+}
+
+function ModelRow({ model }: { readonly model: ModelView }) {
+  const [editing, setEditing] = useState(false)
+  const { id, price, free_because, problem, health, last_error } = model
+  const words = (usd: number | undefined) =>
+    free_because !== null ? 'free' : usd === undefined ? 'unknown' : formatUsd(usd)
+  return (
+    <>
+      <tr>
+        <td>
+          <span className="mono">{id}</span>
+          {problem !== null && <div className="small muted">{problem}</div>}
+          {last_error !== null && <div className="small muted">Last error: {last_error.detail}</div>}
+        </td>
+        <td data-label="Health">
+          <Badge tone={health === 'ok' ? 'ok' : health === 'unknown' ? 'neutral' : 'warn'}>{health}</Badge>
+        </td>
+        <td className="right number" data-label="In, per million">
+          {words(price?.input_per_mtok)}
+        </td>
+        <td className="right number" data-label="Out, per million">
+          {words(price?.output_per_mtok)}
+        </td>
+        <td className="right">
+          <button type="button" className="button small" onClick={() => setEditing(!editing)}>
+            Price<span className="hidden-words"> of {id}</span> …
+          </button>
+        </td>
+      </tr>
+      {editing && (
+        <tr>
+          <td colSpan={5}>
+            <PriceForm model={id} onDone={() => setEditing(false)} />
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+function PriceForm({ model, onDone }: { readonly model: string; readonly onDone: () => void }) {
+  const [input, setInput] = useState('')
+  const [output, setOutput] = useState('')
+  const set = useAction('setupPrice', { done: 'The price holds from the next call on.', stale: ['models'] })
+  const price = { input_per_mtok: Number(input), output_per_mtok: Number(output) }
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        set.mutate({ body: { model, price } }, { onSuccess: onDone })
+      }}
+    >
+      <div className="form-pair">
+        <TextField
+          label="US dollars per million tokens in"
+          type="number"
+          min={0}
+          step="any"
+          required
+          value={input}
+          onChange={setInput}
+        />
+        <TextField
+          label="US dollars per million tokens out"
+          type="number"
+          min={0}
+          step="any"
+          required
+          value={output}
+          onChange={setOutput}
+        />
+      </div>
+      <div className="row">
+        <button type="submit" className="button primary" disabled={set.isPending}>
+          Set the price
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={set.isPending}
+          onClick={() => set.mutate({ body: { model, price: null } }, { onSuccess: onDone })}
+        >
+          As the public list has it
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,77 @@
+import { Suspense, lazy } from 'react'
+import type { ComponentType } from 'react'
+import { Link } from 'wouter'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
+import './settings.css'
+
+interface Part {
+  readonly id: string
+  readonly title: string
+  readonly Page: ComponentType
+}
+
+const parts: readonly Part[] = [
+  {
+    id: 'providers',
+    title: 'Providers and models',
+    Page: lazy(async () => ({ default: (await import('./providers.tsx')).Providers })),
+  },
+  {
+    id: 'integrations',
+    title: 'Integrations',
+    Page: lazy(async () => ({ default: (await import('./integrations.tsx')).Integrations })),
+  },
+  {
+    id: 'credentials',
+    title: 'Credentials',
+    Page: lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials })),
+  },
+  {
+    id: 'limits',
+    title: 'Limits',
+    Page: lazy(async () => ({ default: (await import('./limits.tsx')).Limits })),
+  },
+  {
+    id: 'people',
+    title: 'People',
+    Page: lazy(async () => ({ default: (await import('./people.tsx')).People })),
+  },
+]
+
+export function SettingsPage({ part }: { readonly part: string | null }) {
+  const me = useMesh('me')
+  const chosen = parts.find(({ id }) => id === (part ?? parts[0]?.id))
+  return (
+    <div className="page">
+      <PageHead title="Settings" />
+      {me.isPending && <Loading />}
+      {me.error && <Failed error={me.error} retry={me.refetch} />}
+      {me.data && me.data.role !== 'owner' && (
+        <Empty title="Settings are an owner’s">
+          You are here as {me.data.role}. Ask an owner for what you need.
+        </Empty>
+      )}
+      {me.data?.role === 'owner' && (
+        <div className="settings">
+          <nav className="menu" aria-label="Parts of the settings">
+            {parts.map(({ id, title }) => (
+              <Link key={id} href={`/settings/${id}`} aria-current={id === chosen?.id ? 'page' : undefined}>
+                {title}
+              </Link>
+            ))}
+          </nav>
+          <div className="stack-wide">
+            {chosen ? (
+              <Suspense fallback={<Loading />}>
+                <chosen.Page />
+              </Suspense>
+            ) : (
+              <Empty title="There is no such part">Choose one from the list.</Empty>
+            )}
+          </div>
+        </div>
+      )}
+    </div>
+  )
+}

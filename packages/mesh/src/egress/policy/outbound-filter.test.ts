@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { defaultSettings } from '../../config/index.ts'
+import { createHooks } from '../../kernel/index.ts'
+import { silentLog, systemClock } from '../../platform/index.ts'
+import { createCheckDestination } from './check-destination.ts'
+import { createOutboundFilter } from './outbound-filter.ts'
+
+async function lookAt(places: readonly string[], guarded: readonly number[] = []) {
+  const { networks, filterAt } = createOutboundFilter(
+    {
+      clock: systemClock,
+      hooks: createHooks(silentLog),
+      log: silentLog,
+      journal: { append: () => undefined },
+      // What the owner opened to agents is not opened by it to the mesh's own looks.
+      settings: () => ({
+        ...defaultSettings,
+        egress: { ...defaultSettings.egress, allowed_private: ['127.0.0.1:9'] },
+      }),
+      ports: { agentDoor: 0, proxy: 0, open: [...guarded] },
+    },
+    { runtime: { networks: async () => [] }, engineAddresses: ['tcp://127.0.0.1:2375'] },
+  )
+  await networks.refresh()
+  const check = createCheckDestination(filterAt(places))
+  return (host: string, port: number) => check({ host, port }, new AbortController().signal)
+}
+
+test('a look of the mesh goes to the places that it names and to no other', async () => {
+  const check = await lookAt(
+    ['127.0.0.1:11434', '127.0.0.1:2375', '127.0.0.1:8420', '169.254.169.254:80'],
+    [8420],
+  )
+  expect(await check('127.0.0.1', 11_434)).toEqual([{ address: '127.0.0.1', family: 4 }])
+  for (const [host, port] of [
+    ['127.0.0.1', 11_435],
+    ['127.0.0.1', 80],
+    ['127.0.0.2', 11_434],
+    ['192.168.1.1', 443],
+    ['203.0.113.9', 443],
+    ['localhost', 11_434],
+    ['127.0.0.1', 9],
+    // Not even where it is named: the engine, the mesh's own doors, metadata of clouds.
+    ['127.0.0.1', 2375],
+    ['127.0.0.1', 8420],
+    ['169.254.169.254', 80],
+  ] as const) {
+    await expect(check(host, port), `${host}:${port}`).rejects.toThrow(
+      /refused|public|opened|resolve|address/,
+    )
+  }
+})

@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startKeyedProvider } from '../support/keyed-provider.ts'
+import type { KeyedProvider } from '../support/keyed-provider.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { startDashboardFleet } from './dashboard-fleet.ts'
+import { giveProof } from './give-proof.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+const run = promisify(execFile)
+const rightKey = 'sk-right-0123456789abcdef'
+
+describe.skipIf(!hasBrowser)('the settings', () => {
+  let mesh: MeshProcess
+  let browser: Browser
+  let provider: KeyedProvider
+  beforeAll(async () => {
+    ;[mesh, browser, provider] = await Promise.all([
+      startDashboardFleet(),
+      openBrowser(),
+      startKeyedProvider({ key: rightKey, models: ['hello'] }),
+    ])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Promise.all([mesh?.stop(), provider?.close()])
+  })
+
+  /** Posts as another system does, signed with a secret. */
+  async function fire(url: string, secret: string, body: string): Promise<string> {
+    const signature = createHmac('sha256', secret).update(body).digest('hex')
+    const { stdout } = await run('curl', [
+      '--silent',
+      '--show-error',
+      '--write-out',
+      ' %{http_code}',
+      '--header',
+      'content-type: application/json',
+      '--header',
+      `x-webhook-signature: ${signature}`,
+      '--data-binary',
+      body,
+      url,
+    ])
+    return stdout
+  }
+
+  it('make a webhook whose secret is shown once, which curl fires, and rotate it', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    await open('/settings/integrations')
+    await page.getByRole('button', { name: 'Make a webhook' }).click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Alerts <b>of</b> the shop')
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('courier')
+    await page.getByRole('button', { name: 'Make it' }).click()
+    const shown = page.locator('code.secret')
+    const secret = (await shown.textContent()) ?? ''
+    expect(secret.length).toBeGreaterThanOrEqual(32)
+    await picture('webhook-secret')
+    await page.getByRole('button', { name: 'I have it' }).click()
+    expect(await shown.count()).toBe(0)
+    const url = (await page.locator('code.path').textContent()) ?? ''
+    expect(await fire(url, 'not the secret at all', '{"first":true}')).toContain('401')
+    expect(await fire(url, secret, '{"first":true}')).toMatch(/accepted.* 202/)
+    await page.getByRole('button', { name: 'Deliveries' }).click()
+    const deliveries = page.getByRole('list', { name: 'Deliveries of Alerts <b>of</b> the shop' })
+    await deliveries.getByText('accepted').waitFor()
+    await deliveries.getByRole('button', { name: 'Again' }).click()
+    await deliveries.getByText('by replay').waitFor()
+    await page.getByRole('button', { name: 'Test' }).click()
+    await deliveries.getByText('by test').waitFor()
+    await picture('webhook-deliveries')
+    await page.getByRole('button', { name: 'New secret' }).click()
+    await page.getByRole('button', { name: 'Make a new secret' }).click()
+    await shown.waitFor()
+    const next = (await shown.textContent()) ?? ''
+    expect(next).not.toBe(secret)
+    expect(await fire(url, next, '{"second":true}')).toMatch(/ 202/)
+    expect(await fire(url, secret, '{"third":true}')).toMatch(/ 202/)
+    await page.reload()
+    await page.getByRole('button', { name: 'Deliveries' }).waitFor()
+    expect(await page.content()).not.toContain(next)
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('check a key at its provider, say what was wrong with it, and never show it again', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    await open('/settings/providers')
+    await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('openai')
+    await page.getByRole('textbox', { name: /^Address/ }).fill(provider.baseUrl)
+    await page.getByRole('combobox', { name: 'Model', exact: true }).fill('hello')
+    const key = page.getByLabel('Key', { exact: true })
+    await key.fill('sk-wrong-0123456789abcdef')
+    await page.getByRole('button', { name: 'Check and keep' }).click()
+    const refusal = page.getByRole('alert')
+    await refusal.getByText('Incorrect API key').waitFor()
+    expect(await refusal.textContent()).not.toContain('sk-wrong')
+    await picture('provider-refused')
+    await key.fill(rightKey)
+    await page.getByRole('button', { name: 'Check and keep' }).click()
+    await page.getByText('openai/hello has answered').waitFor()
+    expect(provider.asked).toEqual(['hello'])
+    expect(await key.inputValue()).toBe('')
+    await page.getByText('Keys that are kept').waitFor()
+    await page.reload()
+    await page.getByText('Keys that are kept').waitFor()
+    expect(await page.content()).not.toContain(rightKey)
+    expect((await mesh.ask('Anybody there?', { agent: 'courier' })).outcome?.text).toBe('Hello there')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('store a credential and add a person, whose token is shown once', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    await open('/settings/credentials')
+    await page.getByLabel('Name', { exact: true }).fill('github_token')
+    await page.getByLabel('Value', { exact: true }).fill('ghp_0123456789abcdef')
+    await page.getByLabel('Hosts that it may go to').fill('api.github.com')
+    await page.getByRole('button', { name: 'Store' }).click()
+    await giveProof(mesh, page)
+    await page.getByRole('cell', { name: 'api.github.com' }).waitFor()
+    await open('/settings/people')
+    await page.getByLabel('Name', { exact: true }).fill('ada')
+    await page.getByRole('button', { name: 'Add' }).click()
+    // A page that was loaded anew holds no proof any more.
+    await giveProof(mesh, page)
+    const token = (await page.locator('code.secret').textContent()) ?? ''
+    expect(token).toMatch(/^flp_/)
+    const me = await fetch(`${mesh.url}/api/me`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await me.json()).toMatchObject({ name: 'ada', role: 'member' })
+    expect(faults).toEqual([])
+    await context.close()
+  })
+})
