@@ -59,7 +59,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     out: deps.out,
     err: deps.err,
     json: shared.json === true,
-    noColor: deps.environment.noColor,
+    colors: deps.environment.colors,
     clock: deps.clock,
   })
   const elsewhere = (place.url ?? deps.environment.url) !== undefined

@@ -9,7 +9,6 @@ import { readValue } from '../read-value.ts'
 export function addCreateCommand(program: Command, deps: CliDeps): void {
   program
     .command('create')
-    .summary('create a worker')
     .description('Creates a worker; it is started when work reaches it.')
     .argument('<agent>', 'its id: 1 to 64 of A-Z a-z 0-9 _ -')
     .argument('<role>', 'what it is for, in one or two sentences')

@@ -18,7 +18,6 @@ import { renderTable } from '../terminal/table.ts'
 export function addEvalCommand(program: Command, deps: CliDeps): void {
   program
     .command('eval')
-    .summary('play cases against an agent and judge what it did')
     .description(
       'Asks an agent every case of a file, each in a conversation of its own, and judges answer, calls of tools and artifacts, by patterns, by programs of yours or by a model. Exit code 1 when fewer pass than the file demands. Calls are made for real: give the agent a home of its own to be tried in. Files of the cases stay where they were put.',
     )

@@ -15,7 +15,6 @@ import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
 export function addStartCommand(program: Command, deps: CliDeps): void {
   program
     .command('start')
-    .summary('start the mesh and its fleet')
     .description(
       'Starts the mesh of a home folder, with its operator and workers. Prepares the container engine, the agent image and the walled network first, and says so.',
     )

@@ -1,5 +1,12 @@
 import { columnsOf, graphemes } from './columns.ts'
 
+/** Whether there are colours: where a terminal shows them, everywhere, or nowhere. */
+export type Colors = 'auto' | 'on' | 'off'
+
+export function hasColors(colors: Colors, isTerminal: boolean): boolean {
+  return colors === 'on' || (colors === 'auto' && isTerminal)
+}
+
 /** Colours by meaning; without colour every function gives its text back. */
 export interface Color {
   readonly strong: (text: string) => string
