@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { runDemo } from '../demo/run-demo.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { RuntimeName } from '../mesh-process/start-mesh.ts'
 
@@ -36,6 +35,8 @@ With a real model:
 }
 
 async function demo(context: CommandContext, line: CommandLine): Promise<void> {
+  // Late: its help needs none of the demo.
+  const { runDemo } = await import('../demo/run-demo.ts')
   const report = await runDemo(context, {
     runtime: textOption(line, 'runtime') as RuntimeName | undefined, // commander checked the choice
     keep: flagOption(line, 'keep'),

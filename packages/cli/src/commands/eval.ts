@@ -6,8 +6,6 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { evalBounds, readEvalFile } from '../evals/eval-file.ts'
-import { makeJudge } from '../evals/make-judge.ts'
-import { runEval } from '../evals/run-eval.ts'
 import type { CaseResult, EvalResult } from '../evals/run-eval.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wholeNumber } from '../number-argument.ts'
@@ -68,6 +66,9 @@ Examples:
 
 async function evaluate(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, clock, newKey, signal } = context
+  // Late: its help needs no judge.
+  const { makeJudge } = await import('../evals/make-judge.ts')
+  const { runEval } = await import('../evals/run-eval.ts')
   const path = operand(line, 0)
   const source = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandFailed('file-unreadable', {
