@@ -49,6 +49,7 @@ export function aCredentialRoom(room: CredentialRoom = {}) {
     removeAgent: async () => false,
     storeSystem: async () => {},
     removeSystem: async () => {},
+    systemSourceOf: () => null,
   }
   const bindings = {
     bindingOf: (name: string) => (room.hosts?.[name] ? { hosts: [...room.hosts[name]], note: '' } : null),

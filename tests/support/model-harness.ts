@@ -169,6 +169,7 @@ export function aVault(system: Readonly<Record<string, string | undefined>>): Va
     names: () => ({ system: Object.keys(system), agent: [] }),
     storeSystem: async () => {},
     removeSystem: async () => {},
+    systemSourceOf: () => null,
     sourceOf: () => null,
     storeAgent: async (name, value) => createSecret(name, value),
     removeAgent: async () => false,

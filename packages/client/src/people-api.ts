@@ -16,6 +16,7 @@ import { traceApi, traceEndpoints } from '@flotilla/protocol/trace-api'
 import { replayApi, replayEndpoints } from '@flotilla/protocol/replay-api'
 import { templateEndpoints, templatesApi } from '@flotilla/protocol/templates-api'
 import { projectHumanApi, projectHumanEndpoints } from '@flotilla/protocol/project-api'
+import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
@@ -45,6 +46,7 @@ export const peopleEndpoints = {
   ...cronHumanEndpoints,
   ...templateEndpoints,
   ...replayEndpoints,
+  ...setupEndpoints,
   ...dashboardEndpoints,
 } as const
 export const peopleApi = {
@@ -69,6 +71,7 @@ export const peopleApi = {
   ...cronHumanApi,
   ...templatesApi,
   ...replayApi,
+  ...setupApi,
   ...dashboardApi,
 } as const
 

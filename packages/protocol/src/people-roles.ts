@@ -129,6 +129,14 @@ export const rolesOfRoutes = {
   'PUT /api/credentials/{name}': 'owner',
   'PUT /api/credentials/{name}/binding': 'owner',
   'PUT /api/projects/{name}/text': 'owner',
+  'GET /api/setup': 'owner',
+  'POST /api/setup/local': 'owner',
+  'POST /api/setup/check': 'owner',
+  'POST /api/setup/provider': 'owner',
+  'DELETE /api/setup/provider/{name}': 'owner',
+  'PUT /api/setup/model': 'owner',
+  'POST /api/setup/demo': 'owner',
+  'PUT /api/setup/price': 'owner',
 } as const satisfies Readonly<Record<`${Method} /${string}`, PersonRole>>
 
 export type PeopleRoute = keyof typeof rolesOfRoutes

@@ -19,6 +19,7 @@ import { modelCatalog, modelsModule } from '../models/index.ts'
 import { peopleModule } from '../people/index.ts'
 import { replayModule, runRecords } from '../replay/index.ts'
 import { runsModule } from '../runs/index.ts'
+import { setupModule } from '../setup/index.ts'
 import { skillsModule } from '../skills/index.ts'
 import { spawningModule } from '../spawning/index.ts'
 import { spendingModule } from '../spending/index.ts'
@@ -82,11 +83,8 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const topics = topicsModule(kernel, { agents: agents.api })
   const projects = projectsModule(kernel, { ...working, budgets: spending.api.budgets })
   const credentials = await credentialsModule(kernel, {
-    vault,
-    meshSecret,
-    editor,
+    ...foundation,
     path: paths.credentialsFile,
-    rates,
     runs: runs.api,
     notes: notes.api,
   })
@@ -127,12 +125,14 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const watch = watchModule(kernel, { path: paths.watchersFile, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })
+  const choosing = { ...known, ...credentials.api, ...egress.api, environment }
+  const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
   const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
   const backup = backupModule(kernel, { runtime })
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
   const shared = { blackboard, artifacts, notes, messages, topics, projects }
-  const guarded = { skills: skillsModule(kernel), credentials, egress, models, control, pauses }
+  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
   const triggers = { webhooks, heartbeats, cron, watch, templates }
   const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
   const diagnostics = diagnosticsModule(kernel, {

@@ -277,7 +277,11 @@ export function hibernateAfterMs(settings: Settings, agentId: string): number | 
  */
 export async function readSettingsFile(path: string): Promise<Settings> {
   const text = await readTextFile(path)
-  if (text === null) return defaultSettings
+  return text === null ? defaultSettings : parseSettings(text)
+}
+
+/** The text of the file. Throws as `readSettingsFile` does. Pure. */
+export function parseSettings(text: string): Settings {
   // Whoever reads the file ignores them, also where it could not be rewritten.
   const reading = readJsonDocument(withoutEnvironmentOnly(text).text, settingsSchema)
   if (reading.ok) return reading.document.value

@@ -1,8 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { applyEdits, modify } from 'jsonc-parser'
 import { sameStamp, stampOf } from './atomic-file.ts'
 import type { FileEditor } from './atomic-file.ts'
 import { stripEnvironmentOnly } from './environment-only.ts'
-import { readSettingsFile } from './settings-file.ts'
+import { parseSettings, readSettingsFile } from './settings-file.ts'
 import type { Settings } from './settings-file.ts'
 
 const pollIntervalMs = 1000
@@ -12,6 +13,11 @@ export interface SettingsFile {
   current(): Settings
   /** With file and line, why the file as it stands is not used; null while it is. */
   broken(): string | null
+  /**
+   * Sets one field, or takes it out for undefined, and leaves the rest of the text as it is; it holds once this resolves.
+   * Problem `unprocessable` where the file is broken, or would be.
+   */
+  edit(field: readonly string[], value: unknown): Promise<void>
   close(): Promise<void>
 }
 
@@ -71,6 +77,19 @@ export async function watchSettings(deps: {
   return {
     current: () => settings,
     broken: () => broken,
+    async edit(field, value) {
+      await deps.editor.edit(deps.path, (text) => {
+        const before = text ?? '{}\n'
+        parseSettings(before)
+        const edits = modify(before, [...field], value, {
+          formattingOptions: { insertSpaces: true, tabSize: 2 },
+        })
+        const after = applyEdits(before, edits)
+        parseSettings(after)
+        return after
+      })
+      await look()
+    },
     async close() {
       stopping.abort()
       await polling

@@ -36,6 +36,8 @@ const fingerprintDigits = 8
 export interface Credentials {
   /** For one call that leaves the mesh. */
   readonly open: OpenCredentials
+  /** A few characters that tell values apart, keyed so that nobody can try values against them. */
+  readonly fingerprint: (secret: Secret) => string
 }
 
 interface Needs {
@@ -63,11 +65,12 @@ export async function credentialsModule(
   kernel.hooks.agentDeleted.subscribe(requests.forget)
   const keyed = (value: string) =>
     createHmac('sha256', meshSecret.reveal()).update(`credential\n${value}`).digest('hex')
+  const fingerprint = (value: string) => keyed(value).slice(0, fingerprintDigits)
   const manage = createManageCredentials({
     ...kernel,
     vault,
     bindings,
-    fingerprint: (value) => keyed(value).slice(0, fingerprintDigits),
+    fingerprint,
     onStored: requests.granted,
   })
   const listUsable = createListUsable({ ...kernel, vault, bindings })
@@ -75,7 +78,10 @@ export async function credentialsModule(
   // Questions to the vault are counted with the calls of agents; each request that is filled in counts as well.
   const rate = { take: (agentId: string) => rates.take(agentId, 'credentials') }
   return {
-    api: { open: createUseCredentials({ ...kernel, vault, bindings, rate }) },
+    api: {
+      open: createUseCredentials({ ...kernel, vault, bindings, rate }),
+      fingerprint: (secret) => fingerprint(secret.reveal()),
+    },
     routes: {
       people: (surface) => credentialPeopleRoutes(surface, { manage, requests }),
       agent: (surface) => credentialAgentRoutes(surface, { listUsable, generate, requests }),

@@ -25,6 +25,8 @@ export interface Vault {
   /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
   storeSystem(name: string, value: string): Promise<void>
   removeSystem(name: string): Promise<void>
+  /** Where the system credential of that name comes from; null where there is none. */
+  systemSourceOf(name: string): 'environment' | 'file' | null
 }
 
 export interface VaultDeps {
@@ -38,6 +40,7 @@ export interface VaultDeps {
 export async function createVault(deps: VaultDeps): Promise<Vault> {
   const tiers: Record<CredentialTier, Map<string, Secret>> = { system: new Map(), agent: new Map() }
   const fromEnvironment = new Set<string>()
+  const systemFromEnvironment = new Set<string>()
 
   function take(variable: string, value: string | undefined): void {
     const credential = value ? credentialNameOf(variable) : null
@@ -50,6 +53,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     take(variable, value)
     const credential = value ? credentialNameOf(variable) : null
     if (credential?.tier === 'agent') fromEnvironment.add(credential.name)
+    if (credential?.tier === 'system') systemFromEnvironment.add(credential.name)
   }
 
   function sourceOf(name: string): 'environment' | 'file' | null {
@@ -99,6 +103,11 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     async storeSystem(name, value) {
       await writeSystem(name, value)
       take(variableOf('system', name), value)
+    },
+    systemSourceOf(name) {
+      const known = name.toLowerCase()
+      if (systemFromEnvironment.has(known)) return 'environment'
+      return tiers.system.has(known) ? 'file' : null
     },
     async removeSystem(name) {
       await writeSystem(name, null)

@@ -9,6 +9,7 @@ import { createFetchMedia } from './fetch/fetch-media.ts'
 import type { FetchMediaForAgent } from './fetch/fetch-media.ts'
 import { createForwardRequest } from './fetch/forward-request.ts'
 import { createPinnedFetch } from './fetch/pinned-fetch.ts'
+import type { PinnedFetch } from './fetch/pinned-fetch.ts'
 import { mcpAgentRoutes } from './mcp/agent.routes.ts'
 import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
 import type { ClosedNetworks } from './policy/closed-networks.ts'
@@ -24,6 +25,8 @@ export interface Egress {
   readonly proxy: ConnectProxy
   /** For models that are named a picture or a document by its address. */
   readonly fetchMedia: FetchMediaForAgent
+  /** For the mesh's own looks at places of this machine, which are named as exact `host:port`, and at no others. */
+  readonly fetchAt: (places: readonly string[]) => PinnedFetch
   /** Throws the Problem `not-configured` where nobody could search. */
   requireSearch(): void
 }
@@ -46,10 +49,12 @@ export interface EgressNeeds {
   readonly vault: Pick<Vault, 'system'>
 }
 
+export type { PinnedFetch } from './fetch/pinned-fetch.ts'
+
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
   const { agents, runs, rates, openCredentials: credentials } = needs
-  const { networks, filterFor } = createOutboundFilter(kernel, needs)
+  const { networks, filterFor, filterAt } = createOutboundFilter(kernel, needs)
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Requests as calls are counted at the agent door; those through the proxy and for models share their bucket.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
@@ -82,6 +87,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
       networks,
       proxy: forwarding.proxy,
       fetchMedia: createFetchMedia(leaving),
+      fetchAt: (places) => createPinnedFetch(filterAt(places)),
       requireSearch: () => void searchSetup(searchSources),
     },
     routes: {

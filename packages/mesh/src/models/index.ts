@@ -13,6 +13,8 @@ import type { ModelCatalog } from './catalog/model-catalog.ts'
 import { createOwnModel } from './catalog/own-model.ts'
 import type { OwnModel } from './catalog/own-model.ts'
 import { createRequireModel } from './catalog/require-model.ts'
+import { createTryProvider } from './catalog/try-provider.ts'
+import type { TryProvider } from './catalog/try-provider.ts'
 import { createStatedWindows } from './catalog/stated-windows.ts'
 import { chatFormat } from './formats/chat-format.ts'
 import { embeddingsFormat } from './formats/embeddings-format.ts'
@@ -42,7 +44,10 @@ export { scriptedChunks, scriptedCompletion } from './providers/scripted-reply.t
 export type { CallPurpose, LlmProvider, ProviderRequest, RunCall } from './providers/llm-provider.ts'
 export type { StandIn } from './gateway/stand-in.ts'
 export { presetModel } from './catalog/preset-model.ts'
+export type { ProviderCandidate, TryProvider } from './catalog/try-provider.ts'
+export { isModelList, modelNamesIn } from './providers/list-provider-models.ts'
 export { providerPresets } from './providers/provider-presets.ts'
+export { credentialNamesOf } from './providers/provider-setup.ts'
 
 /** Models by their names: known before there are agents, which are given the default one. */
 export interface KnownModels {
@@ -52,6 +57,8 @@ export interface KnownModels {
   /** What an owner does so that agents have a model, in words that begin small. */
   readonly missingModel: () => Promise<string>
   readonly requireModel: ReturnType<typeof createRequireModel>
+  /** For an owner who sets one up. */
+  readonly tryProvider: TryProvider
 }
 
 export function modelCatalog(
@@ -69,17 +76,18 @@ export function modelCatalog(
 ): KnownModels {
   const { environment, vault, cassetteFolders: folders } = needs
   const recorder = createCassetteRecorder()
+  const makeProvider = createMakeProvider({
+    clock,
+    newId,
+    listen: (provider) => needs.listen(recorder.wrap(provider)),
+    makeScripted: ({ cassette }) => createScriptedProvider({ folders, cassette, clock, newId }),
+  })
   const catalog = createModelCatalog({
     settings,
     vault,
     environmentDefaultModel: environment.defaultModel,
     environmentDefaultModelFrom: environment.defaultModelFrom,
-    makeProvider: createMakeProvider({
-      clock,
-      newId,
-      listen: (provider) => needs.listen(recorder.wrap(provider)),
-      makeScripted: ({ cassette }) => createScriptedProvider({ folders, cassette, clock, newId }),
-    }),
+    makeProvider,
   })
   return {
     catalog,
@@ -90,6 +98,7 @@ export function modelCatalog(
       readFile: async () => parseEnvText((await readTextFile(needs.envFile)) ?? ''),
     }),
     requireModel: createRequireModel({ catalog, refuseAbove: needs.refuseAbove }),
+    tryProvider: createTryProvider({ settings, vault, makeProvider, clock }),
   }
 }
 

@@ -19,6 +19,8 @@ export interface OutboundFilter {
   readonly networks: ClosedNetworks
   /** The filter as the settings have it for one agent. */
   filterFor(agentId: string): CheckDestinationDeps
+  /** The filter of the mesh's own looks: these places, as exact `host:port`, and no other, whatever the settings open. */
+  filterAt(places: readonly string[]): CheckDestinationDeps
 }
 
 /** One filter for whatever leaves in an agent's name. */
@@ -39,12 +41,14 @@ export function createOutboundFilter(
     networks: () => runtime.networks(),
     interfaces: ownAddresses,
   })
-  const exceptions = createPrivateExceptions({
-    entries: () => rules().allowed_private,
-    isOwnAddress: networks.isOwnAddress,
-    isFleetAddress: networks.isFleetAddress,
-    guardedPorts: () => [...kernel.ports.open, ...engineAddresses.flatMap(tcpPortIn)],
-  })
+  const openedBy = (entries: () => readonly string[]) =>
+    createPrivateExceptions({
+      entries,
+      isOwnAddress: networks.isOwnAddress,
+      isFleetAddress: networks.isFleetAddress,
+      guardedPorts: () => [...kernel.ports.open, ...engineAddresses.flatMap(tcpPortIn)],
+    })
+  const exceptions = openedBy(() => rules().allowed_private)
   const resolve = createResolveName({
     readHosts: () => readFile(hostsFile, 'utf8').catch(() => ''),
     openServers: () => {
@@ -57,6 +61,13 @@ export function createOutboundFilter(
   const writeException = createExceptionJournal(kernel)
   return {
     networks,
+    filterAt: (places) => ({
+      // Places are addresses; a name would be looked up by somebody else.
+      resolve: async () => [],
+      isAllowed: () => false,
+      allowedPorts: [],
+      exceptions: openedBy(() => places),
+    }),
     filterFor: (agentId) => ({
       resolve: (name, signal) => resolve(name, signal, agentId),
       isAllowed: networks.isAllowed,

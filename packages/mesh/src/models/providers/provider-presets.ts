@@ -97,6 +97,12 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
     needsNoKey: true,
     extras: { topK: true },
   },
+  llamacpp: {
+    kind: 'openai-compatible',
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    needsNoKey: true,
+    extras: { topK: true },
+  },
 }
 
 /** By the name, or by where it is, under whatever name the owner has set it up. Pure. */

@@ -172,6 +172,17 @@ function named(sources: SetupSources, provider: string, name: string | null): Se
   })
 }
 
+/** The system credentials that a provider's key and address are kept under. Pure. */
+export function credentialNamesOf(
+  { providers }: Pick<Settings, 'providers'>,
+  provider: string,
+): { readonly apiKey: string; readonly baseUrl: string } {
+  const own = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  const prefix = credentialPrefix(provider)
+  const named = own && 'api_key' in own ? own.api_key : undefined
+  return { apiKey: named ?? `${prefix}_api_key`, baseUrl: `${prefix}_base_url` }
+}
+
 /** Names of providers may hold dashes, those of credentials may not. */
 function credentialPrefix(provider: string): string {
   return provider.replaceAll('-', '_')

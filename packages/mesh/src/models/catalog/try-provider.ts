@@ -1,0 +1,115 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Settings } from '../../config/index.ts'
+import { createSecret } from '../../credentials/index.ts'
+import type { Vault } from '../../credentials/index.ts'
+import { problemFromRefusal } from '../gateway/provider-problem.ts'
+import { listProviderModels } from '../providers/list-provider-models.ts'
+import type { MakeProvider } from '../providers/make-provider.ts'
+import { boundFieldAt, credentialNamesOf, setupOf } from '../providers/provider-setup.ts'
+import type { ProviderSetup } from '../providers/provider-setup.ts'
+import { readReplyText } from '../providers/read-reply-text.ts'
+
+/** A model on a small machine is loaded from disk first. */
+const answerTimeoutMs = 60_000
+/** Thinking counts as well, and some refuse where it fills the bound. */
+const answerMaxTokens = 512
+const answerMaxBytes = 256 * 1024
+
+/** A provider as somebody wants to set it up; null takes what is kept, or what is usual. */
+export interface ProviderCandidate {
+  readonly provider: string
+  readonly key: string | null
+  readonly baseUrl: string | null
+}
+
+/** Tries a provider before anything of it is kept. Problem `not-configured` where something is still missing. */
+export interface TryProvider {
+  /** What it says it has; empty where it does not tell. */
+  models(candidate: ProviderCandidate, signal: AbortSignal): Promise<readonly string[]>
+  /**
+   * Has the model answer one word, as an agent would ask it. Throws the Problem of the refusal, in the provider's words and
+   * without the key; `upstream-timeout` after a minute.
+   */
+  ask(candidate: ProviderCandidate, model: string, signal: AbortSignal): Promise<void>
+}
+
+export function createTryProvider(deps: {
+  readonly settings: () => Settings
+  readonly vault: Pick<Vault, 'system'>
+  readonly makeProvider: MakeProvider
+  readonly clock: Clock
+}): TryProvider {
+  function setupFor({ provider, key, baseUrl }: ProviderCandidate): ProviderSetup {
+    const names = credentialNamesOf(deps.settings(), provider)
+    const given = new Map(
+      [
+        [names.apiKey, key],
+        [names.baseUrl, baseUrl],
+      ].flatMap(([name, value]) => (name && value ? [[name, createSecret(name, value)] as const] : [])),
+    )
+    return setupOf(
+      { settings: deps.settings, system: (name) => given.get(name) ?? deps.vault.system(name) },
+      provider,
+    )
+  }
+
+  return {
+    models: (candidate, signal) =>
+      within(deps.clock, signal, (late) => listProviderModels(setupFor(candidate), late)),
+    ask: (candidate, model, signal) =>
+      within(deps.clock, signal, async (late) => {
+        const setup = setupFor(candidate)
+        const llm = deps.makeProvider(setup)
+        try {
+          const boundField = boundFieldAt('baseUrl' in setup ? setup.baseUrl : null)
+          const parameters = {
+            model,
+            messages: [{ role: 'user', content: 'Answer with one word: ready' }],
+            [boundField]: answerMaxTokens,
+          }
+          const reply = await llm.complete(
+            {
+              form: 'chat',
+              agentId: 'setup',
+              model,
+              stream: false,
+              parameters,
+              body: JSON.stringify(parameters),
+            },
+            { signal: late },
+          )
+          if (reply.status < 200 || reply.status > 299) {
+            const secrets = 'apiKey' in setup && setup.apiKey ? [setup.apiKey] : []
+            throw await problemFromRefusal(reply, candidate.provider, secrets)
+          }
+          await readReplyText(reply, answerMaxBytes)
+        } finally {
+          await llm.close()
+        }
+      }),
+  }
+}
+
+async function within<T>(
+  clock: Clock,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const done = new AbortController()
+  clock.sleep(answerTimeoutMs, done.signal).then(
+    () =>
+      late.abort(
+        new Problem('upstream-timeout', {
+          detail: `the provider did not answer within ${answerTimeoutMs / 1000} s`,
+        }),
+      ),
+    () => {},
+  )
+  try {
+    return await work(AbortSignal.any([outer, late.signal]))
+  } finally {
+    done.abort()
+  }
+}

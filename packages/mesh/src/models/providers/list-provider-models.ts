@@ -1,0 +1,70 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { setupLimits } from '@flotilla/protocol/setup-api'
+import * as z from 'zod'
+import { readJsonQuietly } from '../../intake/index.ts'
+import { exchange } from './provider-exchange.ts'
+import { openProviderPool } from './provider-pool.ts'
+import type { ProviderSetup } from './provider-setup.ts'
+import { readReplyText } from './read-reply-text.ts'
+
+/** Of the longest list that is known, four times as much. */
+const listMaxBytes = 4 * 1024 * 1024
+
+const listSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
+
+/**
+ * Names of the models that a provider says it has, by the list that most serve beside their chats; empty where it does
+ * not tell, for whatever reason: the answer of a model is what counts. Names are bounded, whoever wrote them.
+ */
+export async function listProviderModels(
+  setup: ProviderSetup,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (setup.kind !== 'openai-compatible' && setup.kind !== 'anthropic' && setup.kind !== 'mistral') return []
+  const base = new URL(setup.baseUrl)
+  const pool = openProviderPool(base.origin)
+  const key = setup.apiKey?.reveal()
+  try {
+    const reply = await exchange({
+      pool,
+      host: base.host,
+      signal,
+      request: {
+        method: 'GET',
+        path: `${base.pathname.replace(/\/+$/, '')}/models${base.search}`,
+        headers: {
+          accept: 'application/json',
+          ...(setup.kind === 'anthropic' ? { 'anthropic-version': '2023-06-01' } : {}),
+          ...(key === undefined
+            ? {}
+            : setup.kind === 'anthropic'
+              ? { 'x-api-key': key }
+              : { authorization: `Bearer ${key}` }),
+        },
+        body: null,
+      },
+    })
+    const text = await readReplyText(reply, listMaxBytes)
+    return reply.status === 200 ? modelNamesIn(text) : []
+  } catch {
+    signal.throwIfAborted()
+    return []
+  } finally {
+    await pool.destroy()
+  }
+}
+
+/** Pure; empty for what is no such list. */
+export function modelNamesIn(text: string): readonly string[] {
+  const parsed = listSchema.safeParse(readJsonQuietly(text, jsonLimits.serverReply))
+  if (!parsed.success) return []
+  const names = parsed.data.data.map(({ id }) => id).filter((id) => namePattern.test(id))
+  return [...new Set(names)].toSorted().slice(0, setupLimits.modelsMax)
+}
+
+/** Whether a text is such a list at all, with models or without. Pure. */
+export function isModelList(text: string): boolean {
+  return listSchema.safeParse(readJsonQuietly(text, jsonLimits.serverReply)).success
+}
+
+const namePattern = new RegExp(String.raw`^[^\s\p{C}]{1,${setupLimits.modelNameMaxChars}}$`, 'u')

@@ -1,0 +1,17 @@
+/** A place of this machine where people usually run a model server. */
+export interface LocalPlace {
+  /** The provider's name, as in `ollama/qwen3`; a preset of that name leads there. */
+  readonly name: string
+  /** As people call the program. */
+  readonly title: string
+  /** Exact host and port: the outbound filter opens these and no other. */
+  readonly place: string
+}
+
+/** All of them speak OpenAI's form below `/v1`. */
+export const localPlaces: readonly LocalPlace[] = [
+  { name: 'ollama', title: 'Ollama', place: '127.0.0.1:11434' },
+  { name: 'lmstudio', title: 'LM Studio', place: '127.0.0.1:1234' },
+  { name: 'vllm', title: 'vLLM', place: '127.0.0.1:8000' },
+  { name: 'llamacpp', title: 'llama.cpp', place: '127.0.0.1:8080' },
+]

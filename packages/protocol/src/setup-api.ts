@@ -1,0 +1,159 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+
+/** How a fleet is given something to think with: the first run, and Settings afterwards. For owners. */
+export const setupEndpoints = {
+  setup: { method: 'GET', path: '/api/setup', summary: 'What agents think with, and what they could' },
+  setupLocal: {
+    method: 'POST',
+    path: '/api/setup/local',
+    summary: 'Looks for model servers on the usual ports of this machine',
+  },
+  setupCheck: {
+    method: 'POST',
+    path: '/api/setup/check',
+    summary: 'Has a provider answer one word with a key; keeps nothing',
+  },
+  setupProvider: {
+    method: 'POST',
+    path: '/api/setup/provider',
+    summary: 'Checks a provider and keeps its key; its model may become the default',
+  },
+  setupProviderRemove: {
+    method: 'DELETE',
+    path: '/api/setup/provider/{name}',
+    summary: 'Forgets the key and the address of a provider',
+  },
+  setupModel: {
+    method: 'PUT',
+    path: '/api/setup/model',
+    summary: 'The model of agents that name none of their own',
+  },
+  setupDemo: {
+    method: 'POST',
+    path: '/api/setup/demo',
+    summary: 'Lets a recorded conversation think for the fleet, without a key',
+  },
+  setupPrice: {
+    method: 'PUT',
+    path: '/api/setup/price',
+    summary: 'What a model costs, where the public list is wrong or silent',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type SetupEndpointName = keyof typeof setupEndpoints
+
+export const setupLimits = {
+  /** Of one provider that are told; beyond, the owner types the name. */
+  modelsMax: 500,
+  modelNameMaxChars: 200,
+  keyMaxChars: 10_000,
+  urlMaxChars: 500,
+  usdPerMtokMax: 100_000,
+} as const
+
+const name = z
+  .string()
+  .check(z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a provider name is 1 to 64 of a-z 0-9 _ -'))
+const modelName = z
+  .string()
+  .check(
+    z.minLength(1),
+    z.maxLength(setupLimits.modelNameMaxChars),
+    z.regex(/^[^\s\p{Cc}]+$/u, 'the name of a model has no spaces'),
+  )
+/** Null where nobody has said one. */
+const usualModel = z.nullable(z.string())
+
+export const providerOfferSchema = z.strictObject({
+  name: z.string(),
+  /** Null where an address must be given. */
+  base_url: z.nullable(z.string()),
+  needs_key: z.boolean(),
+  /** `none` where it is not set up; `environment` is the mesh's own, which no page can change. */
+  key: z.enum(['none', 'file', 'environment']),
+  /** Tells one key from another without telling any of it; null where there is none. */
+  fingerprint: z.nullable(z.string()),
+  /** What agents think with where the owner names nothing else, as `provider/model`. */
+  usual_model: usualModel,
+})
+export type ProviderOffer = z.infer<typeof providerOfferSchema>
+
+export const localServerSchema = z.strictObject({
+  /** The provider's name, as in `ollama/qwen3`. */
+  name: z.string(),
+  /** As people call the program. */
+  title: z.string(),
+  base_url: z.string(),
+  /** `absent`: nobody answers there; `other`: something does that is no model server; `empty`: it has no model yet. */
+  state: z.enum(['found', 'empty', 'other', 'absent']),
+  models: z.array(z.string()),
+})
+export type LocalServer = z.infer<typeof localServerSchema>
+
+const defaultModel = z.nullable(z.strictObject({ name: z.string(), from: z.string() }))
+
+/** A provider as somebody wants to set it up. */
+const candidate = {
+  provider: name,
+  /** Left out: the one that is kept, or none for a server that wants none. */
+  key: z.optional(z.string().check(z.minLength(1), z.maxLength(setupLimits.keyMaxChars))),
+  /** Left out: where the provider usually is. */
+  base_url: z.optional(z.url({ protocol: /^https?$/ }).check(z.maxLength(setupLimits.urlMaxChars))),
+  /** Without the provider's name. Left out: the usual one. */
+  model: z.optional(modelName),
+}
+
+export const setupApi = {
+  setup: {
+    response: z.strictObject({
+      default_model: defaultModel,
+      /** Where something outside the settings chooses it, what to change there; null where this page may. */
+      default_model_locked: z.nullable(z.string()),
+      providers: z.array(providerOfferSchema),
+    }),
+  },
+  setupLocal: { response: z.strictObject({ servers: z.array(localServerSchema) }) },
+  setupCheck: {
+    request: z.strictObject(candidate),
+    response: z.strictObject({
+      /** `provider/model` that has answered; null where none was named and there is no usual one. */
+      answered: z.nullable(z.string()),
+      /** What the provider says it has, without its name; empty where it does not tell. */
+      models: z.array(z.string()),
+    }),
+  },
+  setupProvider: {
+    request: z.strictObject({ ...candidate, make_default: z._default(z.boolean(), true) }),
+    response: z.strictObject({ provider: z.string(), model: z.string(), default_model: defaultModel }),
+  },
+  setupProviderRemove: { response: z.strictObject({ removed: z.string() }) },
+  setupModel: {
+    /** `provider/model`; null leaves the choice to the keys that are there. */
+    request: z.strictObject({ model: z.nullable(modelName) }),
+    response: z.strictObject({ default_model: defaultModel }),
+  },
+  setupDemo: {
+    response: z.strictObject({
+      default_model: defaultModel,
+      /** The fleet that the recording knows. */
+      template: z.string(),
+      /** What to ask, and whom, so that it plays. */
+      agent: z.string(),
+      question: z.string(),
+    }),
+  },
+  setupPrice: {
+    request: z.strictObject({
+      model: modelName,
+      /** Null: as the public list has it. */
+      price: z.nullable(
+        z.strictObject({
+          input_per_mtok: z.number().check(z.minimum(0), z.maximum(setupLimits.usdPerMtokMax)),
+          output_per_mtok: z.number().check(z.minimum(0), z.maximum(setupLimits.usdPerMtokMax)),
+        }),
+      ),
+    }),
+    response: z.strictObject({ model: z.string() }),
+  },
+} as const satisfies Record<SetupEndpointName, EndpointSchemas>

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setupEndpoints as endpoints } from '@flotilla/protocol/setup-api'
+import { templateEndpoints } from '@flotilla/protocol/templates-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startKeyedProvider } from '../support/keyed-provider.ts'
+import type { KeyedProvider } from '../support/keyed-provider.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+const rightKey = 'sk-right-0123456789abcdef'
+const wrongKey = 'sk-wrong-0123456789abcdef'
+
+describe('a home without a provider', () => {
+  let mesh: MeshProcess
+  let provider: KeyedProvider
+  beforeAll(async () => {
+    ;[mesh, provider] = await Promise.all([
+      startMesh(),
+      startKeyedProvider({ key: rightKey, models: ['hello', 'a b', 'slow'] }),
+    ])
+  })
+  afterAll(async () => {
+    await Promise.all([mesh?.stop(), provider?.close()])
+  })
+
+  const envFile = () => readFile(join(mesh.home, '.env'), 'utf8').catch(() => '')
+  const candidate = (more: object) => ({
+    body: { provider: 'openai', base_url: provider.baseUrl, model: 'hello', ...more },
+  })
+
+  it('says so, and what could be set up', async () => {
+    const setup = (await mesh.call(endpoints.setup)).json()
+    expect(setup).toMatchObject({ default_model: null, default_model_locked: null })
+    expect(JSON.stringify(setup)).toContain('"name":"ollama"')
+  })
+
+  it('plays the recorded demo: a first answer, whose tools were real', async () => {
+    const demo = (await mesh.call(endpoints.setupDemo)).json()
+    expect(demo).toMatchObject({ default_model: { name: 'scripted/first-look' }, template: 'starter' })
+    await mesh.call(templateEndpoints.templateApply, { params: { name: String(demo['template']) } })
+    const run = await mesh.ask(String(demo['question']), { agent: String(demo['agent']) })
+    expect(JSON.stringify(run.outcome)).toContain('first-look.md')
+  })
+
+  it('refuses a wrong key in the words of the provider, keeps nothing of it and tells it to nobody', async () => {
+    for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
+      const refused = await mesh.call(endpoint, candidate({ key: wrongKey }))
+      expect(refused.json()).toMatchObject({ code: 'provider-refused' })
+      expect(refused.text).toContain('Incorrect API key')
+      expect(refused.text).not.toContain(wrongKey)
+    }
+    const unknown = await mesh.call(endpoints.setupProvider, candidate({ key: rightKey, model: 'gone' }))
+    expect(unknown.json()).toMatchObject({ code: 'model-unknown' })
+    expect(await envFile()).not.toMatch(/OPENAI/)
+  })
+
+  it('keeps a key once a model has answered with it, thinks with it at once, and never shows it', async () => {
+    const checked = (await mesh.call(endpoints.setupCheck, candidate({ key: rightKey }))).json()
+    expect(checked).toEqual({ answered: 'openai/hello', models: ['hello', 'slow'] })
+    expect(await envFile()).not.toContain(rightKey)
+    const kept = await mesh.call(endpoints.setupProvider, candidate({ key: ` ${rightKey}\n` }))
+    expect(kept.json()).toMatchObject({ default_model: { name: 'openai/hello' } })
+    expect(await envFile()).toContain(`FLOTILLA_SYSTEM_OPENAI_API_KEY='${rightKey}'`)
+    const answer = await mesh.ask('Are you there?')
+    expect(answer.outcome).toMatchObject({ status: 'done', text: 'Hello there' })
+    const setup = await mesh.call(endpoints.setup)
+    expect(kept.text + setup.text + mesh.log()).not.toContain(rightKey)
+    expect(setup.json()['providers']).toContainEqual(expect.objectContaining({ name: 'openai', key: 'file' }))
+  })
+
+  it('takes a price of the owner’s, forgets a provider, and says what it lacks then', async () => {
+    const price = { input_per_mtok: 1, output_per_mtok: 2 }
+    await mesh.call(endpoints.setupPrice, { body: { model: 'openai/hello', price } })
+    const settings = JSON.parse(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')) as object
+    expect(settings).toEqual({ default_model: 'openai/hello', models: { 'openai/hello': { price } } })
+    await mesh.call(endpoints.setupProviderRemove, { params: { name: 'openai' } })
+    expect(await envFile()).not.toMatch(/OPENAI/)
+    expect((await mesh.call(endpoints.setup)).json()).toMatchObject({ default_model: null })
+    const gone = await mesh.call(endpoints.setupProviderRemove, { params: { name: 'openai' } })
+    expect(gone.status).toBe(404)
+  })
+})
