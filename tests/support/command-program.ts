@@ -18,5 +18,6 @@ export function commandProgram(): Promise<Command> {
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
     setExitCode: () => undefined,
+    runLine: () => Promise.resolve(),
   })
 }

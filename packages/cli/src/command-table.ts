@@ -45,6 +45,14 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/doctor.ts')).addDoctorCommand,
       },
       {
+        commands: { open: 'the dashboard in a browser' },
+        load: async () => (await import('./commands/open.ts')).addOpenCommand,
+      },
+      {
+        commands: { logs: 'what the mesh has logged' },
+        load: async () => (await import('./commands/logs.ts')).addLogsCommand,
+      },
+      {
         commands: { version: 'which version this is' },
         load: async () => (await import('./commands/version.ts')).addVersionCommand,
       },
@@ -85,6 +93,10 @@ export const commandTable: readonly CommandSection[] = [
   {
     title: 'Agents',
     groups: [
+      {
+        commands: { agents: 'the agents of the fleet', agent: 'make agents of your own' },
+        load: async () => (await import('./commands/agents.ts')).addAgentsCommands,
+      },
       {
         commands: { create: 'create a worker' },
         load: async () => (await import('./commands/create.ts')).addCreateCommand,
@@ -270,6 +282,10 @@ export const commandTable: readonly CommandSection[] = [
   {
     title: 'This machine',
     groups: [
+      {
+        commands: { completion: 'complete commands in a shell' },
+        load: async () => (await import('./commands/completion.ts')).addCompletionCommand,
+      },
       {
         commands: {
           backup: 'write the whole fleet into one file, while it runs',

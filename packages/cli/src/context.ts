@@ -28,6 +28,8 @@ export interface CliDeps {
   /** A command that catches Ctrl-C itself registers here; returns the way to give it back. */
   readonly onInterrupt: (listener: () => void) => () => void
   readonly setExitCode: (code: ExitCode) => void
+  /** Runs another line of the command line within this one. Usage errors have been told; all others reject. */
+  readonly runLine: (deps: CliDeps, words: readonly string[]) => Promise<void>
 }
 
 /** One command's view: its terminal, its place, its mesh. */

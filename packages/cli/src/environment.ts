@@ -15,6 +15,8 @@ export interface Environment {
   /** The personal token of whoever is not the owner of the machine. */
   readonly personToken: string | undefined
   readonly colors: Colors
+  /** Somebody sits before a screen that can show a browser. */
+  readonly hasDisplay: boolean
   /** Nothing may be installed or started on this machine but the mesh. */
   readonly noInstall: boolean
   /** Agents must run in containers; anything else fails. */
@@ -49,6 +51,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     sessionCookie: value('FLOTILLA_SESSION'),
     personToken: value('FLOTILLA_TOKEN'),
     colors: colorsOf(value),
+    hasDisplay: value('DISPLAY') !== undefined || value('WAYLAND_DISPLAY') !== undefined,
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
     model: {

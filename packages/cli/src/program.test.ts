@@ -24,6 +24,7 @@ function someDeps() {
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
     setExitCode: () => undefined,
+    runLine: () => Promise.resolve(),
   }
   return { deps, out, err }
 }

@@ -26,6 +26,7 @@ export async function runCommandLine(words: readonly string[]): Promise<ExitCode
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
     setExitCode: (code) => (exitCode = code),
+    runLine,
   }
   try {
     const program = await createProgram(deps, words)
@@ -37,5 +38,14 @@ export async function runCommandLine(words: readonly string[]): Promise<ExitCode
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const { tellError } = await import('./tell-error.ts')
     return tellError(error, { err: process.stderr, environment, interrupted: interrupts.signal.aborted })
+  }
+}
+
+async function runLine(deps: CliDeps, words: readonly string[]): Promise<void> {
+  try {
+    const program = await createProgram(deps, words)
+    await program.parseAsync([...words], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
   }
 }

@@ -99,6 +99,9 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
     typed,
     interrupts: { during: () => undefined, close: () => undefined },
     show: () => undefined,
+    ask: () => Promise.resolve(null),
+    project: null,
+    lastRun: null,
     beside: hearsMeanwhile ? () => () => undefined : null,
   })
   setTimeout(() => input.end(), 300)
