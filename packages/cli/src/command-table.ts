@@ -29,6 +29,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/demo.ts')).addDemoCommand,
       },
       {
+        commands: { init: 'choose a model and make a first agent' },
+        load: async () => (await import('./commands/init.ts')).addInitCommand,
+      },
+      {
         commands: { start: 'start the mesh and its fleet' },
         load: async () => (await import('./commands/start.ts')).addStartCommand,
       },

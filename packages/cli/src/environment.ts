@@ -17,6 +17,8 @@ export interface Environment {
   readonly colors: Colors
   /** Somebody sits before a screen that can show a browser. */
   readonly hasDisplay: boolean
+  /** How this program was called, for hints: what a person can type again. */
+  readonly command: string
   /** Nothing may be installed or started on this machine but the mesh. */
   readonly noInstall: boolean
   /** Agents must run in containers; anything else fails. */
@@ -28,6 +30,12 @@ export interface Environment {
   }
   /** The environment of the mesh that this command starts: ours, with these changes. */
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
+}
+
+/** Called by `npm run`, by `npx`, or from the PATH. */
+function commandOf(value: (name: string) => string | undefined): string {
+  if (value('npm_lifecycle_event') === 'npx') return 'npx flotilla'
+  return value('npm_lifecycle_event') === undefined ? 'flotilla' : 'npm run flotilla --'
 }
 
 /** As Node reads them: `FORCE_COLOR` is heard before `NO_COLOR`, and `FORCE_COLOR=0` says no. */
@@ -52,6 +60,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     personToken: value('FLOTILLA_TOKEN'),
     colors: colorsOf(value),
     hasDisplay: value('DISPLAY') !== undefined || value('WAYLAND_DISPLAY') !== undefined,
+    command: commandOf(value),
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
     model: {

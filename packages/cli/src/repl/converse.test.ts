@@ -155,5 +155,5 @@ describe('what is typed while an answer comes', () => {
 it('what is steered at the prompt is a run, and its answer is shown', async () => {
   const { said, out } = await play({ lines: ['/steer hello there', '/steer'], reply: became })
   expect(said).toEqual([['hello there', 'key-1']])
-  expect(out).toBe('answer to hello there\nSay what? /steer <text>\n')
+  expect(out).toBe('answer to hello there\n')
 })

@@ -48,7 +48,7 @@ export async function runSlashLine(
         await requireAgent(context, client, agentId)
         talk.agentId = agentId
       },
-      run: createRunWords(context),
+      run: (words, input) => createRunWords(context)(words, input),
       ask: async (question, isSecret) => {
         refuseWhile(streaming, 'It is asked for')
         return (await talk.ask(question, isSecret)) ?? ''
