@@ -287,6 +287,10 @@ export const commandTable: readonly CommandSection[] = [
     title: 'This machine',
     groups: [
       {
+        commands: { service: 'have systemd keep the mesh running' },
+        load: async () => (await import('./commands/service.ts')).addServiceCommand,
+      },
+      {
         commands: { completion: 'complete commands in a shell' },
         load: async () => (await import('./commands/completion.ts')).addCompletionCommand,
       },
@@ -301,6 +305,10 @@ export const commandTable: readonly CommandSection[] = [
       {
         commands: { reset: 'remove a fleet for good' },
         load: async () => (await import('./commands/reset.ts')).addResetCommand,
+      },
+      {
+        commands: { uninstall: 'take away all that was made here' },
+        load: async () => (await import('./commands/uninstall.ts')).addUninstallCommand,
       },
     ],
   },

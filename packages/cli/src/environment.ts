@@ -17,6 +17,8 @@ export interface Environment {
   readonly colors: Colors
   /** Somebody sits before a screen that can show a browser. */
   readonly hasDisplay: boolean
+  /** `XDG_CACHE_HOME`. */
+  readonly cacheHome: string | undefined
   /** How this program was called, for hints: what a person can type again. */
   readonly command: string
   /** Nothing may be installed or started on this machine but the mesh. */
@@ -60,6 +62,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     personToken: value('FLOTILLA_TOKEN'),
     colors: colorsOf(value),
     hasDisplay: value('DISPLAY') !== undefined || value('WAYLAND_DISPLAY') !== undefined,
+    cacheHome: value('XDG_CACHE_HOME'),
     command: commandOf(value),
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
