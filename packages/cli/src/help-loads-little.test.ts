@@ -38,5 +38,7 @@ test.each(commands)('help of %s loads nothing that only its work needs', (name) 
 test('the help of all commands loads no command at all', () => {
   const loaded = [...loadedWith(join(sources, 'run-command-line.ts'))].map((file) => relative(packages, file))
   expect(loaded).toContain('cli/src/command-table.ts')
-  expect(loaded.filter((file) => /\/commands\/|\/client\/src\/mesh|protocol\/src\/(?!clock)/.test(file))).toEqual([])
+  expect(
+    loaded.filter((file) => /\/commands\/|\/client\/src\/mesh|protocol\/src\/(?!clock)/.test(file)),
+  ).toEqual([])
 })
