@@ -17,9 +17,11 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
   for (const file of [join(root, 'package-lock.json'), import.meta.filename]) {
     inputs.set(file, existing(file))
   }
-  const outputFiles = await bundleProgram(root, join(root, 'packages', name, 'src', 'main.ts'), (file) => {
-    // As it was when it was first read: whatever is written from then on makes the build an old one.
-    if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))
+  const outputFiles = await bundleProgram(root, join(root, 'packages', name, 'src', 'main.ts'), {
+    onRead: (file) => {
+      // As it was when it was first read: whatever is written from then on makes the build an old one.
+      if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))
+    },
   })
   const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }))
   return recordBuild(root, { name, main: 'main.mjs', files, inputs })
@@ -33,8 +35,15 @@ const requireBanner =
 export async function bundleProgram(
   root: string,
   entry: string,
-  onRead: (file: string) => void,
-  { places = placesHere, banner = '' }: { readonly places?: Places; readonly banner?: string } = {},
+  {
+    onRead = () => undefined,
+    places = placesHere,
+    banner = '',
+  }: {
+    readonly onRead?: (file: string) => void
+    readonly places?: Places
+    readonly banner?: string
+  },
 ): Promise<readonly { readonly path: string; readonly contents: Uint8Array }[]> {
   const { outputFiles } = await build({
     absWorkingDir: root,

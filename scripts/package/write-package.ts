@@ -57,7 +57,7 @@ function bundled(root: string, entry: string): ReturnType<typeof bundleProgram> 
   }
   const banner =
     " import { fileURLToPath as pathOfUrl } from 'node:url'; const urlOfPackage = new URL('../../../', import.meta.url).href; const rootOfPackage = pathOfUrl(urlOfPackage);"
-  return bundleProgram(root, entry, () => undefined, { places, banner })
+  return bundleProgram(root, entry, { places, banner })
 }
 
 async function putAgent(root: string, put: Put): Promise<void> {

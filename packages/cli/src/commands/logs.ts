@@ -90,12 +90,7 @@ export function logLine(text: string, color: Color): string {
   const parsed = logLineSchema.safeParse(parseJsonLine(text))
   if (!parsed.success) return printable(text)
   const { time, level, msg, progress, agentId, ...others } = parsed.data
-  const moment =
-    typeof time === 'number'
-      ? formatTime(time)
-      : String(time ?? '')
-          .slice(0, 19)
-          .replace('T', ' ')
+  const moment = typeof time === 'number' ? formatTime(time) : (time ?? '').slice(0, 19).replace('T', ' ')
   const fields = Object.entries(others)
     .filter(([name]) => !hiddenFields.includes(name))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)

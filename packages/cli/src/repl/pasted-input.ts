@@ -31,7 +31,7 @@ export function createPasteReader(): (piece: string) => string {
       text = text.slice(at + mark.length)
       pasting = !pasting
     }
-    const kept = unfinishedMark(text, pasting ? pasteEnds : pasteBegins)
+    const kept = pasting ? unfinishedMark(text, pasteEnds, 1) : unfinishedMark(text, pasteBegins, 2)
     rest = text.slice(text.length - kept)
     text = text.slice(0, text.length - kept)
     return read + (pasting ? oneRow(text) : text)
@@ -40,9 +40,9 @@ export function createPasteReader(): (piece: string) => string {
 
 const oneRow = (text: string): string => text.replaceAll(/\r\n?|\n/g, lineBreakSign).replaceAll('\t', '    ')
 
-/** How many characters at the end may be the beginning of a mark; a lone escape key is none. */
-function unfinishedMark(text: string, mark: string): number {
-  for (let count = Math.min(mark.length - 1, text.length); count > 1; count--)
+/** How many characters at the end, `least` or more, may be the beginning of a mark: a lone escape that is typed is none. */
+function unfinishedMark(text: string, mark: string, least: number): number {
+  for (let count = Math.min(mark.length - 1, text.length); count >= least; count--)
     if (mark.startsWith(text.slice(-count))) return count
   return 0
 }
