@@ -17,5 +17,6 @@ export function wholeProgram(): Promise<Command> {
     onInterrupt: () => () => undefined,
     setExitCode: () => undefined,
     runLine: () => Promise.resolve(),
+    wholeProgram: () => Promise.reject(new Error('nobody asks')),
   })
 }

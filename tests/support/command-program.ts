@@ -19,5 +19,6 @@ export function commandProgram(): Promise<Command> {
     onInterrupt: interrupts.onInterrupt,
     setExitCode: () => undefined,
     runLine: () => Promise.resolve(),
+    wholeProgram: () => Promise.reject(new Error('nobody asks')),
   })
 }

@@ -288,7 +288,7 @@ export const commandTable: readonly CommandSection[] = [
     groups: [
       {
         commands: { service: 'have systemd keep the mesh running' },
-        load: async () => (await import('./commands/service.ts')).addServiceCommand,
+        load: async () => (await import('./commands/systemd.ts')).addServiceCommand,
       },
       {
         commands: { completion: 'complete commands in a shell' },

@@ -29,6 +29,8 @@ export interface CliDeps {
   readonly onInterrupt: (listener: () => void) => () => void
   readonly setExitCode: (code: ExitCode) => void
   /** Runs another line of the command line within this one. Usage errors have been told; all others reject. */
+  /** The command line with all its commands, to be written about. */
+  readonly wholeProgram: () => Promise<Command>
   readonly runLine: (deps: CliDeps, words: readonly string[]) => Promise<void>
 }
 

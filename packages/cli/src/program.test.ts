@@ -25,6 +25,7 @@ function someDeps() {
     onInterrupt: interrupts.onInterrupt,
     setExitCode: () => undefined,
     runLine: () => Promise.resolve(),
+    wholeProgram: () => Promise.reject(new Error('nobody asks')),
   }
   return { deps, out, err }
 }

@@ -6,7 +6,7 @@ import { readEnvironment } from './environment.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
-import { createProgram } from './program.ts'
+import { createProgram, createWholeProgram } from './program.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
 export async function runCommandLine(words: readonly string[]): Promise<ExitCode> {
@@ -27,6 +27,7 @@ export async function runCommandLine(words: readonly string[]): Promise<ExitCode
     onInterrupt: interrupts.onInterrupt,
     setExitCode: (code) => (exitCode = code),
     runLine,
+    wholeProgram: () => createWholeProgram(deps),
   }
   try {
     const program = await createProgram(deps, words)

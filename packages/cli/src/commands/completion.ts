@@ -22,10 +22,9 @@ Examples:
     )
     .action(
       commandAction(deps, async (context: CommandContext, line: CommandLine) => {
-        const { createWholeProgram } = await import('../program.ts')
         const { completionScript } = await import('../reference/completion-script.ts')
         const shell = shells.find((name) => name === operand(line, 0)) ?? 'bash'
-        const script = completionScript(await createWholeProgram(deps), shell)
+        const script = completionScript(await deps.wholeProgram(), shell)
         context.terminal.printJson({ shell, script })
         context.terminal.stream(script)
       }),

@@ -11,7 +11,7 @@ import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { removeFleet } from './reset.ts'
-import { removeService } from './service.ts'
+import { removeService } from './systemd.ts'
 
 export function addUninstallCommand(program: Command, deps: CliDeps): void {
   program

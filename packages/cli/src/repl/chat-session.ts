@@ -11,6 +11,7 @@ import { requireAgent } from '../require-agent.ts'
 import { completeLine } from './complete-line.ts'
 import type { KnownNames } from './complete-line.ts'
 import { withLineBreaks } from './pasted-input.ts'
+import type { Conversation, Interruptions } from './conversation.ts'
 import { runSlashLine } from './run-slash-line.ts'
 import { slashCommands } from './slash-commands.ts'
 import { createSteering } from './steering.ts'
@@ -18,7 +19,6 @@ import type { LateWords, Steering } from './steering.ts'
 import { createTypingRow } from './typing-row.ts'
 import { keepTypedHistory, readTypedHistory } from './typed-history.ts'
 import { createTypedLines } from './typed-lines.ts'
-import type { TypedLines } from './typed-lines.ts'
 
 /**
  * A conversation at the prompt until `/quit`, end of input, or Ctrl-C at an empty prompt. Ctrl-C during a run
@@ -85,26 +85,6 @@ export async function chatSession(
     lines.close()
     if (tty) await keepTypedHistory(context.place.home, history)
   }
-}
-
-export interface Conversation {
-  readonly client: MeshClient
-  /** Who is asked. */
-  agentId: string
-  /** What is asked from now on is asked there. */
-  session: string
-  /** The project in use; null for the whole fleet. */
-  project: string | null
-  /** The run that was followed last. */
-  lastRun: string | null
-  readonly typed: TypedLines
-  readonly interrupts: Interruptions
-  /** Shows the prompt. */
-  readonly show: () => void
-  /** Takes the next line as an answer; null at the end of the input. */
-  readonly ask: (question: string, isSecret: boolean) => Promise<string | null>
-  /** Keeps what is typed during a run apart from what is said; null where lines wait for the end of the run. */
-  readonly beside: (() => () => void) | null
 }
 
 /** Takes line after line until one ends it. */
@@ -237,12 +217,6 @@ async function askCancellable(
   } finally {
     interrupts.during(null)
   }
-}
-
-export interface Interruptions {
-  /** What Ctrl-C does from now on; null: it takes away what is typed, or ends the conversation where nothing is. */
-  during(cancel: (() => void) | null): void
-  close(): void
 }
 
 /** At a terminal readline takes Ctrl-C, elsewhere it comes as a signal; both mean the same. */

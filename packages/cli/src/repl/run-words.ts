@@ -28,6 +28,7 @@ export function createRunWords(
           onInterrupt: context.onInterrupt,
           setExitCode: () => undefined,
           runLine: context.runLine,
+          wholeProgram: context.wholeProgram,
         },
         [...where, ...words],
       )

@@ -3,12 +3,12 @@ import { eastAsianWidth } from 'get-east-asian-width'
 // oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
 const escapes = /\u001B\[[0-9;]*m/g
 
-let segmenter: Intl.Segmenter | null = null
+const made: { segmenter?: Intl.Segmenter } = {}
 
 /** The characters of a text, each with all that joins it. Made at first use: it takes as long as a short command. */
 export function graphemesOf(text: string): Iterable<Intl.SegmentData> {
-  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
-  return segmenter.segment(text)
+  made.segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return made.segmenter.segment(text)
 }
 
 /** No character of these is wider than a column anywhere, or joins another. */

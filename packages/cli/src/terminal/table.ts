@@ -19,7 +19,7 @@ const wordsColumnsMin = 16
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  tableColumnsMax: number = process.stdout.columns ?? Number.POSITIVE_INFINITY,
+  tableColumnsMax: number = process.stdout.columns > 0 ? process.stdout.columns : Number.POSITIVE_INFINITY,
 ): string[] {
   const fitted = fitColumns(columns, rows, tableColumnsMax)
   return fitted === null ? asRecords(columns, rows, tableColumnsMax) : asGrid(fitted, rows)
