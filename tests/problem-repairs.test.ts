@@ -24,7 +24,7 @@ const emptyPhrases = [
   /^(?:check the id|try again(?: later)?|send less|ask again)[.;]?$/i,
 ]
 
-const program = commandProgram()
+const program = await commandProgram()
 const home = '/home'
 const files = [...Object.values(dataPaths(home)), meshLogPath(home)].map((path) =>
   path.slice(home.length + 1),

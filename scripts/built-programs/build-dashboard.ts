@@ -3,12 +3,18 @@ import type { FileStamp, ProgramRecord } from '@flotilla/protocol/built-program'
 import { build } from 'vite'
 import type { Rolldown } from 'vite'
 import { existing, recordBuild } from './build-program.ts'
+import type { Build } from './build-program.ts'
 
 /**
  * Compiles the pages into files named by their content, and then writes the record that makes the next start of the mesh
  * serve them. Rejects with what the bundler met.
  */
 export async function buildDashboard(root: string): Promise<ProgramRecord> {
+  return recordBuild(root, await compileDashboard(root))
+}
+
+/** The same, in memory. */
+export async function compileDashboard(root: string): Promise<Build> {
   const folder = join(root, 'packages', 'dashboard')
   const inputs = new Map<string, FileStamp>()
   const begins = [join(root, 'package-lock.json'), import.meta.filename, join(folder, 'index.html')]
@@ -48,5 +54,5 @@ export async function buildDashboard(root: string): Promise<ProgramRecord> {
     name: file.fileName,
     contents: Buffer.from(file.type === 'chunk' ? file.code : file.source),
   }))
-  return recordBuild(root, { name: 'dashboard', main: 'index.html', files, inputs })
+  return { name: 'dashboard', main: 'index.html', files, inputs }
 }

@@ -5,7 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import { programsFolder, stampOf } from '@flotilla/protocol/built-program'
 import type { BuildName, FileStamp, ProgramName, ProgramRecord } from '@flotilla/protocol/built-program'
 import { build } from 'esbuild'
-import { readSources } from './read-sources.ts'
+import { placesHere, readSources } from './read-sources.ts'
+import type { Places } from './read-sources.ts'
 
 /**
  * Joins one program and what it imports into files of its own folder, named by their content, and then writes the record
@@ -16,9 +17,37 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
   for (const file of [join(root, 'package-lock.json'), import.meta.filename]) {
     inputs.set(file, existing(file))
   }
+  const outputFiles = await bundleProgram(root, join(root, 'packages', name, 'src', 'main.ts'), {
+    onRead: (file) => {
+      // As it was when it was first read: whatever is written from then on makes the build an old one.
+      if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))
+    },
+  })
+  const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }))
+  return recordBuild(root, { name, main: 'main.mjs', files, inputs })
+}
+
+/** Modules of the older form call for `require`, which an ES module has none of. */
+const requireBanner =
+  "import { createRequire as requireOfThis } from 'node:module'; const require = requireOfThis(import.meta.url);"
+
+/** One program as files of ES modules, in memory. `banner` stands at the beginning of each, for what `places` say. */
+export async function bundleProgram(
+  root: string,
+  entry: string,
+  {
+    onRead = () => undefined,
+    places = placesHere,
+    banner = '',
+  }: {
+    readonly onRead?: (file: string) => void
+    readonly places?: Places
+    readonly banner?: string
+  },
+): Promise<readonly { readonly path: string; readonly contents: Uint8Array }[]> {
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: [join(root, 'packages', name, 'src', 'main.ts')],
+    entryPoints: [entry],
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -26,24 +55,15 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
     target: 'node24',
     outdir: join(root, programsFolder),
     outExtension: { '.js': '.mjs' },
-    // Modules of the older form call for `require`, which an ES module has none of.
-    banner: {
-      js: "import { createRequire as requireOfThis } from 'node:module'; const require = requireOfThis(import.meta.url);",
-    },
+    banner: { js: requireBanner + banner },
     // It says `require` under another name in its older form, which no bundler can follow.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     external: ['esbuild', 'cpu-features', '*.node'],
-    plugins: [
-      readSources((file) => {
-        // As it was when it was first read: whatever is written from then on makes the build an old one.
-        if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))
-      }),
-    ],
+    plugins: [readSources(onRead, places)],
     write: false,
     logLevel: 'silent',
   })
-  const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }))
-  return recordBuild(root, { name, main: 'main.mjs', files, inputs })
+  return outputFiles
 }
 
 /** What was built, in memory: names are below the build's own folder. */

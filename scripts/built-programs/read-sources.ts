@@ -3,11 +3,25 @@ import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'esbuild'
 
+/** How a source is told where it lies: JavaScript for its path and for its URL. */
+export interface Places {
+  readonly path: (path: string) => string
+  readonly url: (path: string) => string
+  /** A source as it is read, where another file is meant by a name in it. */
+  readonly rewrite?: (source: string) => string
+}
+
+/** Where it lies on this machine. */
+export const placesHere: Places = {
+  path: (path) => JSON.stringify(path),
+  url: (path) => JSON.stringify(pathToFileURL(path).href),
+}
+
 /**
  * Reads every source for the bundler; `onRead` hears of each just before. One that asks where it lies is told its own
  * place, and not that of the file it goes into.
  */
-export function readSources(onRead: (file: string) => void): Plugin {
+export function readSources(onRead: (file: string) => void, places: Places = placesHere): Plugin {
   return {
     name: 'read-sources',
     setup: (hooks) => {
@@ -18,34 +32,35 @@ export function readSources(onRead: (file: string) => void): Plugin {
       }))
       hooks.onLoad({ filter: /\.(?:ts|js|cjs|mjs)$/ }, ({ path }) => {
         onRead(path)
-        const source = readFileSync(path, 'utf8')
+        const read = readFileSync(path, 'utf8')
+        const source = places.rewrite?.(read) ?? read
         return path.endsWith('.ts')
-          ? { contents: withPlace(source, path), loader: 'ts' }
-          : { contents: withOlderPlace(source, path), loader: 'js' }
+          ? { contents: withPlace(source, path, places), loader: 'ts' }
+          : { contents: withOlderPlace(source, path, places), loader: 'js' }
       })
     },
   }
 }
 
 /** Of ours, which say `import.meta` in code alone. */
-export function withPlace(source: string, path: string): string {
+export function withPlace(source: string, path: string, places: Places = placesHere): string {
   return source
-    .replaceAll(/\bimport\.meta\.dirname\b/g, () => JSON.stringify(dirname(path)))
-    .replaceAll(/\bimport\.meta\.filename\b/g, () => JSON.stringify(path))
-    .replaceAll(/\bimport\.meta\.url\b/g, () => JSON.stringify(pathToFileURL(path).href))
+    .replaceAll(/\bimport\.meta\.dirname\b/g, () => places.path(dirname(path)))
+    .replaceAll(/\bimport\.meta\.filename\b/g, () => places.path(path))
+    .replaceAll(/\bimport\.meta\.url\b/g, () => places.url(path))
 }
 
 /** Of others' in the older form: they are given the two names, unless they make them themselves. */
-export function withOlderPlace(source: string, path: string): string {
+export function withOlderPlace(source: string, path: string, places: Places = placesHere): string {
   const asked = ['__dirname', '__filename'].filter(
     (name) =>
       new RegExp(`\\b${name}\\b`).test(source) &&
       !new RegExp(`\\b(?:const|let|var)\\s+${name}\\b`).test(source),
   )
   if (asked.length === 0) return source
-  const places = { __dirname: dirname(path), __filename: path }
-  const names = Object.entries(places).filter(([name]) => asked.includes(name))
-  const declared = names.map(([name, place]) => `${name} = ${JSON.stringify(place)}`).join(', ')
+  const older = { __dirname: dirname(path), __filename: path }
+  const names = Object.entries(older).filter(([name]) => asked.includes(name))
+  const declared = names.map(([name, place]) => `${name} = ${places.path(place)}`).join(', ')
   const isStrict = /^(?:#!.*\n)?(?:\s|\/\/.*\n|\/\*[^]*?\*\/)*['"]use strict['"]/.test(source)
   return `${isStrict ? "'use strict'; " : ''}var ${declared};\n${source.replace(/^#!.*\n/, '')}`
 }

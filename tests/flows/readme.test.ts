@@ -188,7 +188,7 @@ async function madeHook(): Promise<string> {
 /** One in a process of its own; what the others would print, this process can tell. */
 async function everyHelp(line: string): Promise<void> {
   expect(await run(line.replace('<command>', 'status'))).toMatchObject({ code: 0 })
-  const { commands } = commandProgram()
+  const { commands } = await commandProgram()
   expect(commands.length).toBeGreaterThan(30)
   for (const command of commands)
     expect(command.helpInformation()).toContain(`Usage: flotilla ${command.name()}`)

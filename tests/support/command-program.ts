@@ -3,12 +3,12 @@ import type { Command } from 'commander'
 import { readEnvironment } from '../../packages/cli/src/environment.ts'
 import { keepText, stillClock } from '../../packages/cli/src/fake-terminal.ts'
 import { createInterrupts } from '../../packages/cli/src/interrupts.ts'
-import { createProgram } from '../../packages/cli/src/program.ts'
+import { createWholeProgram } from '../../packages/cli/src/program.ts'
 
 /** The real command line, to be looked at: it has no home, and what it would write is kept from everybody. */
-export function commandProgram(): Command {
+export function commandProgram(): Promise<Command> {
   const interrupts = createInterrupts(() => 0)
-  return createProgram({
+  return createWholeProgram({
     environment: readEnvironment({ HOME: '/home/nobody', FLOTILLA_HOME: '/nowhere/flotilla' }),
     clock: stillClock,
     out: keepText(),
@@ -18,5 +18,7 @@ export function commandProgram(): Command {
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
     setExitCode: () => undefined,
+    runLine: () => Promise.resolve(),
+    wholeProgram: () => Promise.reject(new Error('nobody asks')),
   })
 }

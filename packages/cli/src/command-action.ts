@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { contextOf } from './context.ts'
 import type { CliDeps, CommandContext } from './context.ts'
 
 /** What a command was given on its line. */
@@ -14,8 +13,10 @@ export function commandAction(
   deps: CliDeps,
   handler: (context: CommandContext, line: CommandLine) => Promise<void>,
 ): (...parameters: unknown[]) => Promise<void> {
-  return (...parameters) => {
+  return async (...parameters) => {
     const command = parameters.at(-1) as Command // commander passes the command last, always
+    // Late: whoever asks for help needs no mesh, and no half of the program that speaks to one.
+    const { contextOf } = await import('./context.ts')
     return handler(contextOf(deps, command), { operands: command.args, options: command.opts() })
   }
 }

@@ -28,6 +28,10 @@ export interface CliDeps {
   /** A command that catches Ctrl-C itself registers here; returns the way to give it back. */
   readonly onInterrupt: (listener: () => void) => () => void
   readonly setExitCode: (code: ExitCode) => void
+  /** Runs another line of the command line within this one. Usage errors have been told; all others reject. */
+  /** The command line with all its commands, to be written about. */
+  readonly wholeProgram: () => Promise<Command>
+  readonly runLine: (deps: CliDeps, words: readonly string[]) => Promise<void>
 }
 
 /** One command's view: its terminal, its place, its mesh. */
@@ -59,7 +63,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     out: deps.out,
     err: deps.err,
     json: shared.json === true,
-    noColor: deps.environment.noColor,
+    colors: deps.environment.colors,
     clock: deps.clock,
   })
   const elsewhere = (place.url ?? deps.environment.url) !== undefined

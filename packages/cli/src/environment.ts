@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { Colors } from './terminal/color.ts'
 
 /** What the command line takes from the environment. The only file of this package that reads it. */
 export interface Environment {
@@ -13,7 +14,13 @@ export interface Environment {
   readonly sessionCookie: string | undefined
   /** The personal token of whoever is not the owner of the machine. */
   readonly personToken: string | undefined
-  readonly noColor: boolean
+  readonly colors: Colors
+  /** Somebody sits before a screen that can show a browser. */
+  readonly hasDisplay: boolean
+  /** `XDG_CACHE_HOME`. */
+  readonly cacheHome: string | undefined
+  /** How this program was called, for hints: what a person can type again. */
+  readonly command: string
   /** Nothing may be installed or started on this machine but the mesh. */
   readonly noInstall: boolean
   /** Agents must run in containers; anything else fails. */
@@ -25,6 +32,19 @@ export interface Environment {
   }
   /** The environment of the mesh that this command starts: ours, with these changes. */
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
+}
+
+/** Called by `npm run`, by `npx`, or from the PATH. */
+function commandOf(value: (name: string) => string | undefined): string {
+  if (value('npm_lifecycle_event') === 'npx') return 'npx flotilla'
+  return value('npm_lifecycle_event') === undefined ? 'flotilla' : 'npm run flotilla --'
+}
+
+/** As Node reads them: `FORCE_COLOR` is heard before `NO_COLOR`, and `FORCE_COLOR=0` says no. */
+function colorsOf(value: (name: string) => string | undefined): Colors {
+  const forced = value('FORCE_COLOR')
+  if (forced !== undefined) return forced === '0' || forced === 'false' ? 'off' : 'on'
+  return value('NO_COLOR') !== undefined || value('TERM') === 'dumb' ? 'off' : 'auto'
 }
 
 /** Names that mean something to this program alone; the mesh would warn of them. */
@@ -40,7 +60,10 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     url: value('FLOTILLA_URL'),
     sessionCookie: value('FLOTILLA_SESSION'),
     personToken: value('FLOTILLA_TOKEN'),
-    noColor: value('NO_COLOR') !== undefined || value('TERM') === 'dumb',
+    colors: colorsOf(value),
+    hasDisplay: value('DISPLAY') !== undefined || value('WAYLAND_DISPLAY') !== undefined,
+    cacheHome: value('XDG_CACHE_HOME'),
+    command: commandOf(value),
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
     model: {

@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import type { Colors } from './terminal/color.ts'
 import { createTerminal } from './terminal/terminal.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { TextSink } from './terminal/text-sink.ts'
@@ -26,7 +27,7 @@ export const stillClock: Clock = {
 }
 
 export function keepTerminal(
-  options: { json?: boolean; isTTY?: boolean; noColor?: boolean; clock?: Clock } = {},
+  options: { json?: boolean; isTTY?: boolean; colors?: Colors; clock?: Clock } = {},
 ): {
   terminal: Terminal
   out: KeptText
@@ -38,7 +39,7 @@ export function keepTerminal(
     out,
     err,
     json: options.json ?? false,
-    noColor: options.noColor ?? false,
+    colors: options.colors ?? 'auto',
     clock: options.clock ?? stillClock,
   })
   return { terminal, out, err }

@@ -2,14 +2,15 @@ import { Readable } from 'node:stream'
 import { CommanderError } from 'commander'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { commandTable } from './command-table.ts'
 import { readChatOperands } from './commands/chat.ts'
 import type { CliDeps } from './context.ts'
 import { readEnvironment } from './environment.ts'
 import { keepText, stillClock } from './fake-terminal.ts'
 import { createInterrupts } from './interrupts.ts'
-import { createProgram } from './program.ts'
+import { createProgram, createWholeProgram, meantCommand } from './program.ts'
 
-function aProgram() {
+function someDeps() {
   const out = keepText()
   const err = keepText()
   const interrupts = createInterrupts(() => 0)
@@ -23,16 +24,26 @@ function aProgram() {
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
     setExitCode: () => undefined,
+    runLine: () => Promise.resolve(),
+    wholeProgram: () => Promise.reject(new Error('nobody asks')),
   }
-  return { program: createProgram(deps), out, err }
+  return { deps, out, err }
 }
 
 function everyCommand(command: Command): readonly Command[] {
   return command.commands.flatMap((child) => [child, ...everyCommand(child)])
 }
 
+/** As `--help` shows it, what was added to it included. */
+function helpOf(command: Command): string {
+  let text = ''
+  command.configureOutput({ writeOut: (words) => (text += words) }).outputHelp()
+  return text
+}
+
 async function run(...words: string[]) {
-  const { program, out, err } = aProgram()
+  const { deps, out, err } = someDeps()
+  const program = await createProgram(deps, words)
   const error = await program.parseAsync(words, { from: 'user' }).then(
     () => null,
     (reason: unknown) => reason,
@@ -41,9 +52,31 @@ async function run(...words: string[]) {
 }
 
 describe('command line', () => {
-  it('has a line of summary and a description for every command', () => {
-    const silent = everyCommand(aProgram().program).filter((command) => command.summary() === '')
-    expect(silent.map((command) => command.name())).toEqual([])
+  it('has a line of summary, a description and an example for every command', async () => {
+    const whole = everyCommand(await createWholeProgram(someDeps().deps))
+    const named = (found: readonly Command[]) => found.map((command) => command.name())
+    expect(named(whole.filter((command) => command.summary() === ''))).toEqual([])
+    expect(named(whole.filter((command) => command.description() === ''))).toEqual([])
+    expect(named(whole.filter((command) => !helpOf(command).includes('  $ flotilla')))).toEqual([])
+  })
+
+  it('adds just the commands that its table names, in its order', async () => {
+    const whole = await createWholeProgram(someDeps().deps)
+    const inTable = commandTable.flatMap(({ groups }) =>
+      groups.flatMap(({ commands }) => Object.keys(commands)),
+    )
+    expect(whole.commands.map((command) => command.name())).toEqual(inTable)
+  })
+
+  it.each([
+    [['status', '--watch'], 'status'],
+    [['--home', 'chat', '--json', 'status'], 'status'],
+    [['--home=chat', 'status', 'chat'], 'status'],
+    [['help', 'cron'], 'cron'],
+    [['--', 'runs'], 'runs'],
+    [['--help'], null],
+  ])('takes of %j the command %s', (words, meant) => {
+    expect(meantCommand(words)).toBe(meant)
   })
 
   it.each([

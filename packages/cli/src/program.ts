@@ -1,114 +1,65 @@
 import { Command } from 'commander'
-import { addApplyCommand } from './commands/apply.ts'
-import { addArtifactsCommand } from './commands/artifacts.ts'
-import { addBlackboardCommand } from './commands/blackboard.ts'
-import { addBudgetCommand } from './commands/budget.ts'
-import { addBackupCommands } from './commands/backup.ts'
-import { addArchiveCommands } from './commands/archive.ts'
-import { addPauseCommands } from './commands/pause.ts'
-import { addChangesCommands } from './commands/changes.ts'
-import { addChatCommand } from './commands/chat.ts'
-import { addChatSessionCommands } from './commands/chat-sessions.ts'
-import { addCostsCommand } from './commands/costs.ts'
-import { addCreateCommand } from './commands/create.ts'
-import { addCredentialsCommand } from './commands/credentials.ts'
-import { addCronCommand } from './commands/cron.ts'
-import { addDeleteCommand } from './commands/delete.ts'
-import { addDemoCommand } from './commands/demo.ts'
-import { addDoctorCommand } from './commands/doctor.ts'
-import { addEvalCommand } from './commands/eval.ts'
-import { addEventsCommand } from './commands/events.ts'
-import { addExportCommand } from './commands/export.ts'
-import { addHeartbeatCommand } from './commands/heartbeat.ts'
-import { addHibernateCommand } from './commands/hibernate.ts'
-import { addInvokeCommand } from './commands/invoke.ts'
-import { addJournalCommand } from './commands/journal.ts'
-import { addMcpCommand } from './commands/mcp.ts'
-import { addModelsCommand } from './commands/models.ts'
-import { addPendingCommands } from './commands/pending.ts'
-import { addPermissionsCommand } from './commands/permissions.ts'
-import { addProjectsCommand } from './commands/projects.ts'
-import { addPutCommand } from './commands/put.ts'
-import { addRecordCommand } from './commands/record.ts'
-import { addReplayCommands } from './commands/replay.ts'
-import { addResetCommand } from './commands/reset.ts'
-import { addRestartCommand } from './commands/restart.ts'
-import { addRunsCommand } from './commands/runs.ts'
-import { addStartCommand } from './commands/start.ts'
-import { addStatusCommand } from './commands/status.ts'
-import { addSteerCommand } from './commands/steer.ts'
-import { addStopCommand } from './commands/stop.ts'
-import { addTasksCommand } from './commands/tasks.ts'
-import { addMessagesCommand } from './commands/messages.ts'
-import { addPeopleCommand } from './commands/people.ts'
-import { addTemplatesCommand } from './commands/templates.ts'
-import { addTopicsCommands } from './commands/topics.ts'
-import { addTraceCommand } from './commands/trace.ts'
-import { addVersionCommand } from './commands/version.ts'
-import { addProofCommand } from './commands/proof.ts'
-import { addWallsCommand } from './commands/walls.ts'
-import { addWebhooksCommand } from './commands/webhooks.ts'
-import { addWatchersCommand } from './commands/watchers.ts'
+import { commandTable } from './command-table.ts'
 import type { CliDeps } from './context.ts'
+import { exitCodeWords } from './exit-codes.ts'
 import { wholeNumber } from './number-argument.ts'
 
-/** The commands in the order in which a newcomer needs them. */
-const commands = [
-  addDemoCommand,
-  addStartCommand,
-  addStopCommand,
-  addStatusCommand,
-  addChatCommand,
-  addSteerCommand,
-  addChatSessionCommands,
-  addTemplatesCommand,
-  addApplyCommand,
-  addCreateCommand,
-  addExportCommand,
-  addPutCommand,
-  addInvokeCommand,
-  addHeartbeatCommand,
-  addRunsCommand,
-  addTraceCommand,
-  addTasksCommand,
-  addProjectsCommand,
-  addCostsCommand,
-  addModelsCommand,
-  addBudgetCommand,
-  addArtifactsCommand,
-  addCredentialsCommand,
-  addMcpCommand,
-  addBlackboardCommand,
-  addWebhooksCommand,
-  addTopicsCommands,
-  addMessagesCommand,
-  addPeopleCommand,
-  addWatchersCommand,
-  addCronCommand,
-  addEventsCommand,
-  addPendingCommands,
-  addPermissionsCommand,
-  addChangesCommands,
-  addRestartCommand,
-  addHibernateCommand,
-  addArchiveCommands,
-  addPauseCommands,
-  addDeleteCommand,
-  addProofCommand,
-  addWallsCommand,
-  addDoctorCommand,
-  addJournalCommand,
-  addBackupCommands,
-  addRecordCommand,
-  addReplayCommands,
-  addEvalCommand,
-  addResetCommand,
-  addVersionCommand,
-]
+/** Options of the whole command line that take a word, which is no command. */
+const takesWord: readonly string[] = ['--home', '--port', '--url']
 
-/** The whole command line. It writes nothing and ends nothing on its own: usage errors are thrown. */
-export function createProgram(deps: CliDeps): Command {
-  const program = new Command('flotilla')
+/** The command that a line means: its first word that is neither an option nor what one takes. Pure. */
+export function meantCommand(words: readonly string[]): string | null {
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? ''
+    if (takesWord.includes(word)) at++
+    else if (word === '--') return words[at + 1] ?? null
+    else if (word !== 'help' && !word.startsWith('-')) return word
+  }
+  return null
+}
+
+/**
+ * The command line with the one command that a line means; of the others there are the names, for the list of all and for
+ * the nearest to a wrong one. It writes nothing and ends nothing on its own: usage errors are thrown.
+ */
+export async function createProgram(deps: CliDeps, words: readonly string[]): Promise<Command> {
+  const meant = meantCommand(words)
+  return programOf(deps, (names) => meant !== null && names.includes(meant))
+}
+
+/** The command line with all that every command takes: for the man page, for completion, and for tests. */
+export async function createWholeProgram(deps: CliDeps): Promise<Command> {
+  return programOf(deps, () => true)
+}
+
+async function programOf(deps: CliDeps, isWanted: (names: readonly string[]) => boolean): Promise<Command> {
+  const program = emptyProgram(deps)
+  for (const { title, groups } of commandTable) {
+    for (const { commands, load } of groups) {
+      const names = Object.keys(commands)
+      if (isWanted(names)) (await load())(program, deps)
+      else for (const name of names) program.command(name)
+      for (const command of program.commands.slice(-names.length)) {
+        command.summary(commands[command.name()] ?? '').helpGroup(`${title}:`)
+        describe(command)
+      }
+    }
+  }
+  return program
+}
+
+/** Where a summary says all, it is the description too. */
+function describe(command: Command): void {
+  const summary = command.summary()
+  if (command.description() === '') {
+    command.description(`${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.`)
+    command.summary(summary)
+  }
+  for (const child of command.commands) describe(child)
+}
+
+function emptyProgram(deps: CliDeps): Command {
+  return new Command('flotilla')
     .description(
       'Runs a fleet of autonomous agents, each in its own hardened container, behind one trusted control host.',
     )
@@ -139,8 +90,6 @@ First steps:
   $ flotilla chat                     talk to its operator
   $ flotilla doctor                   when something does not work
 
-Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 no mesh runs, 4 denied or over budget`,
+Exit codes: ${exitCodeWords}`,
     )
-  for (const add of commands) add(program, deps)
-  return program
 }

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '@flotilla/client/system-clock'
 import { CommanderError } from 'commander'
-import { CommandFailed } from './command-failed.ts'
 import type { CliDeps } from './context.ts'
 import { readEnvironment } from './environment.ts'
-import { exitCodeOf, exitCodes } from './exit-codes.ts'
+import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
-import { createProgram } from './program.ts'
-import { createColor } from './terminal/color.ts'
-import { errorLines, formatError } from './terminal/format-error.ts'
+import { createProgram, createWholeProgram } from './program.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
 export async function runCommandLine(words: readonly string[]): Promise<ExitCode> {
@@ -29,18 +26,27 @@ export async function runCommandLine(words: readonly string[]): Promise<ExitCode
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
     setExitCode: (code) => (exitCode = code),
+    runLine,
+    wholeProgram: () => createWholeProgram(deps),
   }
   try {
-    const program = createProgram(deps)
+    const program = await createProgram(deps, words)
     if (words.length === 0) program.outputHelp()
     else await program.parseAsync([...words], { from: 'user' })
     return exitCode
   } catch (error) {
     // Usage errors and help have been written by commander already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    const color = createColor(process.stderr.isTTY && !environment.noColor)
-    if (interrupts.signal.aborted) process.stderr.write('Interrupted.\n')
-    else process.stderr.write(`${errorLines(formatError(error), color).join('\n')}\n`)
-    return error instanceof CommandFailed ? error.exitCode : exitCodeOf(error)
+    const { tellError } = await import('./tell-error.ts')
+    return tellError(error, { err: process.stderr, environment, interrupted: interrupts.signal.aborted })
+  }
+}
+
+async function runLine(deps: CliDeps, words: readonly string[]): Promise<void> {
+  try {
+    const program = await createProgram(deps, words)
+    await program.parseAsync([...words], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
   }
 }

@@ -33,6 +33,12 @@ export interface BuildFiles {
 /** Where builds lie, below the root of the checkout. */
 export const programsFolder: string
 
+/** What `npm pack` puts into the package, below its root; in a checkout it is there for the moment of packing. */
+export const packageFolder: string
+
+/** The path of a file of the installed package; null in a checkout, which goes by its sources, and where there is none. */
+export function packedFile(files: BuildFiles, root: string, path: string): string | null
+
 /** The path of the file to start a program with: as it was built of just these sources, or its `main.ts`. */
 export function programFile(files: BuildFiles, root: string, name: ProgramName): string
 

@@ -3,11 +3,21 @@
 /** Builds lie here, below the root of the checkout: what they leave to be found lies in its `node_modules`. */
 export const programsFolder = 'dist/programs'
 
+export const packageFolder = 'dist/package'
+
+export function packedFile(files, root, path) {
+  const packed = `${root}/${packageFolder}/${path}`
+  const isCheckout = stampOf(files, `${root}/packages/cli/src/main.ts`) !== null
+  return isCheckout || stampOf(files, packed) === null ? null : packed
+}
+
 export function programFile(files, root, name) {
   return builtProgram(files, root, name) ?? `${root}/packages/${name}/src/main.ts`
 }
 
 export function builtProgram(files, root, name) {
+  const packed = packedFile(files, root, `${name}/${name === 'dashboard' ? 'index.html' : 'main.mjs'}`)
+  if (packed !== null) return packed
   const record = readRecord(files, `${root}/${programsFolder}/${name}.json`)
   if (record === null || record.root !== root) return null
   const areAsTheyWere = ([file, [sizeBytes, modifiedMs]]) => {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { builtProgram, programFile, programsFolder, stampOf } from './built-program.mjs'
+import { builtProgram, packageFolder, programFile, programsFolder, stampOf } from './built-program.mjs'
 
 /** A checkout with one source and a build of it. */
 function aCheckout() {
@@ -24,6 +24,19 @@ function aCheckout() {
 }
 
 describe('a program is started as it was built', () => {
+  test('as it was packed, where the package is installed; a checkout never takes what it has packed', () => {
+    const root = mkdtempSync(join(tmpdir(), 'installed-'))
+    const packed = join(root, packageFolder, 'cli', 'main.mjs')
+    mkdirSync(join(root, packageFolder, 'cli'), { recursive: true })
+    writeFileSync(packed, 'export const answer = 42')
+    expect(programFile(fs, root, 'cli')).toBe(packed)
+    expect(builtProgram(fs, root, 'dashboard')).toBeNull()
+
+    mkdirSync(join(root, 'packages', 'cli', 'src'), { recursive: true })
+    writeFileSync(join(root, 'packages', 'cli', 'src', 'main.ts'), '')
+    expect(programFile(fs, root, 'cli')).toBe(`${root}/packages/cli/src/main.ts`)
+  })
+
   test('where its sources are those of the build, and from them where there is none', () => {
     const { root, main } = aCheckout()
     expect(programFile(fs, root, 'mesh')).toBe(main)

@@ -33,7 +33,6 @@ flotilla templates show NAME prints a whole one to begin with; flotilla export w
 export function addApplyCommand(program: Command, deps: CliDeps): void {
   program
     .command('apply')
-    .summary('make the fleet of a template')
     .description(
       'Shows what a template would create and change, asks, and does all of it or nothing. What the template does not name stays as it is; nothing is taken away. It grants no more than the operator could, whoever applies it.',
     )

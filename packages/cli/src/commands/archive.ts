@@ -5,7 +5,6 @@ import type { CliDeps } from '../context.ts'
 export function addArchiveCommands(program: Command, deps: CliDeps): void {
   program
     .command('archive')
-    .summary('put an agent away, with everything it has')
     .description(
       'Stops an agent, ends its tokens, and gives it no work until flotilla unarchive. Its data, permissions and costs stay.',
     )
@@ -24,7 +23,6 @@ export function addArchiveCommands(program: Command, deps: CliDeps): void {
     )
   program
     .command('unarchive')
-    .summary('take an archived agent back')
     .description('Lets an archived agent work again; it starts with its next work.')
     .argument('<agent>', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla unarchive auditor')

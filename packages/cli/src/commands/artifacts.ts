@@ -11,8 +11,11 @@ import { renderTable } from '../terminal/table.ts'
 export function addArtifactsCommand(program: Command, deps: CliDeps): void {
   const artifacts = program
     .command('artifacts')
-    .summary('files that agents saved')
     .description('Lists what agents saved outside their containers, newest first.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla artifacts\n  $ flotilla artifacts --help   the commands for one of them',
+    )
     .action(commandAction(deps, list))
   artifacts
     .command('save')

@@ -7,7 +7,7 @@ const mb = 1024 * 1024
 
 async function watched(options: { readonly isTTY: boolean; readonly json?: boolean }) {
   const clock = createManualClock()
-  const { terminal, out, err } = keepTerminal({ ...options, noColor: false, clock })
+  const { terminal, out, err } = keepTerminal({ ...options, colors: 'auto', clock })
   const copy = watchCopy({ terminal })
   copy.heard({ kind: 'progress', words: 'Writing the database and the files' })
   copy.heard({ kind: 'moved', bytes: 4 * mb, of: 12 * mb })

@@ -44,7 +44,6 @@ const passphraseWords =
 export function addBackupCommands(program: Command, deps: CliDeps): void {
   program
     .command('backup')
-    .summary('write the whole fleet into one file, while it runs')
     .description(
       `Home, database and what each agent keeps, as they stand. With a passphrase the file is encrypted; without one say whether its secrets (.env, data/mesh-secret) come along. ${passphraseWords}`,
     )
@@ -59,7 +58,6 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, backup))
   program
     .command('verify')
-    .summary('read a backup to its end as a restore would')
     .description(
       `Checks every part of it, its database and the names in what agents kept; writes nothing. ${passphraseWords}`,
     )
@@ -72,7 +70,6 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, verify))
   program
     .command('restore')
-    .summary('make a home of a backup')
     .description(
       `The same fleet in a home that is empty: agents, runs, costs, memory, settings. It has an id of its own, so that the old home may go on beside it. A restore that is cut off begins anew when it is asked for again. ${passphraseWords}`,
     )

@@ -13,7 +13,6 @@ import { renderTable } from '../terminal/table.ts'
 export function addBlackboardCommand(program: Command, deps: CliDeps): void {
   const blackboard = program
     .command('blackboard')
-    .summary('what agents share')
     .description(
       'Lists entries of the blackboard under a prefix; --json shows whole values. What stands under history/ is added to and never changed.',
     )
@@ -32,6 +31,7 @@ Examples:
     .command('get')
     .summary('the whole value of one key')
     .argument('<key>', 'the key')
+    .addHelpText('after', '\nExample:\n  $ flotilla blackboard get output/report')
     .action(commandAction(deps, get))
   blackboard
     .command('set')
@@ -40,13 +40,16 @@ Examples:
     .argument('<value>', 'JSON; what is none is taken as a text')
     .option('--expect <version>', 'only over this version; 0 when the key must be new', wholeNumber(0, 1e15))
     .option('--ttl <seconds>', 'forget it after so long', wholeNumber(1, 316_224_000))
+    .addHelpText('after', `\nExample:\n  $ flotilla blackboard set status/release '{"frozen": true}'`)
     .action(commandAction(deps, set))
   blackboard
     .command('delete')
     .summary('take one entry away')
     .argument('<key>', 'the key')
+    .addHelpText('after', '\nExample:\n  $ flotilla blackboard delete status/release')
     .action(commandAction(deps, remove))
-  blackboard.command('watches').summary('which agents are told of what').action(commandAction(deps, watches))
+    .addHelpText('after', '\nExample:\n  $ flotilla blackboard watches')
+    .action(commandAction(deps, watches))
   blackboard
     .command('watch')
     .summary('have an agent told when others write')
@@ -56,12 +59,14 @@ Examples:
     .argument('<agent>', 'id of the agent')
     .argument('<pattern>', 'pattern of keys')
     .addOption(new Option('--tell <how>', 'how it is told').choices([...watchTells]).default('run'))
+    .addHelpText('after', `\nExample:\n  $ flotilla blackboard watch writer 'output/*'`)
     .action(commandAction(deps, watch))
   blackboard
     .command('unwatch')
     .summary('end that')
     .argument('<agent>', 'id of the agent')
     .argument('<pattern>', 'the pattern, as flotilla blackboard watches shows it')
+    .addHelpText('after', `\nExample:\n  $ flotilla blackboard unwatch writer 'output/*'`)
     .action(commandAction(deps, unwatch))
 }
 

@@ -12,7 +12,6 @@ import { budgetName, budgetRows } from './budget-rows.ts'
 export function addBudgetCommand(program: Command, deps: CliDeps): void {
   program
     .command('budget')
-    .summary('show and set what may be spent')
     .description(
       'Without options shows budgets; with them sets those of an agent, of a project (project:NAME) or of the fleet, from the next call on. A call must fit into all of them. Days and months are UTC. An agent has USD 0.01 to 1000 a day and 0.10 to 30000 a month. The fleet has a daily limit from its first start until you take it away.',
     )

@@ -18,7 +18,6 @@ const valueColumns = 40
 export function addChangesCommands(program: Command, deps: CliDeps): void {
   program
     .command('edit')
-    .summary('change an agent')
     .description(
       'Changes one thing of an agent, at once: texts can be undone for 5 minutes, the model for 30.',
     )
@@ -37,7 +36,6 @@ Examples:
     .action(commandAction(deps, edit))
   program
     .command('changes')
-    .summary('changes of agents, and which can be undone')
     .description('Lists changes of agents by people and by the operator, newest first.')
     .option('--agent <id>', 'only changes of this agent')
     .option('--limit <count>', 'how many', wholeNumber(1, 200), 20)
@@ -45,7 +43,6 @@ Examples:
     .action(commandAction(deps, changes))
   program
     .command('undo')
-    .summary('take a change back')
     .description('Takes a change back while it still stands; without a token the newest that can be undone.')
     .argument('[token]', 'undo token, as flotilla changes shows it')
     .option('-y, --yes', 'do not ask, where no token is given')

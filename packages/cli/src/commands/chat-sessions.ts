@@ -10,7 +10,6 @@ import { historyLines, resetLine, sessionRows } from '../repl/history-lines.ts'
 export function addChatSessionCommands(program: Command, deps: CliDeps): void {
   program
     .command('history')
-    .summary('what was said in a conversation')
     .description(
       'Shows a conversation as the agent remembers it, oldest first; the operator’s when none is named. What a long conversation has let go of is in workspace/memory/transcripts of the agent.',
     )
@@ -33,14 +32,12 @@ Examples:
     .action(commandAction(deps, history))
   program
     .command('sessions')
-    .summary('the conversations that an agent remembers')
     .description('Lists the conversations of an agent, newest first; the operator’s when none is named.')
     .argument('[agent]', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla sessions auditor')
     .action(commandAction(deps, sessions))
   program
     .command('reset-chat')
-    .summary('begin a conversation anew')
     .description(
       'Archives a conversation and begins it anew: the agent forgets what was said in it. It is refused while a run goes on there. What the agent wrote into its memory stays.',
     )

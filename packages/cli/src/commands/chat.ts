@@ -8,7 +8,8 @@ import type { Command } from 'commander'
 import { commandAction, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { exitCodeOfProblem, exitCodes } from '../exit-codes.ts'
+import { exitCodeOfProblem } from '../exit-code-of.ts'
+import { exitCodes } from '../exit-codes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { chatSession } from '../repl/chat-session.ts'
 import { askLive } from '../repl/live-run.ts'
@@ -18,7 +19,6 @@ import { sayRead } from '../say-read.ts'
 export function addChatCommand(program: Command, deps: CliDeps): void {
   program
     .command('chat')
-    .summary('talk to an agent')
     .description(
       'Talks to an agent, the operator when none is named. Without a message it opens a conversation; with one it asks, shows the work on standard error, prints the answer and ends.',
     )

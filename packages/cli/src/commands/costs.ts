@@ -20,7 +20,6 @@ const shareColumns = 10
 export function addCostsCommand(program: Command, deps: CliDeps): void {
   program
     .command('costs')
-    .summary('spend by agent, project, model or day')
     .description(
       'Shows what calls of models have cost in the last days (UTC), dearest first, and how far the budgets are used. Agents that were deleted stay in it.',
     )

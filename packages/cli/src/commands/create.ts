@@ -7,32 +7,47 @@ import { exitCodes } from '../exit-codes.ts'
 import { readValue } from '../read-value.ts'
 
 export function addCreateCommand(program: Command, deps: CliDeps): void {
-  program
-    .command('create')
-    .summary('create a worker')
-    .description('Creates a worker; it is started when work reaches it.')
-    .argument('<agent>', 'its id: 1 to 64 of A-Z a-z 0-9 _ -')
-    .argument('<role>', 'what it is for, in one or two sentences')
+  addWorkerOptions(
+    program
+      .command('create')
+      .description('Creates a worker; it is started when work reaches it. flotilla agent add is the same.')
+      .argument('<agent>', 'its id: 1 to 64 of A-Z a-z 0-9 _ -')
+      .argument('<role>', 'what it is for, in one or two sentences'),
+  )
+    .addHelpText(
+      'after',
+      "\nExample:\n  $ flotilla create auditor 'Reads contracts.' --instructions @auditor.md --daily 2 --monthly 20",
+    )
+    .action(
+      commandAction(deps, (context, line) =>
+        createWorker(context, line, { id: operand(line, 0), role: operand(line, 1) }),
+      ),
+    )
+}
+
+/** What a new worker may be told beside its name and its role. */
+export function addWorkerOptions(command: Command): Command {
+  return command
     .option('--instructions <text>', 'how it works; @file reads it from a file')
     .option('--model <name>', 'provider/model; without it, that of the fleet')
     .option('--daily <usd>', 'budget a day; with --monthly', Number)
     .option('--monthly <usd>', 'budget a month; with --daily', Number)
     .option('--project <name>', 'whose budget it is charged to, beside its own')
-    .addHelpText(
-      'after',
-      "\nExample:\n  $ flotilla create auditor 'Reads contracts.' --instructions @auditor.md --daily 2 --monthly 20",
-    )
-    .action(commandAction(deps, create))
 }
 
-async function create(context: CommandContext, line: CommandLine): Promise<void> {
+/** Makes a worker from the options of `addWorkerOptions`. */
+export async function createWorker(
+  context: CommandContext,
+  line: CommandLine,
+  { id, role }: { readonly id: string; readonly role: string },
+): Promise<void> {
   const { terminal, signal } = context
   const instructions = textOption(line, 'instructions')
   const model = textOption(line, 'model')
   const project = textOption(line, 'project')
   const body = {
-    id: operand(line, 0),
-    role: operand(line, 1),
+    id,
+    role,
     instructions: instructions === undefined ? '' : await readValue(instructions),
     ...(model === undefined ? {} : { model }),
     ...(project === undefined ? {} : { project }),

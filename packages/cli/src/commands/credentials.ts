@@ -13,7 +13,6 @@ http://nas.lan:5000 where the connection is not encrypted. Nothing else ever rec
 export function addCredentialsCommand(program: Command, deps: CliDeps): void {
   const credentials = program
     .command('credentials')
-    .summary('secrets that agents use without seeing them')
     .description(
       'Credentials of agents. An agent writes $CRED{name}; the mesh fills the value in for the hosts that you name, and takes it out of the answers.',
     )
@@ -32,6 +31,7 @@ An agent may use it once allowed_credentials of its record in config/permissions
     .description(
       'Lists all credentials of both tiers. Values are never shown; a fingerprint tells two values apart.',
     )
+    .addHelpText('after', '\nExample:\n  $ flotilla credentials list')
     .action(commandAction(deps, list))
   credentials
     .command('set')
@@ -76,6 +76,7 @@ An agent may use it once allowed_credentials of its record in config/permissions
     .command('requests')
     .summary('what agents asked you for')
     .description('Lists requests of agents for credentials, newest first. Setting the credential grants it.')
+    .addHelpText('after', '\nExample:\n  $ flotilla credentials requests')
     .action(commandAction(deps, requests))
   credentials
     .command('deny')

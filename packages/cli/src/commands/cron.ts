@@ -29,7 +29,6 @@ const rowsMax = 200
 export function addCronCommand(program: Command, deps: CliDeps): void {
   const cron = program
     .command('cron')
-    .summary('jobs that set agents to work by the clock')
     .description(
       'Jobs of agents, kept in config/cron.json, which you may edit by hand as well. The mesh looks every 5 seconds; each due time leaves a row that says what became of it.',
     )

@@ -8,7 +8,6 @@ import { confirmByTyping } from '../terminal/confirm.ts'
 export function addDeleteCommand(program: Command, deps: CliDeps): void {
   program
     .command('delete')
-    .summary('delete an agent for good')
     .description(
       'Deletes an agent: its container, everything below its /data, its saved artifacts, its tokens and its permissions. Its costs and journal stay.',
     )

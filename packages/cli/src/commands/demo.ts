@@ -3,14 +3,12 @@ import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { runDemo } from '../demo/run-demo.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { RuntimeName } from '../mesh-process/start-mesh.ts'
 
 export function addDemoCommand(program: Command, deps: CliDeps): void {
   program
     .command('demo')
-    .summary('see a fleet do a real job and attack its own walls')
     .description(
       'Starts a fleet in a temporary home, lets it find out which licences the dependencies of this project carry, checks the answer, tries to break out of a worker, shows what all that cost, and removes everything again. Exit code 0 only if the answer is right and every wall held.',
     )
@@ -29,10 +27,16 @@ With a real model:
   $ FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-... FLOTILLA_DEFAULT_MODEL=openai/gpt-5-mini flotilla demo
   $ FLOTILLA_SYSTEM_OPENAI_BASE_URL=http://127.0.0.1:11434/v1 FLOTILLA_DEFAULT_MODEL=openai/qwen3 flotilla demo`,
     )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla demo\n  $ flotilla demo --keep   leaves its home, to look around in',
+    )
     .action(commandAction(deps, demo))
 }
 
 async function demo(context: CommandContext, line: CommandLine): Promise<void> {
+  // Late: its help needs none of the demo.
+  const { runDemo } = await import('../demo/run-demo.ts')
   const report = await runDemo(context, {
     runtime: textOption(line, 'runtime') as RuntimeName | undefined, // commander checked the choice
     keep: flagOption(line, 'keep'),

@@ -21,9 +21,12 @@ const timeoutMs = 120_000
 export function addDoctorCommand(program: Command, deps: CliDeps): void {
   program
     .command('doctor')
-    .summary('check this machine and this home')
     .description(
       'Checks engine, network walls, file modes, ports and keys. Changes nothing. Each finding has an id and says how to mend it; exit code 1 when one is an error.',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla doctor\n  $ flotilla doctor --json | jq -r ".findings[] | select(.ok | not) | .repair"',
     )
     .action(commandAction(deps, doctor))
 }

@@ -6,8 +6,6 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { evalBounds, readEvalFile } from '../evals/eval-file.ts'
-import { makeJudge } from '../evals/make-judge.ts'
-import { runEval } from '../evals/run-eval.ts'
 import type { CaseResult, EvalResult } from '../evals/run-eval.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { wholeNumber } from '../number-argument.ts'
@@ -18,7 +16,6 @@ import { renderTable } from '../terminal/table.ts'
 export function addEvalCommand(program: Command, deps: CliDeps): void {
   program
     .command('eval')
-    .summary('play cases against an agent and judge what it did')
     .description(
       'Asks an agent every case of a file, each in a conversation of its own, and judges answer, calls of tools and artifacts, by patterns, by programs of yours or by a model. Exit code 1 when fewer pass than the file demands. Calls are made for real: give the agent a home of its own to be tried in. Files of the cases stay where they were put.',
     )
@@ -69,6 +66,9 @@ Examples:
 
 async function evaluate(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, clock, newKey, signal } = context
+  // Late: its help needs no judge.
+  const { makeJudge } = await import('../evals/make-judge.ts')
+  const { runEval } = await import('../evals/run-eval.ts')
   const path = operand(line, 0)
   const source = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandFailed('file-unreadable', {

@@ -10,7 +10,6 @@ import { formatTime } from '../terminal/format.ts'
 export function addEventsCommand(program: Command, deps: CliDeps): void {
   program
     .command('events')
-    .summary('watch the fleet')
     .description(
       'Shows events as they happen until Ctrl-C, across restarts of the mesh. With --json one event per line.',
     )
@@ -20,6 +19,7 @@ export function addEventsCommand(program: Command, deps: CliDeps): void {
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
       0,
     )
+    .addHelpText('after', '\nExamples:\n  $ flotilla events\n  $ flotilla events --json | jq .type')
     .action(commandAction(deps, events))
 }
 

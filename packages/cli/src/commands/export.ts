@@ -10,7 +10,6 @@ import { printable } from '../terminal/color.ts'
 export function addExportCommand(program: Command, deps: CliDeps): void {
   program
     .command('export')
-    .summary('write the fleet as a template')
     .description(
       'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, their files as they were given, skills, webhooks, schedules and the budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
     )

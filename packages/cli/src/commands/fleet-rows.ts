@@ -32,8 +32,13 @@ export function agentRows(agents: readonly AgentView[]): string[] {
   )
 }
 
-function stateOf(agent: AgentView): string {
-  const words = [agent.state, agent.busy ? 'working' : '', agent.paused === null ? '' : 'paused']
+/** Where an agent stands, in a word or two: one that has nothing to do sleeps, and was not stopped by anybody. */
+export function stateOf(agent: AgentView): string {
+  const words = [
+    agent.state === 'stopped' || agent.state === 'hibernated' ? 'asleep' : agent.state,
+    agent.busy ? 'working' : '',
+    agent.paused === null ? '' : 'paused',
+  ]
   return words.filter((word) => word !== '').join(', ')
 }
 

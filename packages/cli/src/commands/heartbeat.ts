@@ -14,7 +14,6 @@ import { exitCodeOfRun } from './chat.ts'
 export function addHeartbeatCommand(program: Command, deps: CliDeps): void {
   program
     .command('heartbeat')
-    .summary('let an agent look around now, or set how often it does')
     .description(
       'With an agent, runs its heartbeat now, whatever there is to do, and prints what came of it. --every and --off set how often it looks around by itself; the operator does so every 15m, always. Without an agent, lists all.',
     )

@@ -5,7 +5,6 @@ import type { CliDeps } from '../context.ts'
 export function addHibernateCommand(program: Command, deps: CliDeps): void {
   program
     .command('hibernate')
-    .summary('put an idle agent to sleep')
     .description(
       'Stops the container of an agent that has nothing to do; its next work wakes it. Workers do so by themselves after hibernate_after_minutes (config/settings.json).',
     )

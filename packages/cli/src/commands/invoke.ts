@@ -12,7 +12,6 @@ import { exitCodeOfRun } from './chat.ts'
 export function addInvokeCommand(program: Command, deps: CliDeps): void {
   program
     .command('invoke')
-    .summary('run one tool of an agent, without a model')
     .description('Runs one tool of an agent inside its container, without a model, and prints what it gave.')
     .argument('<agent>', 'id of the agent')
     .argument('<tool>', 'name of the tool')

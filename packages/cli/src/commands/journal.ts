@@ -24,13 +24,16 @@ const begunSchema = z.looseObject({ began: z.looseObject({ through: z.int() }) }
 const timeoutMs = 600_000
 
 export function addJournalCommand(program: Command, deps: CliDeps): void {
-  const journal = program.command('journal').summary('the record of decisions and effects')
+  const journal = program
+    .command('journal')
+    .addHelpText('after', '\nExamples:\n  $ flotilla journal verify\n  $ flotilla journal export')
   journal
     .command('verify')
     .summary('check that the journal was not altered')
     .description(
       'Recomputes the hash chain of the journal, with or without a running mesh. Exit code 1 when a row was changed, removed or added.',
     )
+    .addHelpText('after', '\nExample:\n  $ flotilla journal verify')
     .action(commandAction(deps, verify))
   journal
     .command('export')
@@ -61,6 +64,7 @@ export function addJournalCommand(program: Command, deps: CliDeps): void {
     .description(
       'After you have looked at what flotilla journal verify found: the break is journalled with your acceptance, and verification begins after it. Needs a running mesh.',
     )
+    .addHelpText('after', '\nExample:\n  $ flotilla journal accept')
     .action(commandAction(deps, accept))
   journal
     .command('begin-anew')

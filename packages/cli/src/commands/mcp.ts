@@ -17,7 +17,6 @@ const detailColumns = 100
 export function addMcpCommand(program: Command, deps: CliDeps): void {
   const mcp = program
     .command('mcp')
-    .summary('MCP servers of an agent')
     .description(
       'MCP servers of an agent: programs inside its container, and servers on the network that are reached through the mesh. They start with the next run of the agent.',
     )

@@ -11,7 +11,6 @@ import { renderTable } from '../terminal/table.ts'
 export function addMessagesCommand(program: Command, deps: CliDeps): void {
   program
     .command('messages')
-    .summary('what agents asked each other, and the answers')
     .description(
       'Lists messages between agents, newest first. Agents send them by themselves where can_message of their records names the other; one that is kept waits for the next heartbeat of the operator.',
     )

@@ -9,7 +9,6 @@ import { renderTable } from '../terminal/table.ts'
 export function addModelsCommand(program: Command, deps: CliDeps): void {
   program
     .command('models')
-    .summary('models: price, health, and who may use them')
     .description(
       'Shows the models that the fleet names or has used: price per million tokens, health, what is left of a cool-down, what stands in, and which agents may use each.',
     )

@@ -8,7 +8,6 @@ import { formatTime } from '../terminal/format.ts'
 export function addPauseCommands(program: Command, deps: CliDeps): void {
   program
     .command('pause')
-    .summary('stop all work that nobody asked for just now')
     .description(
       'Holds what cron, heartbeats, webhooks and file watchers begin, for the fleet or for one agent. Chats, hand-offs of chats and commands work as always. Webhooks are still taken and wait; due times and changed files are remembered.',
     )
@@ -22,7 +21,6 @@ export function addPauseCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, pause))
   program
     .command('resume')
-    .summary('let it go on; what came due meanwhile begins once')
     .description('Ends a pause of the fleet or of one agent.')
     .argument('[agent]', 'id of one agent; without it, the whole fleet')
     .addHelpText('after', '\nExample:\n  $ flotilla resume auditor')

@@ -12,7 +12,6 @@ import type { Terminal } from '../terminal/terminal.ts'
 export function addPendingCommands(program: Command, deps: CliDeps): void {
   program
     .command('pending')
-    .summary('what waits for you')
     .description('Shows what agents asked you for and exactly what will happen when you confirm it.')
     .argument('[id]', 'id of one')
     .option('--all', 'also what was decided')
@@ -20,7 +19,6 @@ export function addPendingCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, pending))
   program
     .command('confirm')
-    .summary('let something happen that waits for you')
     .description('Shows exactly what will happen, asks, and lets it happen: once, and only as it was shown.')
     .argument('<id>', 'id, as flotilla pending shows it')
     .option('-y, --yes', 'do not ask')

@@ -28,7 +28,6 @@ ${[
 export function addPeopleCommand(program: Command, deps: CliDeps): void {
   const people = program
     .command('people')
-    .summary('who may use this fleet, and as what')
     .description(
       'People beside the owner of this machine, who needs no entry. Each has a role and a token of their own; config/people.json holds them, the tokens as digests alone.',
     )
@@ -42,6 +41,7 @@ Example:
     )
   people
     .command('list', { isDefault: true })
+    .addHelpText('after', '\nExample:\n  $ flotilla people list')
     .summary('everybody')
     .description('Lists everybody whom config/people.json names.')
     .action(commandAction(deps, list))
@@ -102,8 +102,8 @@ Example:
     .action(commandAction(deps, remove))
   program
     .command('whoami')
-    .summary('who you are to this mesh')
     .description('Shows name, role and agents of whoever asks.')
+    .addHelpText('after', '\nExample:\n  $ flotilla whoami')
     .action(commandAction(deps, whoami))
 }
 

@@ -24,9 +24,12 @@ const grave = ['can_spawn', 'can_use_wallet'] as const
 export function addPermissionsCommand(program: Command, deps: CliDeps): void {
   const permissions = program
     .command('permissions')
-    .summary('what agents may do, and why')
     .description(
       'Shows, sets and explains what an agent may do. config/permissions.json says the same and may be edited by hand.',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla permissions show auditor\n  $ flotilla permissions explain auditor call-api llm',
     )
   permissions
     .command('show')

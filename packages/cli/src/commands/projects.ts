@@ -12,17 +12,16 @@ import { formatTime, formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 const verbs = {
-  create: { name: 'create', agents: '[agents...]' },
-  add_members: { name: 'add', agents: '<agents...>' },
-  remove_members: { name: 'remove', agents: '<agents...>' },
-  archive: { name: 'archive', agents: null },
-  unarchive: { name: 'unarchive', agents: null },
-} as const satisfies Record<ManageProjectAction, { name: string; agents: string | null }>
+  create: { name: 'create', agents: '[agents...]', example: 'acme scout auditor' },
+  add_members: { name: 'add', agents: '<agents...>', example: 'acme auditor' },
+  remove_members: { name: 'remove', agents: '<agents...>', example: 'acme auditor' },
+  archive: { name: 'archive', agents: null, example: 'acme' },
+  unarchive: { name: 'unarchive', agents: null, example: 'acme' },
+} as const satisfies Record<ManageProjectAction, { name: string; agents: string | null; example: string }>
 
 export function addProjectsCommand(program: Command, deps: CliDeps): void {
   const projects = program
     .command('projects')
-    .summary('agents that work for one thing, and what they keep to themselves')
     .description(
       'Lists projects. Members read goal and sections in PROJECT.md; keys and topics under projects/NAME/ are theirs alone. The budget of a project: flotilla budget project:NAME.',
     )
@@ -40,6 +39,7 @@ Examples:
     .command('show')
     .summary('one project with its texts, members and tasks')
     .argument('<name>', 'name of the project')
+    .addHelpText('after', '\nExample:\n  $ flotilla projects show atlas')
     .action(commandAction(deps, show))
   for (const action of Object.keys(verbs) as ManageProjectAction[]) addManage(projects, deps, action)
   projects
@@ -53,6 +53,7 @@ Examples:
       'only over this version; left out, over what stands there now',
       wholeNumber(0, 1e9),
     )
+    .addHelpText('after', '\nExample:\n  $ flotilla projects goal atlas "Have every licence on one page."')
     .action(commandAction(deps, goal))
   projects
     .command('write')
@@ -65,15 +66,20 @@ Examples:
       'only over this version; left out, over what stands there now',
       wholeNumber(0, 1e9),
     )
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla projects write atlas decisions "Only permissive licences."',
+    )
     .action(commandAction(deps, write))
 }
 
 function addManage(projects: Command, deps: CliDeps, action: ManageProjectAction): void {
-  const { name, agents } = verbs[action]
+  const { name, agents, example } = verbs[action]
   const command = projects
     .command(name)
     .summary(manageProjectWords[action])
     .argument('<name>', 'name of the project')
+    .addHelpText('after', `\nExample:\n  $ flotilla projects ${name} ${example}`)
   if (agents !== null) command.argument(agents, 'ids of agents')
   command.action(
     commandAction(deps, async (context, line) => {

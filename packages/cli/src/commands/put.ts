@@ -12,7 +12,6 @@ import { formatBytes } from '../terminal/format.ts'
 export function addPutCommand(program: Command, deps: CliDeps): void {
   program
     .command('put')
-    .summary('give a file to an agent')
     .description('Copies a file of this machine below /data of an agent.')
     .argument('<agent>', 'id of the agent')
     .argument('<file>', 'file of this machine')

@@ -14,7 +14,6 @@ import { exitCodeOfRun } from './chat.ts'
 export function addRecordCommand(program: Command, deps: CliDeps): void {
   program
     .command('record')
-    .summary('record a real conversation as a cassette')
     .description(
       'Asks an agent while the mesh records what models answer, and writes that as a cassette. A model named scripted/<name> plays cassettes/<name>.json again, without a key.',
     )

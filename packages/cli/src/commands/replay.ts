@@ -21,7 +21,6 @@ const pollMs = 300
 export function addReplayCommands(program: Command, deps: CliDeps): void {
   program
     .command('replay')
-    .summary('play a finished run again from its record')
     .description(
       'Lets the agent go through a run once more, with the answers that its model gave then: tool for tool, and without doing anything. Results of tools come from the record. Says where it differs from then; exit code 1 when it does. Records are kept as run_records in config/settings.json says, 7 days by default.',
     )
@@ -39,7 +38,6 @@ export function addReplayCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, replay))
   program
     .command('fork')
-    .summary('let another model go on from a step of a run')
     .description(
       'Begins a run of the same agent, in a conversation of its own: what came before the step is taken from the record, and from the step on the other model answers and its calls are made for real, within the budgets of the agent. What the first run did stays done. A fork of a task is a chat: it completes no task.',
     )

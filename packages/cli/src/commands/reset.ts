@@ -12,7 +12,6 @@ const timeoutMs = 180_000
 export function addResetCommand(program: Command, deps: CliDeps): void {
   program
     .command('reset')
-    .summary('remove a fleet for good')
     .description(
       'Removes the containers, volumes and network of a home, then the home folder itself: agents, their files, costs and journal are gone.',
     )

@@ -6,9 +6,9 @@ import type { CliDeps, CommandContext } from '../context.ts'
 export function addRestartCommand(program: Command, deps: CliDeps): void {
   program
     .command('restart')
-    .summary('re-create the container of an agent')
     .description('Re-creates the container of an agent; its /data and its queue stay.')
     .argument('<agent>', 'id of the agent')
+    .addHelpText('after', '\nExample:\n  $ flotilla restart auditor')
     .action(commandAction(deps, restart))
 }
 

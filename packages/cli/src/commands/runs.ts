@@ -12,7 +12,6 @@ import { aboutRun, runRows } from './fleet-rows.ts'
 export function addRunsCommand(program: Command, deps: CliDeps): void {
   program
     .command('runs')
-    .summary('the ledger of runs, or one run')
     .description('Lists runs, newest first, or shows one run with its outcome.')
     .argument('[run]', 'id of one run')
     .option('--agent <id>', 'only runs of this agent')
@@ -24,7 +23,6 @@ export function addRunsCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, runs))
   program
     .command('cancel')
-    .summary('cancel a run, or something that waits for you')
     .description('Cancels a queued, waiting or running run, or lets something not happen that waits for you.')
     .argument('<id>', 'id of the run, or of what flotilla pending shows')
     .addHelpText(

@@ -10,12 +10,13 @@ import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { startMesh } from '../mesh-process/start-mesh.ts'
+import { askForModel, choiceLines } from '../set-up/set-up-model.ts'
+import type { ModelChoice } from '../set-up/set-up-model.ts'
 import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
 
 export function addStartCommand(program: Command, deps: CliDeps): void {
   program
     .command('start')
-    .summary('start the mesh and its fleet')
     .description(
       'Starts the mesh of a home folder, with its operator and workers. Prepares the container engine, the agent image and the walled network first, and says so.',
     )
@@ -41,6 +42,7 @@ Examples:
 
 async function start(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place } = context
+  const { command } = context.environment
   await refuseSecond(place.home)
   makeHome(fs, place.home)
   const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
@@ -60,16 +62,32 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   })
   terminal.progress.done()
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
-  const { url, pid, logPath: log, notices } = mesh
+  const choice = await firstChoice(context, mesh)
+  const { url, pid, logPath: log } = mesh
+  // What they say of models was true before the choice.
+  const notices =
+    choice === null ? mesh.notices : mesh.notices.filter((notice) => !notice.startsWith('No model'))
   terminal.printJson({ url, pid, home: place.home, log, created, notices })
   terminal.print(
     `The mesh answers on ${terminal.color.strong(mesh.url)} (process ${mesh.pid}, home ${place.home}).`,
     ...(created.length > 0 ? [`Created: ${created.join(', ')}.`] : []),
     ...notices,
-    'Ask it something:  flotilla chat operator',
-    detached ? 'End it:            flotilla stop' : 'Ctrl-C stops it.',
+    ...(choice === null ? [] : choiceLines(choice, command)),
+    `Ask it something:  ${command} chat operator`,
+    `Look at it:        ${command} open`,
+    detached ? `End it:            ${command} stop` : 'Ctrl-C stops it.',
   )
   if (!detached) await untilStopped(context, mesh)
+}
+
+/** At the first start, where somebody sits at the terminal: what agents shall think with. Null where nothing is to be asked. */
+async function firstChoice(context: CommandContext, mesh: StartedMesh): Promise<ModelChoice | null> {
+  const { terminal, input } = context
+  if (input.isTTY !== true || !terminal.isInteractive) return null
+  const client = await context.meshAt({ url: mesh.url, home: context.place.home })
+  const { default_model: standing } = await client.call('setup', { signal: context.signal })
+  if (standing !== null) return null
+  return askForModel(context, client)
 }
 
 export const noIsolationWords =

@@ -13,7 +13,6 @@ const watchDefaultSeconds = 2
 export function addStatusCommand(program: Command, deps: CliDeps): void {
   program
     .command('status')
-    .summary('what the fleet is doing')
     .description('Shows the mesh, its agents, their queues and their spend.')
     .option('-w, --watch [seconds]', 'show it again and again until Ctrl-C', wholeNumber(1, 3600))
     .addHelpText(

@@ -8,7 +8,6 @@ import type { CliDeps, CommandContext } from '../context.ts'
 export function addSteerCommand(program: Command, deps: CliDeps): void {
   program
     .command('steer')
-    .summary('say something to an agent that works')
     .description(
       'Says something to an agent while it works: it reads it before its next step, in the same run. What comes too late for that run becomes a run of its own, and so does what is said to an agent that is not at work; nothing is lost.',
     )

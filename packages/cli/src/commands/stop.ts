@@ -8,7 +8,6 @@ import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 export function addStopCommand(program: Command, deps: CliDeps): void {
   program
     .command('stop')
-    .summary('stop the mesh and its agents, or one agent')
     .description(
       'Stops the mesh of a home folder and its agents. Queued and running runs are kept and go on at the next start. With an agent, only its container is stopped; its next work starts it.',
     )

@@ -12,7 +12,6 @@ import { taskLines } from './task-lines.ts'
 export function addTasksCommand(program: Command, deps: CliDeps): void {
   const tasks = program
     .command('tasks')
-    .summary('work that agents were given')
     .description('Lists tasks, newest first; the commands below look at one, give one, or move one.')
     .option('--agent <id>', 'only tasks of this agent')
     .option('--project <name>', 'only tasks of this project')
@@ -32,6 +31,7 @@ Examples:
     .command('show')
     .summary('one task with what happened to it')
     .argument('<task>', 'id of the task')
+    .addHelpText('after', '\nExample:\n  $ flotilla tasks show TASK')
     .action(commandAction(deps, show))
   tasks
     .command('give')
@@ -42,17 +42,18 @@ Examples:
     .option('--needs <tasks>', 'ids of tasks that must be done before, with commas between')
     .option('--max-usd <usd>', 'US dollars that it may use', dollars)
     .option('--max-turns <count>', 'answers of the model that it may take', wholeNumber(1, 100_000))
+    .addHelpText('after', '\nExample:\n  $ flotilla tasks give auditor "Count the licences"')
     .action(commandAction(deps, give))
   for (const action of manageActions) addManage(tasks, deps, action)
   for (const outcome of taskOutcomes) addReview(tasks, deps, outcome)
 }
 
 const notes = {
-  answer: { syntax: '<words>', text: 'the answer' },
-  retry: { syntax: '[words]', text: 'what is different now' },
-  reroute: { syntax: '[words]', text: 'why' },
-  cancel: { syntax: '[words]', text: 'why' },
-} as const satisfies Record<ManageAction, { syntax: string; text: string }>
+  answer: { syntax: '<words>', text: 'the answer', example: 'TASK "Take the newer list."' },
+  retry: { syntax: '[words]', text: 'what is different now', example: 'TASK' },
+  reroute: { syntax: '[words]', text: 'why', example: 'TASK writer' },
+  cancel: { syntax: '[words]', text: 'why', example: 'TASK' },
+} as const satisfies Record<ManageAction, { syntax: string; text: string; example: string }>
 
 function addManage(tasks: Command, deps: CliDeps, action: ManageAction): void {
   const command = tasks
@@ -60,6 +61,7 @@ function addManage(tasks: Command, deps: CliDeps, action: ManageAction): void {
     .summary(peoplesWords[action])
     .description(`For a task that is ${taskActions[action].from.join(', ')}: ${peoplesWords[action]}.`)
     .argument('<task>', 'id of the task')
+    .addHelpText('after', `\nExample:\n  $ flotilla tasks ${action} ${notes[action].example}`)
   if (action === 'reroute') command.argument('<agent>', 'id of the agent that gets it')
   command.argument(notes[action].syntax, notes[action].text).action(
     commandAction(deps, async (context, line) => {
@@ -103,6 +105,7 @@ function addReview(tasks: Command, deps: CliDeps, outcome: TaskOutcome): void {
     .description(`Judges a task that has ended: ${summary}. Its agent takes that into its learnings.`)
     .argument('<task>', 'id of the task')
     .argument(syntax, 'why, for its agent')
+    .addHelpText('after', `\nExample:\n  $ flotilla tasks ${name} TASK "The totals are what was wanted."`)
     .action(
       commandAction(deps, async (context, line) => {
         const reply = await (

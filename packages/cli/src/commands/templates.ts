@@ -9,7 +9,6 @@ import { ownTemplateHelp } from './apply.ts'
 export function addTemplatesCommand(program: Command, deps: CliDeps): void {
   const templates = program
     .command('templates')
-    .summary('ready fleets')
     .description(
       'Lists ready fleets: those that ship, and yours in templates/ of the home folder, which take the place of ours of the same name.',
     )

@@ -9,7 +9,6 @@ import { renderTable } from '../terminal/table.ts'
 export function addTopicsCommands(program: Command, deps: CliDeps): void {
   program
     .command('topics')
-    .summary('what agents say to each other, and who listens')
     .description(
       'Lists topics with their subscribers. Agents subscribe and publish by themselves where can_subscribe and can_publish of their records name the topic.',
     )
@@ -20,7 +19,6 @@ export function addTopicsCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, topics))
   program
     .command('signals')
-    .summary('what an agent has not read yet')
     .description('Shows the subscriptions of an agent and its newest unread signals.')
     .argument('<agent>', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla signals scout')

@@ -9,7 +9,6 @@ const columnsDefault = 100
 export function addTraceCommand(program: Command, deps: CliDeps): void {
   program
     .command('trace')
-    .summary('what a run did, and when, as a waterfall')
     .description(
       'Draws the whole trace that a run is part of: its wait in the lane, model calls, tools, and the runs that it handed off. From what the mesh itself keeps, 7 days unless config/settings.json says otherwise (traces.keep_days).',
     )

@@ -12,8 +12,8 @@ const packageSchema = z.looseObject({ version: z.string() })
 export function addVersionCommand(program: Command, deps: CliDeps): void {
   program
     .command('version')
-    .summary('which version this is')
     .description('Shows the versions of Flotilla and of Node.')
+    .addHelpText('after', '\nExample:\n  $ flotilla version')
     .action(commandAction(deps, version))
 }
 

@@ -8,10 +8,10 @@ import { renderTable } from '../terminal/table.ts'
 export function addWallsCommand(program: Command, deps: CliDeps): void {
   program
     .command('walls')
-    .summary('whether the walls around agents hold')
     .description(
       'Shows the last verification of the walls, made from a probe container. Exit code 1 when one does not hold.',
     )
+    .addHelpText('after', '\nExample:\n  $ flotilla walls')
     .action(commandAction(deps, walls))
 }
 

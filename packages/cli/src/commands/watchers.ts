@@ -25,7 +25,6 @@ does.`
 export function addWatchersCommand(program: Command, deps: CliDeps): void {
   const watchers = program
     .command('watchers')
-    .summary('folders whose new files make runs')
     .description('File watchers of config/watchers.yaml, which is read again whenever it changes.')
     .addHelpText('after', `${example}\n\n  $ flotilla watchers check\n  $ flotilla watchers list`)
   watchers

@@ -28,14 +28,15 @@ a duplicate and makes no run. Where a sender means the same body again, let repe
 export function addWebhooksCommand(program: Command, deps: CliDeps): void {
   const webhooks = program
     .command('webhooks')
-    .summary('events from outside that make agents act')
     .description('Shows webhooks and what came to them, gives a delivery again, and rotates secrets.')
     .addHelpText('after', createHelp)
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
   webhooks
     .command('list')
     .summary('all webhooks')
     .description('Lists all webhooks with what came to them lately. Secrets are never shown.')
     .addHelpText('after', createHelp)
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
     .action(commandAction(deps, list))
   webhooks
     .command('deliveries')

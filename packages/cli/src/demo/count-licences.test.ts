@@ -3,10 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { countLicences } from './count-licences.ts'
+import type { DemoProject } from './demo-project.ts'
 import { isPermissive } from './licence-expression.ts'
 
 /** A project folder with this lock file and these files, gone after the callback. */
-function withProject<T>(packages: object, files: Record<string, string>, use: (folder: string) => T): T {
+function withProject<T>(
+  packages: object,
+  files: Record<string, string>,
+  use: (project: DemoProject) => T,
+): T {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-count-'))
   try {
     writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }))
@@ -14,7 +19,7 @@ function withProject<T>(packages: object, files: Record<string, string>, use: (f
       mkdirSync(join(folder, path, '..'), { recursive: true })
       writeFileSync(join(folder, path), content)
     }
-    return use(folder)
+    return use({ lockFile: join(folder, 'package-lock.json'), folderOf: (key) => join(folder, key) })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
+import type { DemoProject } from './demo-project.ts'
 import { isPermissive } from './licence-expression.ts'
 
 /** What was counted outside the fleet, to hold the fleet's answer against. */
@@ -26,8 +27,8 @@ const manifestSchema = z.looseObject({
 })
 
 /** Counts the dependencies of a project from its lock file, and from what is installed where the lock is silent. */
-export function countLicences(projectFolder: string): LicenceCount {
-  const lock = lockSchema.parse(readJson(join(projectFolder, 'package-lock.json')))
+export function countLicences(project: DemoProject): LicenceCount {
+  const lock = lockSchema.parse(readJson(project.lockFile))
   const byLicence = new Map<string, number>()
   const notPermissive = new Map<string, string[]>()
   let total = 0
@@ -35,7 +36,7 @@ export function countLicences(projectFolder: string): LicenceCount {
     if (!path.includes('node_modules/') || entry.link === true) continue
     total += 1
     const licence =
-      typeof entry.license === 'string' ? entry.license : licenceOfInstalled(join(projectFolder, path))
+      typeof entry.license === 'string' ? entry.license : licenceOfInstalled(project.folderOf(path))
     byLicence.set(licence, (byLicence.get(licence) ?? 0) + 1)
     if (isPermissive(licence)) continue
     notPermissive.set(licence, [

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { CommandContext } from '../context.ts'
@@ -11,6 +10,7 @@ import { checkAnswer } from './check-answer.ts'
 import type { AnswerCheck } from './check-answer.ts'
 import { countLicences } from './count-licences.ts'
 import type { LicenceCount } from './count-licences.ts'
+import { demoProject } from './demo-project.ts'
 import { packLicences } from './pack-licences.ts'
 import { question, questionWithDefinitions } from './permissive-licences.ts'
 
@@ -42,7 +42,7 @@ export async function doJob(
   })
   await sayRead(client, run)
   const answer = run.outcome?.status === 'done' ? run.outcome.text : ''
-  const expected = countLicences(repositoryRoot)
+  const expected = countLicences(demoProject(repositoryRoot))
   const checked = checkAnswer(answer, expected)
   const traces = await checkTraces(client, { expected, signal })
   // A real model may forget the paperwork; the recorded one may not.
@@ -53,8 +53,8 @@ export async function doJob(
 }
 
 async function putInput({ terminal, signal }: CommandContext, client: MeshClient): Promise<void> {
-  const lock = new Uint8Array(readFileSync(join(repositoryRoot, 'package-lock.json')))
-  const licences = packLicences(repositoryRoot)
+  const lock = new Uint8Array(readFileSync(demoProject(repositoryRoot).lockFile))
+  const licences = packLicences(demoProject(repositoryRoot))
   terminal.progress.step('Giving the auditor the real package-lock.json and licence files')
   const put = (path: string, bytes: Uint8Array<ArrayBuffer>) =>
     client.call('fileWrite', { params: { id: worker, path }, bytes, signal })

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
+import type { DemoProject } from './demo-project.ts'
 import { tarFile } from './tar-file.ts'
 import type { TarEntry } from './tar-file.ts'
 
@@ -12,13 +13,13 @@ const archiveMaxBytes = 16 * 1024 * 1024
 const lockSchema = z.looseObject({ packages: z.record(z.string(), z.unknown()) })
 
 /** The real package.json and licence files of the installed packages, as one tar archive. */
-export function packLicences(projectFolder: string): { bytes: Uint8Array<ArrayBuffer>; files: number } {
-  const lock = lockSchema.parse(JSON.parse(readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')))
+export function packLicences(project: DemoProject): { bytes: Uint8Array<ArrayBuffer>; files: number } {
+  const lock = lockSchema.parse(JSON.parse(readFileSync(project.lockFile, 'utf8')))
   const entries: TarEntry[] = []
   let total = 0
   for (const path of Object.keys(lock.packages).filter((key) => key.startsWith('node_modules/'))) {
-    for (const name of licenceFiles(join(projectFolder, path))) {
-      const bytes = readFileSync(join(projectFolder, path, name))
+    for (const name of licenceFiles(project.folderOf(path))) {
+      const bytes = readFileSync(join(project.folderOf(path), name))
       total += bytes.length
       if (total > archiveMaxBytes)
         throw new Error('the licence files of this project do not fit into the archive')

@@ -34,8 +34,8 @@ export interface DemoReport {
   readonly ledger: LedgerReport
 }
 
-const nextWords =
-  'Next, a fleet of your own: npx flotilla start -d, then npx flotilla chat. README.md says how to give it a model.'
+const nextWords = (command: string) =>
+  `Next, a fleet of your own: ${command} init chooses a model and makes a first agent.`
 
 const scriptedModel = 'scripted/licence-audit'
 
@@ -79,7 +79,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     const held = fleet.runtime === 'process' || walls.every((wall) => wall.held)
     const report = { passed: job.right && held, runtime: fleet.runtime, model, readyMs, job, walls, ledger }
     terminal.print('', verdictWords(context, report))
-    if (report.passed) terminal.print(terminal.color.faint(nextWords))
+    if (report.passed) terminal.print(terminal.color.faint(nextWords(context.environment.command)))
     return report
   } finally {
     await cleanUp(context, { home, fleet, keep: options.keep })

@@ -30,8 +30,8 @@ export async function locateMesh(place: Place, environment: Environment): Promis
         : `The mesh of ${place.home} (process ${found.mesh.pid}) has died; its runs continue at the next start.`,
     repair:
       found === null
-        ? 'Start it with: flotilla start -d'
-        : `Start it with: flotilla start -d (its last words are in ${meshLogPath(place.home)})`,
+        ? `Start it with: ${environment.command} start -d`
+        : `Start it with: ${environment.command} start -d (its last words are in ${meshLogPath(place.home)})`,
     exitCode: exitCodes.meshNotRunning,
   })
 }

@@ -7,12 +7,18 @@ import type { CommandContext } from '../context.ts'
 import { errorLines, formatError } from '../terminal/format-error.ts'
 import { sayRead } from '../say-read.ts'
 import { askLive } from './live-run.ts'
+import { requireAgent } from '../require-agent.ts'
+import { completeLine } from './complete-line.ts'
+import type { KnownNames } from './complete-line.ts'
+import { withLineBreaks } from './pasted-input.ts'
+import type { Conversation, Interruptions } from './conversation.ts'
+import { runSlashLine } from './run-slash-line.ts'
 import { slashCommands } from './slash-commands.ts'
 import { createSteering } from './steering.ts'
 import type { LateWords, Steering } from './steering.ts'
 import { createTypingRow } from './typing-row.ts'
+import { keepTypedHistory, readTypedHistory } from './typed-history.ts'
 import { createTypedLines } from './typed-lines.ts'
-import type { TypedLines } from './typed-lines.ts'
 
 /**
  * A conversation at the prompt until `/quit`, end of input, or Ctrl-C at an empty prompt. Ctrl-C during a run
@@ -25,16 +31,34 @@ export async function chatSession(
 ): Promise<void> {
   const { terminal } = context
   const tty = context.input.isTTY === true && terminal.isInteractive
-  const typing = tty ? createTypingRow(context) : null
+  let names: KnownNames = { agents: [], projects: [] }
+  let history: readonly string[] = tty ? await readTypedHistory(context.place.home) : []
+  const complete = (line: string) => completeLine(line, slashCommands, names)
+  const typing = tty ? createTypingRow(context, { history, complete }) : null
   const lines = typing?.lines ?? createInterface({ input: context.input, terminal: false })
   const interrupts = interruptions(context, lines)
+  lines.on('history', (remembered: readonly string[]) => (history = [...remembered]))
   const typed = createTypedLines(lines)
+  const learnNames = async () => {
+    // What cannot be learned is not completed.
+    names = await namesOf(client).catch(() => names)
+  }
   const show = () => {
     if (!tty) return
+    void learnNames()
     const where = talk.session === terminalSession ? '' : terminal.color.faint(` ${talk.session}`)
-    lines.setPrompt(`${terminal.color.name(agentId)}${where} › `)
+    lines.setPrompt(`${terminal.color.name(talk.agentId)}${where} › `)
     // What was typed ahead stays, and the cursor in it.
     lines.prompt(true)
+  }
+  const ask = async (question: string, isSecret: boolean): Promise<string | null> => {
+    if (!tty) return typed.next()
+    lines.setPrompt(question)
+    lines.prompt()
+    const shown = isSecret ? typing?.hide() : undefined
+    const line = await typed.next()
+    shown?.()
+    return line
   }
   // A script is read line by line; only a person types while an answer comes.
   const talk: Conversation = {
@@ -44,7 +68,10 @@ export async function chatSession(
     typed,
     interrupts,
     show,
+    ask,
     beside: typing?.beside ?? null,
+    project: null,
+    lastRun: null,
   }
   terminal.print(
     terminal.color.faint(
@@ -56,20 +83,8 @@ export async function chatSession(
   } finally {
     interrupts.close()
     lines.close()
+    if (tty) await keepTypedHistory(context.place.home, history)
   }
-}
-
-export interface Conversation {
-  readonly client: MeshClient
-  readonly agentId: string
-  /** What is asked from now on is asked there. */
-  session: string
-  readonly typed: TypedLines
-  readonly interrupts: Interruptions
-  /** Shows the prompt. */
-  readonly show: () => void
-  /** Keeps what is typed during a run apart from what is said; null where lines wait for the end of the run. */
-  readonly beside: (() => () => void) | null
 }
 
 /** Takes line after line until one ends it. */
@@ -78,7 +93,7 @@ export async function converse(context: CommandContext, talk: Conversation): Pro
     talk.show()
     const line = await talk.typed.next()
     if (line === null || isGoodbye(line)) return
-    if ((await turn(context, talk, line.trim())) === 'quit') return
+    if ((await turn(context, talk, withLineBreaks(line).trim())) === 'quit') return
   }
 }
 
@@ -94,9 +109,15 @@ async function turn(context: CommandContext, talk: Conversation, text: string): 
   if (text.startsWith('/')) {
     // Said at the prompt it is mostly a run at once, and its answer is wanted.
     const steering = steeringOf(context, talk)
-    await command(context, talk, { text, steering })
+    await runSlashLine(context, talk, { text, steering, streaming: false })
     asks.push(...(await steering.late(null)))
-  } else asks.push({ text, key: context.newKey() })
+  } else if (/^@[\w-]+\s/.test(text)) return askedAside(context, talk, text)
+  else asks.push({ text, key: context.newKey() })
+  return followed(context, talk, asks)
+}
+
+/** Asks one after the other and follows each to its end, with what was said too late for it. */
+async function followed(context: CommandContext, talk: Conversation, asks: LateWords[]): Promise<TurnEnd> {
   for (let ask = asks.shift(); ask; ask = asks.shift()) {
     const answer = await answered(context, talk, ask)
     if (answer === 'quit') return 'quit'
@@ -117,10 +138,10 @@ async function answered(
   const endBeside = talk.beside?.()
   if (talk.beside !== null) {
     talk.typed.hear((line) => {
-      const text = line.trim()
+      const text = withLineBreaks(line).trim()
       if (leaving.signal.aborted) return
       if (isGoodbye(text)) leaving.abort()
-      else if (text.startsWith('/')) void command(context, talk, { text, steering })
+      else if (text.startsWith('/')) void runSlashLine(context, talk, { text, steering, streaming: true })
       else if (text !== '') void steering.say(text)
     })
   }
@@ -145,28 +166,25 @@ function tellError({ terminal }: CommandContext, error: unknown): void {
   terminal.note(...errorLines(formatError(error), terminal.color))
 }
 
-async function command(
-  context: CommandContext,
-  talk: Conversation,
-  { text, steering }: { readonly text: string; readonly steering: Steering },
-): Promise<void> {
-  const { terminal } = context
-  const { client, agentId } = talk
-  const session = {
-    name: () => talk.session,
-    change: (next: string) => {
-      talk.session = next
-      talk.show()
-    },
-  }
-  const [name = '', ...rest] = text.slice(1).split(/\s+/)
-  const found = slashCommands.find((candidate) => candidate.name === name)
+/** Asks another agent once: `@agent text`. The conversation stays with its own. */
+async function askedAside(context: CommandContext, talk: Conversation, text: string): Promise<TurnEnd> {
+  const [, to = '', message = ''] = /^@([\w-]+)\s+([^]*)$/.exec(text) ?? []
+  const own = talk.agentId
   try {
-    if (found) await found.run({ client, terminal, agentId, session, rest, say: steering.say })
-    else terminal.print(`There is no /${name}. /help lists what there is.`)
+    await requireAgent(context, talk.client, to)
+    talk.agentId = to
+    return await followed(context, talk, [{ text: message, key: context.newKey() }])
   } catch (error) {
     tellError(context, error)
+    return 'answered'
+  } finally {
+    talk.agentId = own
   }
+}
+
+async function namesOf(client: MeshClient): Promise<KnownNames> {
+  const [{ agents }, { projects }] = await Promise.all([client.call('status'), client.call('projects')])
+  return { agents: agents.map(({ id }) => id), projects: projects.map(({ name }) => name) }
 }
 
 async function askCancellable(
@@ -189,19 +207,16 @@ async function askCancellable(
       idempotencyKey: ask.key,
       signal: AbortSignal.any([context.signal, signal]),
       eventsBeside: false,
-      onAccepted: (id) => (runId = id),
+      onAccepted: (id) => {
+        runId = id
+        talk.lastRun = id
+      },
     })
     await sayRead(client, ended)
     return ended
   } finally {
     interrupts.during(null)
   }
-}
-
-export interface Interruptions {
-  /** What Ctrl-C does from now on; null: it takes away what is typed, or ends the conversation where nothing is. */
-  during(cancel: (() => void) | null): void
-  close(): void
 }
 
 /** At a terminal readline takes Ctrl-C, elsewhere it comes as a signal; both mean the same. */

@@ -99,6 +99,9 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
     typed,
     interrupts: { during: () => undefined, close: () => undefined },
     show: () => undefined,
+    ask: () => Promise.resolve(null),
+    project: null,
+    lastRun: null,
     beside: hearsMeanwhile ? () => () => undefined : null,
   })
   setTimeout(() => input.end(), 300)
@@ -152,5 +155,5 @@ describe('what is typed while an answer comes', () => {
 it('what is steered at the prompt is a run, and its answer is shown', async () => {
   const { said, out } = await play({ lines: ['/steer hello there', '/steer'], reply: became })
   expect(said).toEqual([['hello there', 'key-1']])
-  expect(out).toBe('answer to hello there\nSay what? /steer <text>\n')
+  expect(out).toBe('answer to hello there\n')
 })

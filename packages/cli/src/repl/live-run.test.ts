@@ -56,7 +56,7 @@ const wait = (state: 'retries' | 'silent' | 'over', seconds = 5): ChatStreamFram
 })
 
 async function shown(frames: readonly ChatStreamFrame[], eventsBeside = false, isTTY = false) {
-  const { terminal, out, err } = keepTerminal({ isTTY, noColor: true })
+  const { terminal, out, err } = keepTerminal({ isTTY, colors: 'off' })
   const client = {
     ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
     async *chatStream() {
@@ -126,7 +126,7 @@ describe('a run shown as it happens', () => {
         now += ms
       },
     }
-    const { terminal, err } = keepTerminal({ isTTY: true, noColor: true, clock })
+    const { terminal, err } = keepTerminal({ isTTY: true, colors: 'off', clock })
     const changed = (state: 'queued' | 'running'): ChatStreamFrame => ({
       type: 'event',
       event: {

@@ -1,102 +1,59 @@
-import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { RunView } from '@flotilla/protocol/run'
 import { historyMessages, sessionNameMaxChars } from '@flotilla/protocol/chat-history'
-import { agentRows, runRows } from '../commands/fleet-rows.ts'
+import { runRows } from '../commands/fleet-rows.ts'
 import { oneLine } from '../terminal/color.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { administrationCommands } from './administration-commands.ts'
+import { broadcast } from './broadcast.ts'
 import { historyLines, resetLine, sessionRows } from './history-lines.ts'
+import { wanted } from './slash-command.ts'
+import type { SlashCommand } from './slash-command.ts'
 
-export interface SlashCall {
-  readonly client: MeshClient
-  readonly terminal: Terminal
-  readonly agentId: string
-  /** The conversation at the prompt. */
-  readonly session: { readonly name: () => string; readonly change: (name: string) => void }
-  readonly rest: readonly string[]
-  /** Says something to what the agent works on. */
-  readonly say: (text: string) => Promise<void>
-}
-
-/** A command at the prompt of a conversation. */
-export interface SlashCommand {
-  readonly name: string
-  readonly summary: string
-  readonly run: (call: SlashCall) => Promise<void>
-}
-
-const runsShown = 10
 const historyShown = 20
-const cronUsage = 'Which? /cron list, /cron run <job>, /cron why <job>'
+/** Runs that are looked through for what waits. */
+const runsLookedAt = 200
+const unfinished: readonly RunView['state'][] = ['queued', 'running', 'waiting']
 
-export const slashCommands: readonly SlashCommand[] = [
+const talkCommands: readonly SlashCommand[] = [
   {
     name: 'help',
     summary: 'This list',
     run: async ({ terminal }) => {
+      const rows = slashCommands.map(({ name, usage, summary }) => ({
+        words: `/${name}${usage === undefined ? '' : ` ${usage}`}`,
+        summary,
+      }))
+      const columns = Math.min(34, Math.max(...rows.map(({ words }) => words.length)))
       terminal.print(
-        ...slashCommands.map((command) => `/${command.name.padEnd(10)} ${command.summary}`),
-        '/quit       Ends the conversation; runs go on',
-        'What you type while an answer comes is said to the agent at work, as /steer does.',
+        ...rows.map(({ words, summary }) => `${words.padEnd(columns)}  ${summary}`),
+        `${'@agent text'.padEnd(columns)}  Asks another agent once, and stays with this one`,
+        `${'/quit, /exit'.padEnd(columns)}  Ends the conversation; runs go on`,
+        'What you type while an answer comes is said to the agent at work, as /steer does. Tab completes; text that is pasted keeps its lines.',
       )
     },
   },
   {
-    name: 'status',
-    summary: 'Whether the mesh can run agents, and what they do',
-    run: async ({ client, terminal }) => {
-      const status = await client.call('status')
-      terminal.print(
-        status.ready.ready ? 'The mesh is ready.' : 'The mesh cannot run agents:',
-        ...status.ready.problems.map((problem) => `  ${problem.id}: ${problem.detail}`),
-        ...agentRows(status.agents),
-      )
-    },
+    name: 'use',
+    usage: '<agent>',
+    summary: 'Talks to another agent from now on',
+    takes: 'agent',
+    run: async ({ rest, use }) => use(wanted(rest[0], '/use <agent>')),
   },
   {
-    name: 'agents',
-    summary: 'The agents of the fleet',
-    run: async ({ client, terminal }) => {
-      const status = await client.call('status')
-      terminal.print(...status.agents.map((agent) => `${agent.id}: ${agent.role} (${agent.model})`))
-    },
-  },
-  {
-    name: 'runs',
-    summary: 'The last runs',
-    run: async ({ client, terminal }) => {
-      const { runs } = await client.call('runs', { query: { limit: runsShown } })
-      terminal.print(...runRows(runs))
-    },
-  },
-  {
-    name: 'cron',
-    summary: 'Jobs by the clock: /cron list, /cron run <job>, /cron why <job>',
-    run: async ({ client, terminal, rest }) => {
-      const [verb = 'list', id = ''] = rest
-      if (verb === 'list') {
-        const { jobs } = await client.call('cronJobs', { query: {} })
-        return terminal.print(
-          ...jobs.map((job) => `${job.id}: ${job.agent}, ${job.schedule}, fired ${job.run_count} times`),
-          ...(jobs.length === 0 ? ['No jobs yet.'] : []),
-        )
-      }
-      if (id === '') return terminal.print(cronUsage)
-      const params = { id }
-      if (verb === 'run') return terminal.print((await client.call('cronRun', { params })).words)
-      if (verb === 'why') return terminal.print(...(await client.call('cronHistory', { params })).why)
-      return terminal.print(cronUsage)
-    },
+    name: 'broadcast',
+    usage: '<text>',
+    summary: 'Asks every worker, or those of the project in use, and shows each answer',
+    run: async (call) => broadcast(call, wanted(call.rest.join(' '), '/broadcast <text>')),
   },
   {
     name: 'steer',
-    summary: 'Says something to the agent at work: /steer <text>',
-    run: async ({ terminal, rest, say }) => {
-      if (rest.length === 0) return terminal.print('Say what? /steer <text>')
-      return say(rest.join(' '))
-    },
+    usage: '<text>',
+    summary: 'Says something to the agent at work',
+    run: async ({ rest, say }) => say(wanted(rest.join(' '), '/steer <text>')),
   },
   {
     name: 'history',
-    summary: 'What was said in this conversation: /history [count]',
+    usage: '[count]',
+    summary: 'What was said in this conversation',
     run: async ({ client, terminal, agentId, session, rest }) => {
       const asked = Number(rest[0] ?? historyShown)
       const limit = Number.isInteger(asked) && asked > 0 ? Math.min(asked, historyMessages.max) : historyShown
@@ -107,7 +64,8 @@ export const slashCommands: readonly SlashCommand[] = [
   },
   {
     name: 'session',
-    summary: 'Goes to another conversation: /session <name>; alone it lists them',
+    usage: '[name]',
+    summary: 'Goes to another conversation; alone it lists them',
     run: async ({ client, terminal, agentId, session, rest }) => {
       const name = rest.join(' ')
       if (name !== '') {
@@ -130,13 +88,34 @@ export const slashCommands: readonly SlashCommand[] = [
     },
   },
   {
+    name: 'queue',
+    summary: 'Runs that wait or go on, of all agents',
+    run: async ({ client, terminal }) => {
+      const { runs } = await client.call('runs', { query: { limit: runsLookedAt } })
+      const open = runs.filter(({ state }) => unfinished.includes(state))
+      terminal.print(...(open.length === 0 ? ['Nothing waits.'] : runRows(open)))
+    },
+  },
+  {
     name: 'cancel',
-    summary: 'Cancels a run: /cancel <run>',
+    usage: '<run>',
+    summary: 'Cancels a run',
     run: async ({ client, terminal, rest }) => {
-      const id = rest[0]
-      if (id === undefined) return terminal.print('Which run? /runs lists them.')
-      const run = await client.call('runCancel', { params: { id } })
+      const run = await client.call('runCancel', { params: { id: wanted(rest[0], '/cancel <run>') } })
       terminal.print(`${run.id} is ${run.state}`)
     },
   },
+  {
+    name: 'debug',
+    usage: '[run]',
+    summary: 'How the last answer came about: what the model was told and said, step by step',
+    run: async ({ run, rest, lastRun, terminal }) => {
+      const id = rest[0] ?? lastRun
+      if (id === null) return terminal.print('Nothing was asked yet. /debug <run> looks at an earlier one.')
+      return run(['replay', id, '--record'])
+    },
+  },
 ]
+
+/** All but `/quit`, which no command can do. */
+export const slashCommands: readonly SlashCommand[] = [...talkCommands, ...administrationCommands]

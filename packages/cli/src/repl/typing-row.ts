@@ -2,21 +2,36 @@ import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { CommandContext } from '../context.ts'
+import { askForPasteMarks, endPasteMarks, pastedInput } from './pasted-input.ts'
 
 /** The line that a person types in a terminal, which something else may stream into at the same time. */
 export interface TypingRow {
   readonly lines: Interface
+  /** Shows nothing of what is typed, and remembers none of it, until the function that it gives is called. */
+  hide(): () => void
   /** From now on what is said stands above what is typed; gives the way to end that. */
   beside(): () => void
 }
+
+/** What readline helps with: lines of earlier conversations, newest first, and what a line may go on with. */
+export interface TypingHelp {
+  readonly history: readonly string[]
+  readonly complete: (line: string) => [string[], string]
+}
+
+const historyMax = 500
 
 /**
  * readline draws what is typed wherever the cursor stands. While something streams, its drawing goes nowhere and the
  * terminal draws the row itself; what was typed is still there afterwards.
  */
-export function createTypingRow({ terminal, input, out }: CommandContext): TypingRow {
+export function createTypingRow(
+  { terminal, input, out }: CommandContext,
+  { history, complete }: TypingHelp,
+): TypingRow {
   let area: ReturnType<typeof terminal.openPrompt> | null = null
   let isDrawn = false
+  let isHidden = false
   const refresh = () => {
     isDrawn = false
     area?.refresh()
@@ -24,6 +39,11 @@ export function createTypingRow({ terminal, input, out }: CommandContext): Typin
   const gate = new Writable({
     decodeStrings: false,
     write(text: string | Buffer, _encoding, done) {
+      if (isHidden) {
+        // Not even how long it is.
+        done()
+        return
+      }
       if (area === null) out.write(String(text))
       else if (!isDrawn) {
         isDrawn = true
@@ -34,16 +54,38 @@ export function createTypingRow({ terminal, input, out }: CommandContext): Typin
     },
   })
   Object.defineProperty(gate, 'columns', { get: () => out.columns })
-  const lines = createInterface({ input, output: gate, terminal: true })
+  const lines = createInterface({
+    input: pastedInput(input),
+    output: gate,
+    terminal: true,
+    history: [...history],
+    historySize: historyMax,
+    removeHistoryDuplicates: true,
+    completer: complete,
+  })
+  out.write(askForPasteMarks)
+  lines.on('history', (remembered) => {
+    if (isHidden) remembered.shift()
+  })
   // readline hears of another width by its output, and draws again. Where it draws for itself it would leave the rows
   // that the terminal has broken anew, and the terminal has done all there is to do.
   const resized = () => {
     if (area !== null) gate.emit('resize')
   }
   out.on?.('resize', resized)
-  lines.once('close', () => void out.off?.('resize', resized))
+  lines.once('close', () => {
+    out.off?.('resize', resized)
+    out.write(endPasteMarks)
+  })
   return {
     lines,
+    hide() {
+      isHidden = true
+      return () => {
+        isHidden = false
+        out.write('\n')
+      }
+    },
     beside() {
       const opened = terminal.openPrompt(() => ({
         prompt: lines.getPrompt(),

@@ -1,4 +1,11 @@
-import { columnsOf, graphemes } from './columns.ts'
+import { columnsOf, graphemesOf } from './columns.ts'
+
+/** Whether there are colours: where a terminal shows them, everywhere, or nowhere. */
+export type Colors = 'auto' | 'on' | 'off'
+
+export function hasColors(colors: Colors, isTerminal: boolean): boolean {
+  return colors === 'on' || (colors === 'auto' && isTerminal)
+}
 
 /** Colours by meaning; without colour every function gives its text back. */
 export interface Color {
@@ -77,7 +84,7 @@ export function oneLine(text: string, columnsMax: number): string {
   let cut = ''
   // One column is for the sign that something is missing.
   let room = columnsMax - 1
-  for (const { segment } of graphemes.segment(line)) {
+  for (const { segment } of graphemesOf(line)) {
     room -= columnsOf(segment)
     if (room < 0) break
     cut += segment

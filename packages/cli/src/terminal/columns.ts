@@ -3,7 +3,13 @@ import { eastAsianWidth } from 'get-east-asian-width'
 // oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
 const escapes = /\u001B\[[0-9;]*m/g
 
-export const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+const made: { segmenter?: Intl.Segmenter } = {}
+
+/** The characters of a text, each with all that joins it. Made at first use: it takes as long as a short command. */
+export function graphemesOf(text: string): Iterable<Intl.SegmentData> {
+  made.segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return made.segmenter.segment(text)
+}
 
 /** No character of these is wider than a column anywhere, or joins another. */
 const plain = /^[\x20-\x7E]*$/
@@ -28,7 +34,7 @@ export function columnsOf(text: string): number {
   const shown = text.includes('\u001B') ? text.replace(escapes, '') : text
   if (isPlain(shown)) return shown.length
   let columns = 0
-  for (const { segment } of graphemes.segment(shown)) columns += columnsOfGrapheme(segment)
+  for (const { segment } of graphemesOf(shown)) columns += columnsOfGrapheme(segment)
   return columns
 }
 

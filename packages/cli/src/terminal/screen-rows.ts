@@ -1,5 +1,5 @@
 import { fewMarks, printable } from './color.ts'
-import { columnsOf, graphemes, isPlain } from './columns.ts'
+import { columnsOf, graphemesOf, isPlain } from './columns.ts'
 
 /** What a person types. */
 export interface InputRow {
@@ -64,7 +64,7 @@ export function takeRows(
     } else row = { head, headColumns: used, last: letter, isPlain: row.isPlain && isPlain(letter) }
   }
 
-  for (const { segment } of graphemes.segment(coming)) {
+  for (const { segment } of graphemesOf(coming)) {
     if (segment === '\n') {
       rows.push(`${rowText(row)}\n`)
       row = emptyRow
@@ -109,7 +109,7 @@ export function fitInput(
 function lettersAround({ text, cursor }: InputRow, unitsMax: number): { before: string[]; after: string[] } {
   const letters = (from: number, to: number) => {
     const part = text.slice(Math.max(0, from), to).toWellFormed()
-    return Array.from(graphemes.segment(printable(part.replaceAll(/\s/g, ' '))), ({ segment }) => segment)
+    return Array.from(graphemesOf(printable(part.replaceAll(/\s/g, ' '))), ({ segment }) => segment)
   }
   return { before: letters(cursor - unitsMax, cursor), after: letters(cursor, cursor + unitsMax) }
 }

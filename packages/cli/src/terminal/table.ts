@@ -9,8 +9,72 @@ export interface Column {
 
 const gap = '  '
 
-/** A table as lines of text: titles, then rows. Cells may hold colours; a line break in one is shown. */
-export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+/** A column of words is not made narrower than this to fit. */
+const wordsColumnsMin = 16
+
+/**
+ * A table as lines of text: titles, then rows. Cells may hold colours; a line break in one is shown. Where a terminal is
+ * narrower than the table, columns of words are wrapped; where that is not enough, each row becomes lines of its own.
+ */
+export function renderTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  tableColumnsMax: number = process.stdout.columns > 0 ? process.stdout.columns : Number.POSITIVE_INFINITY,
+): string[] {
+  const fitted = fitColumns(columns, rows, tableColumnsMax)
+  return fitted === null ? asRecords(columns, rows, tableColumnsMax) : asGrid(fitted, rows)
+}
+
+/** The columns with the widths that fit; null where no widths do. */
+function fitColumns(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  tableColumnsMax: number,
+): readonly Column[] | null {
+  const widthOf = (column: Column, index: number) =>
+    Math.max(
+      columnsOf(column.title),
+      ...rows.flatMap((row) => wrapCell(row[index] ?? '', column.columnsMax).map(columnsOf)),
+    )
+  const widths = columns.map(widthOf)
+  const longestWords = columns.map((column, index) =>
+    Math.max(columnsOf(column.title), ...rows.flatMap((row) => (row[index] ?? '').split(' ').map(columnsOf))),
+  )
+  const total = () => widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1)
+  while (total() > tableColumnsMax) {
+    // The widest that may still be wrapped gives way; a word is never broken, so that an id can be copied.
+    const room = widths.map((width, index) => {
+      const least = Math.max(longestWords[index] ?? 0, Math.min(width, wordsColumnsMin))
+      return width > least ? width : 0
+    })
+    const widest = room.indexOf(Math.max(...room))
+    if ((room[widest] ?? 0) === 0) return null
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return columns.map((column, index) => ({ ...column, columnsMax: widths[index] ?? 0 }))
+}
+
+/** Each row as lines of title and value, with a blank line between rows. */
+function asRecords(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  columnsMax: number,
+): string[] {
+  const titles = Math.max(...columns.map(({ title }) => columnsOf(title)))
+  const valueColumns = Math.max(wordsColumnsMin, columnsMax - titles - gap.length)
+  return rows.flatMap((row, at) => [
+    ...(at === 0 ? [] : ['']),
+    ...columns.flatMap(({ title }, index) => {
+      const value = row[index] ?? ''
+      if (value === '') return []
+      return wrapCell(value, valueColumns).map(
+        (line, part) => `${pad(part === 0 ? title : '', titles)}${gap}${line}`,
+      )
+    }),
+  ])
+}
+
+function asGrid(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const wrapped = rows.map((row) =>
     columns.map((column, index) => wrapCell(row[index] ?? '', column.columnsMax)),
   )

@@ -35,9 +35,11 @@ describe('terminal', () => {
 
   it('colours only where a person looks and has not forbidden it', () => {
     expect(colored({ isTTY: true })).toBe(true)
-    expect(colored({ isTTY: true, noColor: true })).toBe(false)
+    expect(colored({ isTTY: true, colors: 'off' })).toBe(false)
     expect(colored({ isTTY: true, json: true })).toBe(false)
     expect(colored({ isTTY: false })).toBe(false)
+    expect(colored({ isTTY: false, colors: 'on' })).toBe(true)
+    expect(colored({ isTTY: true, colors: 'on', json: true })).toBe(false)
   })
 
   it('shows progress as plain lines on standard error where nobody watches', () => {
@@ -49,7 +51,7 @@ describe('terminal', () => {
   })
 
   it('ends a watched step with a mark and its time', () => {
-    const { terminal, err } = keepTerminal({ isTTY: true, noColor: false })
+    const { terminal, err } = keepTerminal({ isTTY: true, colors: 'auto' })
     terminal.progress.step('Building')
     terminal.progress.step('Starting')
     terminal.progress.fail()

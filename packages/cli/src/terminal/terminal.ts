@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { createColor, oneLine, printable, singleLine } from './color.ts'
-import type { Color } from './color.ts'
+import { createColor, hasColors, oneLine, printable, singleLine } from './color.ts'
+import type { Color, Colors } from './color.ts'
 import { columnsOf } from './columns.ts'
 import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
@@ -47,7 +47,7 @@ export interface TerminalOptions {
   readonly out: TextSink
   readonly err: TextSink
   readonly json: boolean
-  readonly noColor: boolean
+  readonly colors: Colors
   readonly clock: Clock
 }
 
@@ -56,16 +56,17 @@ const columnsDefault = 100
 export function createTerminal(options: TerminalOptions): Terminal {
   const { out, err, json } = options
   const isInteractive = out.isTTY === true && !json
-  const color = createColor(isInteractive && !options.noColor)
-  const errColor = createColor(err.isTTY === true && !options.noColor)
+  const color = createColor(!json && hasColors(options.colors, out.isTTY === true))
+  const errColor = createColor(hasColors(options.colors, err.isTTY === true))
   const progress = createProgress({
     sink: err,
     color: errColor,
-    animated: err.isTTY === true && !options.noColor,
+    animated: err.isTTY === true && options.colors !== 'off',
     clock: options.clock,
   })
   // A line that was coloured for one of the two may go to the other.
-  const keepsColors = !options.noColor && (isInteractive || err.isTTY === true)
+  const keepsColors =
+    hasColors(options.colors, isInteractive) || hasColors(options.colors, err.isTTY === true)
   let area: PromptArea | null = null
   let isMidRow = false
   const statusLine = createStatusLine({

@@ -1,6 +1,8 @@
+import * as fs from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { packedFile } from '@flotilla/protocol/built-program'
 import { cachesFolder, compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 import type { CommandContext } from './commands/command-context.ts'
 import type { DataPaths } from '../config/index.ts'
@@ -22,7 +24,9 @@ export interface RuntimeParts {
 /** Containers, unless the owner asked for plain processes by name. */
 export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): SandboxRuntime {
   const { environment, env, repositoryRoot, uid } = context
-  const agentEntry = join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')
+  const agentEntry =
+    packedFile(fs, repositoryRoot, 'agent/agent.cjs') ??
+    join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')
   if (environment.runtime === 'process') {
     return createProcessRuntime({
       dataRoot: paths.agentsFolder,

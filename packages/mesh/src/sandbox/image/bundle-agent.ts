@@ -39,6 +39,7 @@ export async function bundleAgent(options: {
   readonly cacheDirectory: string
 }): Promise<AgentBundle> {
   const { entry, cacheDirectory } = options
+  if (entry.endsWith('.cjs')) return bundleBeside(entry)
   await mkdir(cacheDirectory, { recursive: true })
   const recordPath = join(cacheDirectory, `bundle-${hashOf(entry).slice(0, 12)}.json`)
   const parts = await partsBeside(entry)
@@ -59,6 +60,19 @@ export async function bundleAgent(options: {
   }
   await writeWhole(recordPath, JSON.stringify({ tool: toolHash(), inputs, names, bundleHash }))
   return bundle
+}
+
+/** The agent as it was packed: its files lie beside its entry. */
+async function bundleBeside(entry: string): Promise<AgentBundle> {
+  const folder = dirname(entry)
+  const found = await readdir(folder, { recursive: true })
+  const [main, others] = [basename(entry), found.filter((name) => name.endsWith('.cjs')).toSorted()]
+  const names = [main, ...others.filter((name) => name !== main)]
+  const files = names.map((name) => ({ name, path: join(folder, name) }))
+  const contents = await Promise.all(
+    files.map(async ({ name, path }) => ({ name, content: await readFile(path) })),
+  )
+  return { files, hash: hashOfContents(contents) }
 }
 
 async function partsBeside(entry: string): Promise<readonly { name: string; source: string }[]> {

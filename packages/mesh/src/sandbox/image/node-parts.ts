@@ -1,7 +1,9 @@
 import { access, mkdir, rename, rm } from 'node:fs/promises'
+import * as fs from 'node:fs'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { packedFile } from '@flotilla/protocol/built-program'
 import * as z from 'zod'
 import { lastWords, runCommand } from '../run-command.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
@@ -45,7 +47,7 @@ export function findVectorExtension(packageDirectory: string, architecture: 'x64
       `sqlite-vec-linux-${architecture}/vec0.so`,
     )
   } catch {
-    return null
+    return packedFile(fs, packageDirectory, `vectors-${architecture}/vec0.so`)
   }
 }
 

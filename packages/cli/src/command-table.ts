@@ -1,0 +1,319 @@
+import type { Command } from 'commander'
+import type { CliDeps } from './context.ts'
+
+/** Adds the commands of one file to the program, with all that their lines may hold. */
+export type AddCommands = (program: Command, deps: CliDeps) => void
+
+/** The commands of one file: their names, each with the line that says what it is for. */
+export interface CommandGroup {
+  readonly commands: Readonly<Record<string, string>>
+  /** Only the file of the command that is meant is loaded: all of them together take longer than a short command. */
+  readonly load: () => Promise<AddCommands>
+}
+
+export interface CommandSection {
+  readonly title: string
+  readonly groups: readonly CommandGroup[]
+}
+
+/**
+ * Every command, in the order in which a newcomer needs them. The help, the completion of shells, and the man page are made
+ * from this table.
+ */
+export const commandTable: readonly CommandSection[] = [
+  {
+    title: 'Begin',
+    groups: [
+      {
+        commands: { demo: 'see a fleet do a real job and attack its own walls' },
+        load: async () => (await import('./commands/demo.ts')).addDemoCommand,
+      },
+      {
+        commands: { init: 'choose a model and make a first agent' },
+        load: async () => (await import('./commands/init.ts')).addInitCommand,
+      },
+      {
+        commands: { start: 'start the mesh and its fleet' },
+        load: async () => (await import('./commands/start.ts')).addStartCommand,
+      },
+      {
+        commands: { stop: 'stop the mesh and its agents, or one agent' },
+        load: async () => (await import('./commands/stop.ts')).addStopCommand,
+      },
+      {
+        commands: { status: 'what the fleet is doing' },
+        load: async () => (await import('./commands/status.ts')).addStatusCommand,
+      },
+      {
+        commands: { doctor: 'check this machine and this home' },
+        load: async () => (await import('./commands/doctor.ts')).addDoctorCommand,
+      },
+      {
+        commands: { open: 'the dashboard in a browser' },
+        load: async () => (await import('./commands/open.ts')).addOpenCommand,
+      },
+      {
+        commands: { proof: 'the code that a page asks for before what cannot be undone' },
+        load: async () => (await import('./commands/proof.ts')).addProofCommand,
+      },
+      {
+        commands: { logs: 'what the mesh has logged' },
+        load: async () => (await import('./commands/logs.ts')).addLogsCommand,
+      },
+      {
+        commands: { version: 'which version this is' },
+        load: async () => (await import('./commands/version.ts')).addVersionCommand,
+      },
+    ],
+  },
+  {
+    title: 'Talk to agents',
+    groups: [
+      {
+        commands: { chat: 'talk to an agent' },
+        load: async () => (await import('./commands/chat.ts')).addChatCommand,
+      },
+      {
+        commands: { steer: 'say something to an agent that works' },
+        load: async () => (await import('./commands/steer.ts')).addSteerCommand,
+      },
+      {
+        commands: {
+          history: 'what was said in a conversation',
+          sessions: 'the conversations that an agent remembers',
+          'reset-chat': 'begin a conversation anew',
+        },
+        load: async () => (await import('./commands/chat-sessions.ts')).addChatSessionCommands,
+      },
+      {
+        commands: { messages: 'what agents asked each other, and the answers' },
+        load: async () => (await import('./commands/messages.ts')).addMessagesCommand,
+      },
+      {
+        commands: {
+          topics: 'what agents say to each other, and who listens',
+          signals: 'what an agent has not read yet',
+        },
+        load: async () => (await import('./commands/topics.ts')).addTopicsCommands,
+      },
+    ],
+  },
+  {
+    title: 'Agents',
+    groups: [
+      {
+        commands: { agents: 'the agents of the fleet', agent: 'make agents of your own' },
+        load: async () => (await import('./commands/agents.ts')).addAgentsCommands,
+      },
+      {
+        commands: { create: 'create a worker' },
+        load: async () => (await import('./commands/create.ts')).addCreateCommand,
+      },
+      {
+        commands: { put: 'give a file to an agent' },
+        load: async () => (await import('./commands/put.ts')).addPutCommand,
+      },
+      {
+        commands: { invoke: 'run one tool of an agent, without a model' },
+        load: async () => (await import('./commands/invoke.ts')).addInvokeCommand,
+      },
+      {
+        commands: { templates: 'ready fleets' },
+        load: async () => (await import('./commands/templates.ts')).addTemplatesCommand,
+      },
+      {
+        commands: { apply: 'make the fleet of a template' },
+        load: async () => (await import('./commands/apply.ts')).addApplyCommand,
+      },
+      {
+        commands: { export: 'write the fleet as a template' },
+        load: async () => (await import('./commands/export.ts')).addExportCommand,
+      },
+      {
+        commands: { restart: 're-create the container of an agent' },
+        load: async () => (await import('./commands/restart.ts')).addRestartCommand,
+      },
+      {
+        commands: { hibernate: 'put an idle agent to sleep' },
+        load: async () => (await import('./commands/hibernate.ts')).addHibernateCommand,
+      },
+      {
+        commands: {
+          archive: 'put an agent away, with everything it has',
+          unarchive: 'take an archived agent back',
+        },
+        load: async () => (await import('./commands/archive.ts')).addArchiveCommands,
+      },
+      {
+        commands: { delete: 'delete an agent for good' },
+        load: async () => (await import('./commands/delete.ts')).addDeleteCommand,
+      },
+      {
+        commands: { heartbeat: 'let an agent look around now, or set how often it does' },
+        load: async () => (await import('./commands/heartbeat.ts')).addHeartbeatCommand,
+      },
+      {
+        commands: { mcp: 'MCP servers of an agent' },
+        load: async () => (await import('./commands/mcp.ts')).addMcpCommand,
+      },
+    ],
+  },
+  {
+    title: 'Work and what became of it',
+    groups: [
+      {
+        commands: {
+          runs: 'the ledger of runs, or one run',
+          cancel: 'cancel a run, or something that waits for you',
+        },
+        load: async () => (await import('./commands/runs.ts')).addRunsCommand,
+      },
+      {
+        commands: { trace: 'what a run did, and when, as a waterfall' },
+        load: async () => (await import('./commands/trace.ts')).addTraceCommand,
+      },
+      {
+        commands: { tasks: 'work that agents were given' },
+        load: async () => (await import('./commands/tasks.ts')).addTasksCommand,
+      },
+      {
+        commands: { projects: 'agents that work for one thing, and what they keep to themselves' },
+        load: async () => (await import('./commands/projects.ts')).addProjectsCommand,
+      },
+      {
+        commands: { artifacts: 'files that agents saved' },
+        load: async () => (await import('./commands/artifacts.ts')).addArtifactsCommand,
+      },
+      {
+        commands: { blackboard: 'what agents share' },
+        load: async () => (await import('./commands/blackboard.ts')).addBlackboardCommand,
+      },
+      {
+        commands: { events: 'watch the fleet' },
+        load: async () => (await import('./commands/events.ts')).addEventsCommand,
+      },
+      {
+        commands: {
+          replay: 'play a finished run again from its record',
+          fork: 'let another model go on from a step of a run',
+        },
+        load: async () => (await import('./commands/replay.ts')).addReplayCommands,
+      },
+      {
+        commands: { eval: 'play cases against an agent and judge what it did' },
+        load: async () => (await import('./commands/eval.ts')).addEvalCommand,
+      },
+      {
+        commands: { record: 'record a real conversation as a cassette' },
+        load: async () => (await import('./commands/record.ts')).addRecordCommand,
+      },
+    ],
+  },
+  {
+    title: 'Work that nobody asks for',
+    groups: [
+      {
+        commands: { cron: 'jobs that set agents to work by the clock' },
+        load: async () => (await import('./commands/cron.ts')).addCronCommand,
+      },
+      {
+        commands: { watchers: 'folders whose new files make runs' },
+        load: async () => (await import('./commands/watchers.ts')).addWatchersCommand,
+      },
+      {
+        commands: { webhooks: 'events from outside that make agents act' },
+        load: async () => (await import('./commands/webhooks.ts')).addWebhooksCommand,
+      },
+      {
+        commands: {
+          pause: 'stop all work that nobody asked for just now',
+          resume: 'let it go on; what came due meanwhile begins once',
+        },
+        load: async () => (await import('./commands/pause.ts')).addPauseCommands,
+      },
+    ],
+  },
+  {
+    title: 'Money and models',
+    groups: [
+      {
+        commands: { costs: 'spend by agent, project, model or day' },
+        load: async () => (await import('./commands/costs.ts')).addCostsCommand,
+      },
+      {
+        commands: { budget: 'show and set what may be spent' },
+        load: async () => (await import('./commands/budget.ts')).addBudgetCommand,
+      },
+      {
+        commands: { models: 'models: price, health, and who may use them' },
+        load: async () => (await import('./commands/models.ts')).addModelsCommand,
+      },
+    ],
+  },
+  {
+    title: 'What is allowed',
+    groups: [
+      {
+        commands: { permissions: 'what agents may do, and why' },
+        load: async () => (await import('./commands/permissions.ts')).addPermissionsCommand,
+      },
+      {
+        commands: { pending: 'what waits for you', confirm: 'let something happen that waits for you' },
+        load: async () => (await import('./commands/pending.ts')).addPendingCommands,
+      },
+      {
+        commands: {
+          edit: 'change an agent',
+          changes: 'changes of agents, and which can be undone',
+          undo: 'take a change back',
+        },
+        load: async () => (await import('./commands/changes.ts')).addChangesCommands,
+      },
+      {
+        commands: { credentials: 'secrets that agents use without seeing them' },
+        load: async () => (await import('./commands/credentials.ts')).addCredentialsCommand,
+      },
+      {
+        commands: { people: 'who may use this fleet, and as what', whoami: 'who you are to this mesh' },
+        load: async () => (await import('./commands/people.ts')).addPeopleCommand,
+      },
+      {
+        commands: { walls: 'whether the walls around agents hold' },
+        load: async () => (await import('./commands/walls.ts')).addWallsCommand,
+      },
+      {
+        commands: { journal: 'the record of decisions and effects' },
+        load: async () => (await import('./commands/journal.ts')).addJournalCommand,
+      },
+    ],
+  },
+  {
+    title: 'This machine',
+    groups: [
+      {
+        commands: { service: 'have systemd keep the mesh running' },
+        load: async () => (await import('./commands/systemd.ts')).addServiceCommand,
+      },
+      {
+        commands: { completion: 'complete commands in a shell' },
+        load: async () => (await import('./commands/completion.ts')).addCompletionCommand,
+      },
+      {
+        commands: {
+          backup: 'write the whole fleet into one file, while it runs',
+          verify: 'read a backup to its end as a restore would',
+          restore: 'make a home of a backup',
+        },
+        load: async () => (await import('./commands/backup.ts')).addBackupCommands,
+      },
+      {
+        commands: { reset: 'remove a fleet for good' },
+        load: async () => (await import('./commands/reset.ts')).addResetCommand,
+      },
+      {
+        commands: { uninstall: 'take away all that was made here' },
+        load: async () => (await import('./commands/uninstall.ts')).addUninstallCommand,
+      },
+    ],
+  },
+]

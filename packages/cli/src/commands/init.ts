@@ -1,0 +1,111 @@
+import * as fs from 'node:fs'
+import { makeHome } from '@flotilla/protocol/home-folder'
+import type { Command } from 'commander'
+import { commandAction, flagOption, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { startMesh } from '../mesh-process/start-mesh.ts'
+import { askForModel, choiceLines, chooseDemo, keepProvider } from '../set-up/set-up-model.ts'
+import type { ModelChoice } from '../set-up/set-up-model.ts'
+import { askLine } from '../terminal/ask-line.ts'
+
+export function addInitCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('init')
+    .description(
+      'Sets up a fleet: what agents think with, tried out before it is kept, and a first agent of your own. Starts the mesh in the background where none runs. Without a terminal nothing is asked: say it by options; the key is read from standard input.',
+    )
+    .option('--provider <name>', 'provider of the model')
+    .option('--model <name>', 'its model; without it the usual one of the provider')
+    .option('--base-url <url>', 'where the provider is, if not where it usually is')
+    .option('--demo', 'let a recording think for the fleet, without a key')
+    .option('--agent <name>', 'make a first agent of this name')
+    .option('--role <text>', 'what that agent is for')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla init
+  $ flotilla init --provider anthropic --agent scout --role "Looks things up." < key.txt
+  $ flotilla init --provider ollama --model qwen3
+  $ flotilla init --demo`,
+    )
+    .action(commandAction(deps, init))
+}
+
+async function init(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, environment } = context
+  const asks = context.input.isTTY === true && !terminal.json
+  const provider = textOption(line, 'provider')
+  if (!asks && provider === undefined && !flagOption(line, 'demo')) {
+    throw new CommandFailed('nobody-to-ask', {
+      detail: 'Nobody is here to be asked, and no option says what agents shall think with.',
+      repair: 'Name it: --provider NAME with the key on standard input, or --demo.',
+      exitCode: exitCodes.usage,
+    })
+  }
+  await startWhereNone(context)
+  const client = await context.mesh()
+  let choice: ModelChoice
+  if (flagOption(line, 'demo')) choice = await chooseDemo(context, client)
+  else if (provider === undefined) choice = await askForModel(context, client)
+  else {
+    const wanted = { provider, model: textOption(line, 'model'), baseUrl: textOption(line, 'baseUrl') }
+    choice = await keepProvider(context, client, wanted)
+  }
+  const agent = choice.kind === 'model' ? await firstAgent(context, line, asks) : null
+  if (agent !== null) {
+    terminal.progress.step(`Making ${agent.id}`)
+    await client.call('agentCreate', { body: { ...agent, instructions: '' }, signal: context.signal })
+    terminal.progress.done()
+  }
+  terminal.printJson({ ...choice, agent: agent?.id ?? null, url: client.baseUrl })
+  terminal.print(
+    ...choiceLines(choice, environment.command),
+    ...(agent === null ? [] : [`Talk to it: ${environment.command} chat ${agent.id}`]),
+    `The dashboard: ${client.baseUrl}`,
+  )
+}
+
+async function firstAgent(
+  context: CommandContext,
+  line: CommandLine,
+  asks: boolean,
+): Promise<{ readonly id: string; readonly role: string } | null> {
+  const named = textOption(line, 'agent')
+  const role = textOption(line, 'role')
+  if (named !== undefined && role === undefined && !asks) {
+    throw new CommandFailed('no-role', {
+      detail: 'An agent needs to be told what it is for.',
+      repair: 'Add --role TEXT.',
+      exitCode: exitCodes.usage,
+    })
+  }
+  if (!asks) return named === undefined ? null : { id: named, role: role ?? '' }
+  const id = named ?? (await askLine(context, 'Name of your first agent (Enter for none): '))
+  if (id === '') return null
+  const told = role ?? (await askLine(context, `What is ${id} for? `))
+  return { id, role: told === '' ? 'Helps with what it is asked.' : told }
+}
+
+/** A mesh of this home that runs in the background, unless one is there or was named. */
+async function startWhereNone(context: CommandContext): Promise<void> {
+  const { terminal, place, environment } = context
+  if ((place.url ?? environment.url) !== undefined) return
+  if ((await readMeshFile(place.home))?.alive === true) return
+  makeHome(fs, place.home)
+  await startMesh({
+    home: place.home,
+    port: place.port,
+    verb: 'serve',
+    environment: environment.childEnvironment({}),
+    detached: true,
+    progress: terminal.progress,
+    clock: context.clock,
+    signal: context.signal,
+  })
+  terminal.progress.done()
+}

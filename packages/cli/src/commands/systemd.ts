@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Command } from 'commander'
+import { commandAction, flagOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { meshMain } from '../mesh-process/mesh-paths.ts'
+import { systemdUnit } from '../reference/systemd-unit.ts'
+
+const unitName = 'flotilla.service'
+/** systemd answers by then, also while a mesh stops its agents. */
+const answerMaxMs = 120_000
+
+export function addServiceCommand(program: Command, deps: CliDeps): void {
+  const service = program
+    .command('service')
+    .description(
+      'Has systemd keep the mesh of a home running: for the whole machine where root asks for it, else for this user. It installs nothing by itself; start the fleet once by hand before.',
+    )
+    .addHelpText('after', '\nExamples:\n  $ flotilla service install --print\n  $ flotilla service install')
+  service
+    .command('install')
+    .summary('write the unit, and start it')
+    .description(
+      'Writes the unit of the home and starts it, now and with the machine. --print only shows it.',
+    )
+    .option('--print', 'show the unit and do nothing')
+    .addHelpText('after', '\nExample:\n  $ flotilla service install --home /srv/fleet')
+    .action(commandAction(deps, install))
+  service
+    .command('uninstall')
+    .summary('stop it, and take the unit away')
+    .description('Stops the mesh that systemd runs and takes the unit away. The home stays.')
+    .addHelpText('after', '\nExample:\n  $ flotilla service uninstall')
+    .action(commandAction(deps, uninstall))
+}
+
+const isSystem = (): boolean => process.getuid?.() === 0
+
+function unitPath(): string {
+  return isSystem()
+    ? join('/etc/systemd/system', unitName)
+    : join(homedir(), '.config/systemd/user', unitName)
+}
+
+async function install(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, place } = context
+  const unit = systemdUnit({
+    node: process.execPath,
+    mesh: meshMain(),
+    home: place.home,
+    path: [dirname(process.execPath), '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'].join(
+      ':',
+    ),
+    system: isSystem(),
+  })
+  const path = unitPath()
+  if (flagOption(line, 'print')) {
+    terminal.printJson({ path, unit })
+    terminal.printText(unit.trimEnd())
+    return
+  }
+  const running = await readMeshFile(place.home)
+  if (running?.alive === true && !(await isThere(path))) {
+    throw new CommandFailed('mesh-already-runs', {
+      detail: `A mesh that systemd did not start runs in ${place.home} (process ${running.mesh.pid}).`,
+      repair: 'End it first: flotilla stop',
+    })
+  }
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, unit, { mode: 0o644 })
+  terminal.progress.step('Starting the mesh as a service')
+  await systemctl('daemon-reload')
+  await systemctl('enable', unitName)
+  await systemctl('restart', unitName)
+  terminal.progress.done()
+  terminal.printJson({ path, started: true })
+  terminal.print(
+    `systemd keeps the mesh of ${place.home} running (${path}).`,
+    'Its log: journalctl -u flotilla',
+  )
+}
+
+async function uninstall({ terminal }: CommandContext): Promise<void> {
+  const removed = await removeService()
+  terminal.printJson({ removed })
+  terminal.print(removed === null ? 'There is no unit of ours.' : `${removed} is gone.`)
+}
+
+/** Stops and takes away the unit; gives its path, or null where there was none. */
+export async function removeService(): Promise<string | null> {
+  const path = unitPath()
+  if (!(await isThere(path))) return null
+  await systemctl('disable', '--now', unitName)
+  await rm(path, { force: true })
+  await systemctl('daemon-reload')
+  return path
+}
+
+async function systemctl(...words: readonly string[]): Promise<void> {
+  const manager = isSystem() ? [] : ['--user']
+  try {
+    await promisify(execFile)('systemctl', [...manager, ...words], { timeout: answerMaxMs })
+  } catch (error) {
+    const said: unknown = Reflect.get(Object(error), 'stderr')
+    throw new CommandFailed('systemd-refused', {
+      detail: `systemctl ${words.join(' ')} did not succeed: ${typeof said === 'string' && said !== '' ? said.trim() : String(error)}`,
+      repair:
+        'flotilla service install --print shows the unit, for a machine that is kept by something else.',
+    })
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,44 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+
+const sources = import.meta.dirname
+const packages = join(sources, '..', '..')
+const staticImport = /^(?:import|export)(?! type\b)[^;]*?from '([^']+)'/gm
+
+/** Our files that are loaded with a file before anything of it runs. */
+function loadedWith(file: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file) || !existsSync(file)) return seen
+  seen.add(file)
+  for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(staticImport)) {
+    const ours = /^@flotilla\/(\w+)\/(.+)$/.exec(name)
+    if (name.startsWith('.')) loadedWith(join(dirname(file), name), seen)
+    else if (ours) loadedWith(join(packages, ours[1] ?? '', 'src', `${ours[2]}.ts`), seen)
+  }
+  return seen
+}
+
+/** What only a command at work needs: it speaks to a mesh, to a person, or does the long work of one command. */
+const forWorkAlone = [
+  'cli/src/context.ts',
+  'client/src/mesh-client.ts',
+  'cli/src/tell-error.ts',
+  'cli/src/evals/run-eval.ts',
+  'cli/src/demo/run-demo.ts',
+]
+
+const commands = readdirSync(join(sources, 'commands')).filter((name) => !name.includes('.test.'))
+
+test.each(commands)('help of %s loads nothing that only its work needs', (name) => {
+  const loaded = [...loadedWith(join(sources, 'commands', name))].map((file) => relative(packages, file))
+  expect(loaded.length).toBeGreaterThan(1)
+  expect(loaded.filter((file) => forWorkAlone.includes(file))).toEqual([])
+})
+
+test('the help of all commands loads no command at all', () => {
+  const loaded = [...loadedWith(join(sources, 'run-command-line.ts'))].map((file) => relative(packages, file))
+  expect(loaded).toContain('cli/src/command-table.ts')
+  expect(
+    loaded.filter((file) => /\/commands\/|\/client\/src\/mesh|protocol\/src\/(?!clock)/.test(file)),
+  ).toEqual([])
+})

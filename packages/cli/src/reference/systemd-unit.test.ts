@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it, test } from 'vitest'
+import { systemdUnit } from './systemd-unit.ts'
+
+const place = {
+  node: process.execPath,
+  mesh: '/opt/flot illa/main.mjs',
+  home: '/srv/50%/$HOME "x"',
+  path: '/usr/bin:/bin',
+  system: true,
+}
+const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((path) => existsSync(path))
+
+describe('the unit of the mesh', () => {
+  test('names its program and its home as they are, whatever is in them', () => {
+    const unit = systemdUnit(place)
+    expect(unit).toContain('"/opt/flot illa/main.mjs" "serve" "--home" "/srv/50%%/$$HOME \\"x\\""')
+    expect(unit).toContain('NoNewPrivileges=yes')
+  })
+
+  test('of one user asks for nothing that only the system can give', () => {
+    expect(systemdUnit({ ...place, system: false })).not.toMatch(/ProtectSystem|docker\.service/)
+  })
+
+  it.skipIf(analyze === undefined)('is one that systemd understands whole', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-unit-'))
+    const path = join(folder, 'flotilla.service')
+    writeFileSync(path, systemdUnit(place))
+    const done = await promisify(execFile)(analyze ?? '', ['verify', '--man=no', path]).then(
+      ({ stderr }) => stderr,
+      (error: { readonly stderr?: string; readonly message: string }) => error.stderr ?? error.message,
+    )
+    rmSync(folder, { recursive: true, force: true })
+    // What it says of other units of this machine is not ours.
+    expect(done.split('\n').filter((line) => line.includes('flotilla.service'))).toEqual([])
+  })
+})

@@ -1,0 +1,202 @@
+import { oneLine } from '../terminal/color.ts'
+import { wanted } from './slash-command.ts'
+import type { SlashCall, SlashCommand } from './slash-command.ts'
+
+const runsShown = 10
+const logLinesShown = 20
+const nameColumnsMax = 64
+
+/** Which line of the command line each verb of a command is; `{}` stands for the words behind it. */
+type Verbs = Readonly<Record<string, (rest: readonly string[]) => readonly string[]>>
+
+/** A command whose verbs are lines of the command line; without a verb it is the first of them. */
+function verbCommand(command: {
+  readonly name: string
+  readonly summary: string
+  readonly usage: string
+  readonly verbs: Verbs
+}): SlashCommand {
+  const { verbs, ...rest } = command
+  const [usual = ''] = Object.keys(verbs)
+  return {
+    ...rest,
+    verbs: Object.keys(verbs),
+    run: async (call) => {
+      const [verb = usual, ...words] = call.rest
+      const lineOf = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
+      return call.run(lineOf?.(words) ?? [wanted(undefined, `/${command.name} ${command.usage}`)])
+    },
+  }
+}
+
+/** What owners do beside talking: lines of the command line, said at the prompt. */
+export const administrationCommands: readonly SlashCommand[] = [
+  { name: 'status', summary: 'Whether the mesh can run agents, and what they do', run: plain('status') },
+  { name: 'agents', summary: 'The agents of the fleet', run: plain('agents') },
+  {
+    name: 'agent',
+    usage: '[agent]',
+    summary: 'One agent: what it is for, its model, its work',
+    takes: 'agent',
+    run: async ({ run, rest, agentId }) => run(['agents', rest[0] ?? agentId]),
+  },
+  {
+    name: 'add',
+    usage: '<agent> <role>',
+    summary: 'Makes a worker',
+    run: async ({ run, rest: [id, ...role] }) => {
+      const usage = '/add <agent> <role>'
+      return run(['agent', 'add', wanted(id, usage), '--role', wanted(role.join(' '), usage)])
+    },
+  },
+  {
+    name: 'edit',
+    usage: '<agent> <field> <value>',
+    summary: 'Changes role, model or a file of an agent; can be undone',
+    takes: 'agent',
+    run: async ({ run, rest: [id, field, ...value] }) => {
+      const usage = '/edit <agent> <field> <value>'
+      return run(['edit', '--', wanted(id, usage), wanted(field, usage), wanted(value.join(' '), usage)])
+    },
+  },
+  {
+    name: 'remove',
+    usage: '<agent>',
+    summary: 'Deletes an agent with all it has, once its name is typed again',
+    takes: 'agent',
+    run: async ({ run, rest, ask, terminal }) => {
+      const id = wanted(rest[0], '/remove <agent>')
+      const typed = await ask(
+        `Delete ${oneLine(id, nameColumnsMax)} with its data for good? Type its name: `,
+        false,
+      )
+      if (typed.trim() !== id) return terminal.print('Nothing was done.')
+      return run(['delete', '--yes', '--', id])
+    },
+  },
+  {
+    name: 'restart',
+    usage: '[agent]',
+    summary: 'Re-creates the container of an agent',
+    takes: 'agent',
+    run: async ({ run, rest, agentId }) => run(['restart', '--', rest[0] ?? agentId]),
+  },
+  verbCommand({
+    name: 'blackboard',
+    usage: 'list [prefix] | get <key> | set <key> <value> | del <key>',
+    summary: 'What agents share',
+    verbs: {
+      list: (rest) => ['blackboard', ...rest],
+      get: (rest) => ['blackboard', 'get', '--', ...rest],
+      set: ([key = '', ...value]) => ['blackboard', 'set', '--', key, value.join(' ')],
+      del: (rest) => ['blackboard', 'delete', '--', ...rest],
+    },
+  }),
+  {
+    name: 'costs',
+    usage: '[agent|model|project|day]',
+    summary: 'What calls of models have cost',
+    run: async ({ run, rest }) => run(['costs', ...(rest[0] === undefined ? [] : ['--by', rest[0]])]),
+  },
+  {
+    name: 'traces',
+    usage: '[run]',
+    summary: 'The last runs, or one as a waterfall of its time and money',
+    run: async ({ run, rest }) =>
+      run(rest[0] === undefined ? ['runs', '--limit', `${runsShown}`] : ['trace', '--', rest[0]]),
+  },
+  { name: 'runs', summary: 'The last runs', run: plain('runs', '--limit', `${runsShown}`) },
+  verbCommand({
+    name: 'cron',
+    usage: 'list | run <job> | why <job> | pause <job> | resume <job> | del <job>',
+    summary: 'Jobs by the clock',
+    verbs: {
+      list: () => ['cron', 'list'],
+      run: (rest) => ['cron', 'run', '--', ...rest],
+      why: (rest) => ['cron', 'why', '--', ...rest],
+      pause: (rest) => ['cron', 'set', '--off', '--', ...rest],
+      resume: (rest) => ['cron', 'set', '--on', '--', ...rest],
+      del: (rest) => ['cron', 'remove', '--', ...rest],
+    },
+  }),
+  {
+    name: 'credential',
+    usage: 'list | add <name> [host...] | remove <name>',
+    summary: 'Secrets that agents use without seeing them; the value is asked for and not shown',
+    verbs: ['list', 'add', 'remove'],
+    run: credential,
+  },
+  {
+    name: 'addkey',
+    usage: '<provider> [model]',
+    summary: 'Gives a provider of models its key, which is tried first and not shown',
+    run: async ({ client, terminal, rest: [provider, model], ask }) => {
+      const name = wanted(provider, '/addkey <provider> [model]')
+      const key = (await ask(`Key of ${oneLine(name, nameColumnsMax)}: `, true)).trim()
+      const named = {
+        provider: name,
+        ...(key === '' ? {} : { key }),
+        ...(model === undefined ? {} : { model }),
+      }
+      const { default_model: standing } = await client.call('setup', {})
+      const body = { ...named, make_default: standing === null }
+      const kept = await client.call('setupProvider', { body })
+      terminal.print(`${kept.model} has answered; the key of ${kept.provider} is kept.`)
+    },
+  },
+  {
+    name: 'removekey',
+    usage: '<provider>',
+    summary: 'Forgets the key of a provider',
+    run: async ({ client, terminal, rest }) => {
+      const params = { name: wanted(rest[0], '/removekey <provider>') }
+      terminal.print(`The key of ${(await client.call('setupProviderRemove', { params })).removed} is gone.`)
+    },
+  },
+  {
+    name: 'logs',
+    usage: '[agent]',
+    summary: 'The last lines of the log, of all or of one agent',
+    takes: 'agent',
+    run: async ({ run, rest }) => run(['logs', '--lines', `${logLinesShown}`, ...rest.slice(0, 1)]),
+  },
+  {
+    name: 'project',
+    usage: 'list | use [name] | info [name]',
+    summary: 'Agents that work for one thing; the one in use is who /broadcast asks',
+    verbs: ['list', 'use', 'info'],
+    takes: 'project',
+    run: project,
+  },
+]
+
+function plain(...words: readonly string[]): SlashCommand['run'] {
+  return async ({ run }) => run(words)
+}
+
+async function credential({ run, rest: [verb = 'list', name, ...hosts], ask }: SlashCall): Promise<void> {
+  if (verb === 'list') return run(['credentials', 'list'])
+  const usage = '/credential list, /credential add <name> [host...], /credential remove <name>'
+  const id = wanted(name, usage)
+  if (verb === 'remove') return run(['credentials', 'remove', '--', id])
+  if (verb !== 'add') wanted(undefined, usage)
+  const value = await ask(`Value of ${oneLine(id, nameColumnsMax)}: `, true)
+  return run(['credentials', 'set', ...hosts.flatMap((host) => ['--host', host]), '--', id], value)
+}
+
+async function project(call: SlashCall): Promise<void> {
+  const { client, terminal, run, rest } = call
+  const [verb = 'list', name] = rest
+  if (verb === 'list') return run(['projects'])
+  if (verb === 'info')
+    return run(['projects', 'show', '--', wanted(name ?? call.project.name() ?? '', '/project info <name>')])
+  if (verb !== 'use') wanted(undefined, '/project list, /project use [name], /project info [name]')
+  if (name === undefined) {
+    call.project.change(null)
+    return terminal.print('No project is in use: /broadcast asks every worker.')
+  }
+  const found = await client.call('project', { params: { name } })
+  call.project.change(found.name)
+  const members = found.members.map((member) => oneLine(member, nameColumnsMax)).join(', ')
+  terminal.print(`${found.name} is in use. Its members: ${members === '' ? 'none yet' : members}.`)
+}

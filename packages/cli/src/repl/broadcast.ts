@@ -1,0 +1,52 @@
+import { markedLines, oneLine, printable } from '../terminal/color.ts'
+import { formatError } from '../terminal/format-error.ts'
+import type { SlashCall } from './slash-command.ts'
+
+/** Agents that are asked by one line; beyond that it is refused, since each of them costs money. */
+const askedMax = 50
+/** Asked at the same time; the others wait for one of them. */
+const askedAtOnceMax = 8
+const nameColumnsMax = 64
+
+/** Asks all workers the same, or the members of the project in use, and shows each answer when it is there. */
+export async function broadcast(call: SlashCall, text: string): Promise<void> {
+  const { client, terminal } = call
+  const inUse = call.project.name()
+  const agents = await meantAgents(call)
+  if (agents.length === 0) {
+    return terminal.print(inUse === null ? 'There are no workers yet.' : `${inUse} has no members yet.`)
+  }
+  if (agents.length > askedMax) {
+    return terminal.print(
+      `${agents.length} agents would be asked, and ${askedMax} are the most at once. Use a project.`,
+    )
+  }
+  terminal.print(terminal.color.faint(`Asked: ${agents.join(', ')}`))
+  const waiting = [...agents]
+  await Promise.all(
+    Array.from({ length: Math.min(askedAtOnceMax, agents.length) }, async () => {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await askOne(id)
+    }),
+  )
+
+  async function askOne(agentId: string): Promise<void> {
+    const who = terminal.color.name(oneLine(agentId, nameColumnsMax))
+    try {
+      for await (const frame of client.chatStream(agentId, text, { session: call.session.name() })) {
+        if (frame.type !== 'ended') continue
+        const { outcome, state } = frame.run
+        const words = outcome?.status === 'done' ? outcome.text : `${state}: ${outcome?.text ?? ''}`
+        terminal.print(...markedLines(words).map((line, at) => (at === 0 ? `${who}: ${line}` : line)))
+      }
+    } catch (error) {
+      terminal.print(`${who}: ${printable(formatError(error).detail)}`)
+    }
+  }
+}
+
+async function meantAgents({ client, project }: SlashCall): Promise<readonly string[]> {
+  const name = project.name()
+  if (name !== null) return (await client.call('project', { params: { name } })).members
+  const { agents } = await client.call('status')
+  return agents.filter(({ kind, archived }) => kind === 'worker' && !archived).map(({ id }) => id)
+}

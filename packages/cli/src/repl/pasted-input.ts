@@ -1,0 +1,67 @@
+import { Transform } from 'node:stream'
+
+/** What a terminal puts around pasted text once it was asked to (XTerm, "bracketed paste"). */
+const pasteBegins = '\u001B[200~'
+const pasteEnds = '\u001B[201~'
+export const askForPasteMarks = '\u001B[?2004h'
+export const endPasteMarks = '\u001B[?2004l'
+
+/** Stands for a line break in the one row that is typed in; nobody types it. */
+const lineBreakSign = '\u2424'
+
+/** What was typed, with the line breaks that were pasted. Pure. */
+export function withLineBreaks(typed: string): string {
+  return typed.replaceAll(lineBreakSign, '\n')
+}
+
+/** Takes input piece by piece; pasted lines become one, so that none of them is sent by itself. */
+export function createPasteReader(): (piece: string) => string {
+  let pasting = false
+  /** The beginning of a mark whose rest has not come. */
+  let rest = ''
+  return (piece) => {
+    let text = rest + piece
+    rest = ''
+    let read = ''
+    for (;;) {
+      const mark = pasting ? pasteEnds : pasteBegins
+      const at = text.indexOf(mark)
+      if (at === -1) break
+      read += pasting ? oneRow(text.slice(0, at)) : text.slice(0, at)
+      text = text.slice(at + mark.length)
+      pasting = !pasting
+    }
+    const kept = pasting ? unfinishedMark(text, pasteEnds, 1) : unfinishedMark(text, pasteBegins, 2)
+    rest = text.slice(text.length - kept)
+    text = text.slice(0, text.length - kept)
+    return read + (pasting ? oneRow(text) : text)
+  }
+}
+
+const oneRow = (text: string): string => text.replaceAll(/\r\n?|\n/g, lineBreakSign).replaceAll('\t', '    ')
+
+/** How many characters at the end, `least` or more, may be the beginning of a mark: a lone escape that is typed is none. */
+function unfinishedMark(text: string, mark: string, least: number): number {
+  for (let count = Math.min(mark.length - 1, text.length); count >= least; count--)
+    if (mark.startsWith(text.slice(-count))) return count
+  return 0
+}
+
+/** The input of a terminal as readline takes it, with pasted lines in one row. */
+export function pastedInput(
+  input: NodeJS.ReadableStream & { readonly isTTY?: boolean },
+): NodeJS.ReadableStream & { readonly isTTY: true } {
+  const read = createPasteReader()
+  const decoder = new TextDecoder()
+  const filtered = new Transform({
+    decodeStrings: false,
+    transform(piece: Buffer | string, _encoding, done) {
+      done(null, read(typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })))
+    },
+  })
+  const setRawMode: unknown = Reflect.get(input, 'setRawMode')
+  return Object.assign(input.pipe(filtered), {
+    isTTY: true as const,
+    setRawMode: (raw: boolean) => typeof setRawMode === 'function' && setRawMode.call(input, raw),
+  })
+}

@@ -1,0 +1,78 @@
+import { nearestNames } from '@flotilla/protocol/nearest-name'
+import type { CommandContext } from '../context.ts'
+import { CommandFailed } from '../command-failed.ts'
+import { requireAgent } from '../require-agent.ts'
+import { errorLines, formatError } from '../terminal/format-error.ts'
+import { oneLine } from '../terminal/color.ts'
+import type { Conversation } from './conversation.ts'
+import { createRunWords } from './run-words.ts'
+import { slashCommands } from './slash-commands.ts'
+import type { Steering } from './steering.ts'
+
+const nearestShown = 2
+const nameColumnsMax = 40
+
+/** Runs one line that begins with a slash. Never rejects: what went wrong is said. */
+export async function runSlashLine(
+  context: CommandContext,
+  talk: Conversation,
+  {
+    text,
+    steering,
+    streaming,
+  }: { readonly text: string; readonly steering: Steering; readonly streaming: boolean },
+): Promise<void> {
+  const { terminal } = context
+  const { client } = talk
+  const [name = '', ...rest] = text.slice(1).split(/\s+/)
+  const found = slashCommands.find((candidate) => candidate.name === name)
+  try {
+    if (!found) return terminal.print(unknownWords(name))
+    await found.run({
+      client,
+      terminal,
+      agentId: talk.agentId,
+      session: {
+        name: () => talk.session,
+        change: (next) => {
+          talk.session = next
+          talk.show()
+        },
+      },
+      project: { name: () => talk.project, change: (next) => (talk.project = next) },
+      lastRun: talk.lastRun,
+      rest,
+      say: steering.say,
+      use: async (agentId) => {
+        refuseWhile(streaming, 'Another agent is talked to')
+        await requireAgent(context, client, agentId)
+        talk.agentId = agentId
+      },
+      run: (words, input) => createRunWords(context)(words, input),
+      ask: async (question, isSecret) => {
+        refuseWhile(streaming, 'It is asked for')
+        return (await talk.ask(question, isSecret)) ?? ''
+      },
+    })
+  } catch (error) {
+    terminal.note(...errorLines(formatError(error), terminal.color))
+  }
+}
+
+function refuseWhile(streaming: boolean, what: string): void {
+  if (!streaming) return
+  throw new CommandFailed('answer-streams', {
+    detail: `${what} at the prompt, and an answer is coming just now.`,
+    repair: 'Type it again after the answer; Ctrl-C ends the answer now.',
+  })
+}
+
+function unknownWords(name: string): string {
+  const nearest = nearestNames(
+    name,
+    slashCommands.map((command) => command.name),
+    nearestShown,
+  )
+  const shown = nearest.map((one) => `/${one}`).join(' or ')
+  return `There is no /${oneLine(name, nameColumnsMax)}. ${shown === '' ? '' : `Did you mean ${shown}? `}/help lists what there is.`
+}

@@ -1,0 +1,49 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { CommandFailed } from '../command-failed.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+/** What a command at the prompt may use. */
+export interface SlashCall {
+  readonly client: MeshClient
+  readonly terminal: Terminal
+  readonly agentId: string
+  /** The conversation at the prompt. */
+  readonly session: { readonly name: () => string; readonly change: (name: string) => void }
+  /** The project that is looked at; null for the whole fleet. */
+  readonly project: { readonly name: () => string | null; readonly change: (name: string | null) => void }
+  /** The run that was followed last; null before the first. */
+  readonly lastRun: string | null
+  readonly rest: readonly string[]
+  /** Says something to what the agent works on. */
+  readonly say: (text: string) => Promise<void>
+  /** From now on another agent is asked; rejects where there is none of that name. */
+  readonly use: (agentId: string) => Promise<void>
+  /** Runs a line of the command line here; `input` is what it reads. */
+  readonly run: (words: readonly string[], input?: string) => Promise<void>
+  /** Takes the next line as an answer, unseen and unremembered where it is a secret. Rejects while an answer streams. */
+  readonly ask: (question: string, isSecret: boolean) => Promise<string>
+}
+
+/** A command at the prompt of a conversation. */
+export interface SlashCommand {
+  readonly name: string
+  readonly summary: string
+  /** How its words go, for the list and for a line that is none. */
+  readonly usage?: string
+  /** Its first words, for completion. */
+  readonly verbs?: readonly string[]
+  /** What may stand after its name, or after its verb: completed from the fleet. */
+  readonly takes?: 'agent' | 'project'
+  readonly run: (call: SlashCall) => Promise<void>
+}
+
+/** A word that a line must have; without it the line is told how it goes. */
+export function wanted(word: string | undefined, usage: string): string {
+  if (word !== undefined && word !== '') return word
+  throw new CommandFailed('wrong-usage', {
+    detail: `It goes like this: ${usage}`,
+    repair: 'Type /help for all of them.',
+    exitCode: exitCodes.usage,
+  })
+}

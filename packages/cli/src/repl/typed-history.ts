@@ -1,0 +1,37 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
+
+/** Lines that are remembered from one conversation to the next. */
+const linesMax = 500
+/** One that is longer was pasted, and is not wanted twice. */
+const lineMaxChars = 2000
+
+/** Where a home keeps what was typed into its conversations; for its owner alone. */
+const historyPath = (home: string): string => join(home, 'data', 'typed-lines.json')
+
+const historySchema = z.array(z.string())
+
+/** The lines of earlier conversations, newest first; none where there are none or they cannot be read. */
+export async function readTypedHistory(home: string): Promise<string[]> {
+  try {
+    const kept = historySchema.safeParse(parseJsonLine(await readFile(historyPath(home), 'utf8')))
+    return kept.success ? kept.data.slice(0, linesMax) : []
+  } catch {
+    return []
+  }
+}
+
+/** Keeps the lines, newest first. A home that cannot be written to remembers nothing, and nobody is troubled with it. */
+export async function keepTypedHistory(home: string, lines: readonly string[]): Promise<void> {
+  const path = historyPath(home)
+  const kept = lines.filter((line) => line.length <= lineMaxChars).slice(0, linesMax)
+  const beside = `${path}.${process.pid}`
+  try {
+    await writeFile(beside, JSON.stringify(kept), { mode: 0o600 })
+    await rename(beside, path)
+  } catch {
+    return
+  }
+}

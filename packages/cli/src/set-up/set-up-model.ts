@@ -1,0 +1,158 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
+import { CommandFailed } from '../command-failed.ts'
+import type { CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { askLine } from '../terminal/ask-line.ts'
+import { oneLine } from '../terminal/color.ts'
+import { errorLines, formatError } from '../terminal/format-error.ts'
+import { readSecret } from '../terminal/read-secret.ts'
+
+/** What was decided on: a model that has answered, the recorded demo with what to ask it, or nothing yet. */
+export type ModelChoice =
+  | { readonly kind: 'model'; readonly model: string }
+  | { readonly kind: 'demo'; readonly template: string; readonly agent: string; readonly question: string }
+  | { readonly kind: 'later' }
+
+export interface WantedModel {
+  readonly provider: string
+  readonly model: string | undefined
+  readonly baseUrl: string | undefined
+}
+
+const namesShown = 12
+const nameColumnsMax = 60
+/** Wrong answers to one question; then it is left for later. */
+const triesMax = 3
+
+/** Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen. */
+export async function keepProvider(
+  context: CommandContext,
+  client: MeshClient,
+  wanted: WantedModel,
+): Promise<ModelChoice> {
+  const { providers } = await client.call('setup', { signal: context.signal })
+  const offer = providers.find(({ name }) => name === wanted.provider)
+  if (offer === undefined) {
+    throw new CommandFailed('unknown-provider', {
+      detail: `There is no provider “${oneLine(wanted.provider, nameColumnsMax)}”.`,
+      repair: `Name one of ${providers.map(({ name }) => name).join(', ')}.`,
+      exitCode: exitCodes.usage,
+    })
+  }
+  const key = offer.needs_key && offer.key === 'none' ? await askKey(context, offer.name) : undefined
+  context.terminal.progress.step(`Asking ${offer.name} for one word`)
+  const kept = await client
+    .call('setupProvider', {
+      body: {
+        provider: offer.name,
+        make_default: true,
+        ...(key === undefined ? {} : { key }),
+        ...(wanted.model === undefined ? {} : { model: withoutProvider(wanted.model, offer.name) }),
+        ...(wanted.baseUrl === undefined ? {} : { base_url: wanted.baseUrl }),
+      },
+      signal: context.signal,
+    })
+    .catch((error: unknown) => {
+      context.terminal.progress.fail()
+      throw error
+    })
+  context.terminal.progress.done()
+  return { kind: 'model', model: kept.model }
+}
+
+async function askKey(context: CommandContext, provider: string): Promise<string> {
+  return (await readSecret(context, `Key of ${provider} (not shown): `)).trim()
+}
+
+const withoutProvider = (model: string, provider: string): string =>
+  model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model
+
+/** Lets the recording think for the fleet. */
+export async function chooseDemo(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
+  const { template, agent, question } = await client.call('setupDemo', { signal: context.signal })
+  await client.call('templateApply', { params: { name: template }, signal: context.signal })
+  return { kind: 'demo', template, agent, question }
+}
+
+/** Asks the person at the terminal what agents shall think with. To be called only where somebody sits there. */
+export async function askForModel(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
+  const { terminal, signal } = context
+  terminal.progress.step('Looking for model servers on this machine')
+  const [{ providers }, { servers }] = await Promise.all([
+    client.call('setup', { signal }),
+    client.call('setupLocal', { signal }),
+  ])
+  terminal.progress.done()
+  const found = servers.filter(({ state }) => state === 'found')
+  const offers = [
+    ...found.map((server) => ({
+      words: `${server.title} on this machine, with ${oneLine(server.models[0] ?? '', nameColumnsMax)}`,
+      take: () => keepLocal(context, client, server),
+    })),
+    { words: 'A provider with a key of yours', take: () => askForProvider(context, client, providers) },
+    { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client) },
+    { words: 'Later', take: () => Promise.resolve<ModelChoice>({ kind: 'later' }) },
+  ]
+  terminal.note(
+    '',
+    'What shall agents think with?',
+    ...offers.map(({ words }, at) => `  ${at + 1}  ${words}`),
+  )
+  for (let tries = 0; tries < triesMax; tries++) {
+    const typed = await askLine(context, `Number [1]: `)
+    const offer = offers[typed === '' ? 0 : Number(typed) - 1]
+    if (offer === undefined) {
+      terminal.note(`A number from 1 to ${offers.length}.`)
+      continue
+    }
+    try {
+      return await offer.take()
+    } catch (error) {
+      signal.throwIfAborted()
+      // The provider's own words: the next try may be better.
+      terminal.note(...errorLines(formatError(error), terminal.color))
+    }
+  }
+  return { kind: 'later' }
+}
+
+async function keepLocal(
+  context: CommandContext,
+  client: MeshClient,
+  server: LocalServer,
+): Promise<ModelChoice> {
+  const [model] = server.models
+  return keepProvider(context, client, { provider: server.name, model, baseUrl: server.base_url })
+}
+
+async function askForProvider(
+  context: CommandContext,
+  client: MeshClient,
+  providers: readonly ProviderOffer[],
+): Promise<ModelChoice> {
+  const names = providers.filter(({ needs_key: needsKey }) => needsKey).map(({ name }) => name)
+  const [first = ''] = names
+  context.terminal.note(
+    `Providers: ${names.slice(0, namesShown).join(', ')}${names.length > namesShown ? ', …' : ''}`,
+  )
+  const typed = await askLine(context, `Provider [${first}]: `)
+  const provider = typed === '' ? first : typed
+  const usual = providers.find(({ name }) => name === provider)?.usual_model
+  const model = await askLine(context, usual ? `Model [${usual}]: ` : 'Model: ')
+  return keepProvider(context, client, {
+    provider,
+    model: model === '' ? undefined : model,
+    baseUrl: undefined,
+  })
+}
+
+/** What was chosen, and what comes next, as lines. Pure. */
+export function choiceLines(choice: ModelChoice, command: string): string[] {
+  if (choice.kind === 'model') return [`Agents think with ${choice.model}; it has answered.`]
+  if (choice.kind === 'later') return [`No model yet. Choose one with: ${command} init`]
+  return [
+    'A recording thinks for the fleet; every call of a tool is real. Ask it what it knows:',
+    `  ${command} chat ${choice.agent} "${choice.question}"`,
+  ]
+}
