@@ -5,8 +5,10 @@ import { parseArgs } from 'node:util'
 import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
+import { blackboardBench } from './blackboard.ts'
 import { cronBench } from './cron.ts'
 import { egressBench } from './egress.ts'
+import { eventsBench } from './events.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
@@ -27,6 +29,8 @@ const benches: readonly Bench[] = [
   webhooksBench,
   cronBench,
   watchersBench,
+  blackboardBench,
+  eventsBench,
 ]
 const runsMax = 200
 

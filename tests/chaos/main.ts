@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { keepReport } from './keep-report.ts'
 import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
 import { runChaos } from './run-chaos.ts'
 
@@ -34,6 +36,7 @@ const usage = `npm run chaos -- [--seed N] [--runs N] [--containers N] [--minute
   --minutes N     after so many minutes of each no more work is given (60)`
 
 const seedMax = 2 ** 32
+const reportFolder = join(import.meta.dirname, '..', '..', 'reports', 'chaos')
 
 interface Asked {
   readonly seed: number
@@ -105,6 +108,7 @@ async function main(): Promise<number> {
     })
     console.log(`\n== ${runtime === 'process' ? 'plain processes' : 'containers'}`)
     console.log([tellCoverage(report), tellReadyTimes(report.lives), '', tellFindings(report)].join('\n'))
+    console.log(`\nThe report is kept: ${await keepReport(reportFolder, report)}`)
     found += report.findings.length
   }
   return found > 0 ? 1 : 0

@@ -8,6 +8,7 @@ import { checkAll } from './checks/all-checks.ts'
 import { checkTotals } from './checks/check-money.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
 import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
+import { lull } from './lull.ts'
 import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
 import { strike } from './strike.ts'
@@ -40,7 +41,7 @@ export interface ChaosReport {
 }
 
 /** Pieces of work that are asked for at once. */
-const askersMax = 6
+const askersMax = 10
 const settleMaxMs = 300_000
 
 /** One fleet from its first start to its reset, under random kills, and what was found wrong with it. */
@@ -50,24 +51,26 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const work = planWork(chance.fork('work'), options.runs)
   const stage = await openStage({ ...options, chance })
   const early: Finding[] = []
-  const struck: Struck = { mesh: 0, agents: 0, inStart: 0 }
+  const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0 }
   try {
     const working = new AbortController()
     const blows = chance.fork('blows')
     const between = async ({ number }: Life): Promise<void> => {
       early.push(...moneyBetween(stage.home, number))
     }
+    const signal = AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)])
     const striking = strike({
       stage,
       next: () => planBlow(blows),
       chance: chance.fork('targets'),
-      signal: AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)]),
+      signal,
       most: options.blows ?? Infinity,
       struck,
       between,
     })
     const asked = giveWork(stage, work, options).finally(() => working.abort())
-    const [given] = await Promise.all([asked, striking])
+    const lulling = lull({ stage, chance: chance.fork('sleep'), signal, struck })
+    const [given] = await Promise.all([asked, striking, lulling])
     options.signal?.throwIfAborted()
     await silenceJobs(stage)
     const open = await settled(stage, options)
@@ -162,6 +165,7 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
     calls: [...model.calls(), ...given.calls],
     effects: [...rows.effects, ...commands, ...outside.effects()],
     steersSeen: model.steersSeen(),
+    answersSeen: model.answersSeen(),
     billed: model.billed(),
     leftovers,
   }

@@ -12,6 +12,8 @@ export interface Struck {
   agents: number
   /** Of the kills of the mesh: before it was ready. */
   inStart: number
+  /** Agents that were put to sleep. */
+  asleep: number
 }
 
 export interface Striking {
