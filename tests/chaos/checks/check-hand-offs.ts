@@ -19,6 +19,9 @@ export function checkHandOffs({ tasks, notes, letters }: Facts): Finding[] {
       ({ recipient, source }) => recipient === `run:${task.parentRunId}` && isOfEnd(source),
     )
     const givenUp = given.some(({ state }) => state === 'undeliverable')
+    // Nobody is told a second time of a task that was blocked for good and ended with its agent.
+    const blocked = notes.some(({ source }) => source.startsWith(`task:${task.id}:blocked`))
+    if (told === 0 && task.state === 'cancelled' && blocked) return found
     const often = task.state !== 'blocked' && told > 1
     if (often || (told === 0 && !givenUp)) {
       found.push({
