@@ -9,12 +9,14 @@ import { blackboardBench } from './blackboard.ts'
 import { cronBench } from './cron.ts'
 import { egressBench } from './egress.ts'
 import { eventsBench } from './events.ts'
+import { idleFleetBench } from './idle-fleet.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
 import { renderTable } from './table.ts'
+import { wakeBench } from './wake.ts'
 import { watchersBench } from './watchers.ts'
 import { webhooksBench } from './webhooks.ts'
 
@@ -31,6 +33,9 @@ const benches: readonly Bench[] = [
   watchersBench,
   blackboardBench,
   eventsBench,
+  wakeBench,
+  idleFleetBench(100, 3),
+  idleFleetBench(500, 1),
 ]
 const runsMax = 200
 

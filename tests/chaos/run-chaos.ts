@@ -54,6 +54,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0 }
   try {
     const working = new AbortController()
+    const over = { count: 0 }
     const blows = chance.fork('blows')
     const between = async ({ number }: Life): Promise<void> => {
       early.push(...moneyBetween(stage.home, number))
@@ -66,9 +67,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       signal,
       most: options.blows ?? Infinity,
       struck,
+      over: () => over.count,
       between,
     })
-    const asked = giveWork(stage, work, options).finally(() => working.abort())
+    const asked = giveWork({ stage, work, over }, options).finally(() => working.abort())
     const lulling = lull({ stage, chance: chance.fork('sleep'), signal, struck })
     const [given] = await Promise.all([asked, striking, lulling])
     options.signal?.throwIfAborted()
@@ -91,13 +93,16 @@ interface Given {
 }
 
 /** A few askers at a time, each with the next piece of work. */
-async function giveWork(stage: Stage, work: readonly Work[], options: ChaosOptions): Promise<Given> {
+async function giveWork(
+  { stage, work, over }: { readonly stage: Stage; readonly work: readonly Work[]; readonly over: { count: number } },
+  options: ChaosOptions,
+): Promise<Given> {
   const broken = options.signal ?? new AbortController().signal
   const enough = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000)])
   const stopped = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs)])
   const asking: Asking = { ...stage, outside: stage.outside.address, stopped }
   const [asked, calls]: [AskedFact[], CallFact[]] = [[], []]
-  let [next, over] = [0, 0]
+  let next = 0
   async function askOneAfterTheOther(): Promise<void> {
     for (;;) {
       const one = work[next]
@@ -106,10 +111,10 @@ async function giveWork(stage: Stage, work: readonly Work[], options: ChaosOptio
       const found = await askForWork(asking, one)
       asked.push(...found.asked)
       calls.push(...found.calls)
-      over += 1
-      if (over % 10 === 0 || over === work.length) {
+      over.count += 1
+      if (over.count % 10 === 0 || over.count === work.length) {
         options.progress(
-          `${over} of ${work.length} pieces of work are over, in life ${stage.supervisor.lives.length}`,
+          `${over.count} of ${work.length} pieces of work are over, in life ${stage.supervisor.lives.length}`,
         )
       }
     }
