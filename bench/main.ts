@@ -15,6 +15,7 @@ import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
+import { runsBench } from './runs.ts'
 import { renderTable } from './table.ts'
 import { wakeBench } from './wake.ts'
 import { watchersBench } from './watchers.ts'
@@ -33,6 +34,7 @@ const benches: readonly Bench[] = [
   watchersBench,
   blackboardBench,
   eventsBench,
+  runsBench,
   wakeBench,
   idleFleetBench(100, 3),
   idleFleetBench(500, 1),

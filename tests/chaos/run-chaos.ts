@@ -41,7 +41,7 @@ export interface ChaosReport {
 }
 
 /** Pieces of work that are asked for at once. */
-const askersMax = 10
+const askersMax = 20
 const settleMaxMs = 300_000
 
 /** One fleet from its first start to its reset, under random kills, and what was found wrong with it. */

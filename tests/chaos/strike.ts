@@ -37,7 +37,7 @@ const patienceMs = 5000
 const usualReadyMs = 3000
 
 /** Blows for each piece of work. A slow machine would else do little but start again. */
-const blowsPerPiece = 0.6
+const blowsPerPiece = 0.3
 /** A blow that is ahead of the work comes after this all the same, milliseconds. */
 const calmMaxMs = 20_000
 
