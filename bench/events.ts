@@ -56,7 +56,13 @@ export const eventsBench: Bench = {
       tables: [
         {
           title: `Events: ${events} to ${listeners} listeners, until each of them has heard all`,
-          columns: ['', 'events a second', 'CPU of the sender, ms', 'speed of the bare one', 'CPU of the bare one'],
+          columns: [
+            '',
+            'events a second',
+            'CPU of the sender, ms',
+            'speed of the bare one',
+            'CPU of the bare one',
+          ],
           rows: Object.values(names).map((name) => [
             name,
             figure(median(column(name, 'perSecond')), 0),
@@ -148,12 +154,16 @@ async function ourSender(path: string, kept: boolean): Promise<Sender> {
   const server = createServer(silentLog, connectionBounds, answerHeaders)
   const guard = () => {}
   const runEvents = { of: () => ({ events: [], more: false, forgotten: false }) }
-  openPeople(server, [{ routes: { people: (surface) => liveRoutes(surface, { guard, events: bus, runEvents }) } }], {
-    gate: () => ({ kind: 'human', channel: 'cli', role: 'owner' }),
-    guard,
-    people: { onChange: () => {} },
-    keepAliveMs: 15_000,
-  })
+  openPeople(
+    server,
+    [{ routes: { people: (surface) => liveRoutes(surface, { guard, events: bus, runEvents }) } }],
+    {
+      gate: () => ({ kind: 'human', channel: 'cli', role: 'owner' }),
+      guard,
+      people: { onChange: () => {} },
+      keepAliveMs: 15_000,
+    },
+  )
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   return {
     url: `${url.replace('http', 'ws')}/ws/events?since=0`,

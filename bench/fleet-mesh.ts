@@ -20,7 +20,10 @@ export function startFleetMesh(): Promise<MeshProcess> {
 
 /** Resolves when the agent answers, after its container was made and started. Rejects with what the mesh said instead. */
 export async function startAgent(mesh: MeshProcess, id: string): Promise<void> {
-  const reply = await mesh.call(meshHumanEndpoints.agentRestart, { params: { id }, timeoutMs: startTimeoutMs })
+  const reply = await mesh.call(meshHumanEndpoints.agentRestart, {
+    params: { id },
+    timeoutMs: startTimeoutMs,
+  })
   if (reply.status >= 300) throw new Error(`${id} did not start: HTTP ${reply.status} ${reply.text}`)
 }
 

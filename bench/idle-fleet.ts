@@ -49,7 +49,8 @@ export function idleFleetBench(count: number, defaultRuns: number): Bench {
       try {
         const rounds: Measured[] = []
         for (let round = 0; round < options.runs && !options.signal.aborted; round += 1) {
-          const progress = (step: string) => options.progress(`round ${round + 1} of ${options.runs}: ${step}`)
+          const progress = (step: string) =>
+            options.progress(`round ${round + 1} of ${options.runs}: ${step}`)
           rounds.push(await measure(count, ground, { ...options, progress }))
         }
         return reportOf(count, rounds)
@@ -161,8 +162,9 @@ async function bareShare(hosts: readonly string[], signal: AbortSignal): Promise
 }
 
 function reportOf(count: number, rounds: readonly Measured[]): BenchReport {
-  const of = (field: 'startMs' | 'floorStartMs' | 'bytesEach' | 'floorBytesEach' | 'aloneShare' | 'meshBytes') =>
-    median(rounds.map((round) => round[field]))
+  const of = (
+    field: 'startMs' | 'floorStartMs' | 'bytesEach' | 'floorBytesEach' | 'aloneShare' | 'meshBytes',
+  ) => median(rounds.map((round) => round[field]))
   const mesh = median(rounds.flatMap(({ meshShares }) => meshShares))
   const bare = median(rounds.flatMap(({ bareShares }) => bareShares))
   const each = median(rounds.map(({ startMs }) => startMs / count))
@@ -184,7 +186,12 @@ function reportOf(count: number, rounds: readonly Measured[]): BenchReport {
             figure(each, 0),
             figure(of('bytesEach') / megabyte, 1),
           ],
-          ['of the floor', '', ratio(each / of('floorStartMs')), ratio(of('bytesEach') / of('floorBytesEach'))],
+          [
+            'of the floor',
+            '',
+            ratio(each / of('floorStartMs')),
+            ratio(of('bytesEach') / of('floorBytesEach')),
+          ],
         ],
         notes: [
           `${together} starts are asked for at once. Memory is what the machine has less of, the engine's own processes for each container among it; the mesh itself holds ${figure(of('meshBytes') / megabyte, 0)} MB beside it.`,

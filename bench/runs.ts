@@ -46,7 +46,10 @@ export const runsBench: Bench = {
           const askBare = bareAsk(await listeningPort(bare, signal))
           const asks: Record<Name, { readonly ask: Ask; readonly database: string }> = {
             [names.bare]: { ask: askBare, database: path },
-            [names.ours]: { ask: (...which) => askMesh(mesh, ...which), database: join(mesh.home, 'data', 'mesh.db') },
+            [names.ours]: {
+              ask: (...which) => askMesh(mesh, ...which),
+              database: join(mesh.home, 'data', 'mesh.db'),
+            },
           }
           progress('each agent once, so that all of them run')
           for (const { ask } of Object.values(asks)) await round(ask, 1, -1)
@@ -128,7 +131,8 @@ async function round(ask: Ask, each: number, number: number): Promise<void> {
   await inParallel(lanes, agents, async (agent) => {
     for (let one = 0; one < each; one += 1) {
       const said = await ask(agent, (number + 1) * runsCount + agent * runsEach + one)
-      if (!said.includes('piece 0 of the answer')) throw new Error(`the answer is another: ${said.slice(0, 200)}`)
+      if (!said.includes('piece 0 of the answer'))
+        throw new Error(`the answer is another: ${said.slice(0, 200)}`)
     }
   })
 }

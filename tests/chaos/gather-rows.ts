@@ -9,7 +9,17 @@ type Row = Readonly<Record<string, unknown>>
 /** What the database and the files of a home say. */
 export type HomeFacts = Pick<
   Facts,
-  'runs' | 'endings' | 'letters' | 'notes' | 'tasks' | 'messages' | 'steers' | 'firings' | 'effects' | 'versions' | 'money'
+  | 'runs'
+  | 'endings'
+  | 'letters'
+  | 'notes'
+  | 'tasks'
+  | 'messages'
+  | 'steers'
+  | 'firings'
+  | 'effects'
+  | 'versions'
+  | 'money'
 >
 
 /** Reads the rows of a home beside a mesh that may run, and decides nothing. */
@@ -187,7 +197,9 @@ function effectsOf(ledger: LedgerView): EffectFact[] {
     })),
     ...ledger.rows('SELECT task_id, action, words FROM task_history').flatMap((row) => {
       const callId = / by ([a-z]\d+(?:-\d+)?\.\d+\.\d+)\.$/.exec(text(row, 'words'))?.[1]
-      return callId === undefined ? [] : [{ callId, where: `${text(row, 'action')} of ${text(row, 'task_id')}` }]
+      return callId === undefined
+        ? []
+        : [{ callId, where: `${text(row, 'action')} of ${text(row, 'task_id')}` }]
     }),
     ...ledger.rows("SELECT id FROM agents WHERE id LIKE 'made-%'").map((row) => ({
       callId: text(row, 'id').replace(/^made-(\w+)-(\d+)-(\d+)$/, '$1.$2.$3'),

@@ -27,7 +27,8 @@ export interface Heard {
 const steerPattern = /Steer (s\d+) is said\./g
 /** The news of an answer quotes the message, and in it the plan of somebody else. */
 const answerPattern = /Your message to \S+ \("Link ([^ ]+)\. [^"]*"\) is answered/g
-const questionPattern = /Task (task_\w+) "[^"]*", which you gave to \S+, is blocked\.\nSummary: Asked by (\S+)\./g
+const questionPattern =
+  /Task (task_\w+) "[^"]*", which you gave to \S+, is blocked\.\nSummary: Asked by (\S+)\./g
 
 /** What a conversation says of calls, steers and messages. Pure. */
 export function readConversation(messages: readonly SaidMessage[]): Heard {

@@ -94,7 +94,11 @@ interface Given {
 
 /** A few askers at a time, each with the next piece of work. */
 async function giveWork(
-  { stage, work, over }: { readonly stage: Stage; readonly work: readonly Work[]; readonly over: { count: number } },
+  {
+    stage,
+    work,
+    over,
+  }: { readonly stage: Stage; readonly work: readonly Work[]; readonly over: { count: number } },
   options: ChaosOptions,
 ): Promise<Given> {
   const broken = options.signal ?? new AbortController().signal

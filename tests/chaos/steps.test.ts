@@ -53,8 +53,7 @@ describe('a plan', () => {
       step: { name: 'cancel' },
       about: { taskId: 'task_1' },
     })
-    const told =
-      'Task task_1 "Link h7.0.4", which you gave to left, is blocked.\nSummary: Asked by h7-1.1.5.'
+    const told = 'Task task_1 "Link h7.0.4", which you gave to left, is blocked.\nSummary: Asked by h7-1.1.5.'
     const heard = [asked, made, given, made, { role: 'user', content: told }]
     const turn = nextTurn(heard)
     expect(turn).toMatchObject({ index: 2, step: { name: 'answer' }, about: { question: 'h7-1.1.5' } })

@@ -42,7 +42,9 @@ function checkCall(call: CallFact, found: readonly EffectFact[]): Finding[] {
  */
 function checkSteps({ calls, effects, tasks, runs }: Facts): Finding[] {
   const anew = new Set(tasks.filter(({ givenAnew }) => givenAnew > 0).map(({ id }) => id))
-  const again = new Set(runs.flatMap(({ taskId, marker }) => (taskId !== null && anew.has(taskId) ? [marker] : [])))
+  const again = new Set(
+    runs.flatMap(({ taskId, marker }) => (taskId !== null && anew.has(taskId) ? [marker] : [])),
+  )
   const once = calls.filter(
     ({ marker, step }) => !marker.startsWith('j') && !again.has(marker) && !counted.includes(step),
   )

@@ -13,7 +13,8 @@ export function checkMessages({ messages, notes, letters, runs, answersSeen }: F
   const found = messages.flatMap((message) => {
     // What is kept for the operator's heartbeat is answered by nobody.
     if (message.state === 'kept') return []
-    if (message.state === 'sent') return [finding('message-open', 'a message was never answered', [wordsOf(message)])]
+    if (message.state === 'sent')
+      return [finding('message-open', 'a message was never answered', [wordsOf(message)])]
     const source = `message:${message.id}`
     const told = notes.filter((note) => note.runId === message.askingRunId && note.source === source).length
     const letter = letters.find((one) => one.source === source)

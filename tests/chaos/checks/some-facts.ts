@@ -1,4 +1,13 @@
-import type { AskedFact, CallFact, Facts, MessageFact, MoneyFacts, RunFact, SpendFact, TaskFact } from '../facts.ts'
+import type {
+  AskedFact,
+  CallFact,
+  Facts,
+  MessageFact,
+  MoneyFacts,
+  RunFact,
+  SpendFact,
+  TaskFact,
+} from '../facts.ts'
 
 /** Facts of a fleet where all went well: one chat whose agent wrote to the blackboard, and what it cost. */
 export function someFacts(changes: Partial<Facts> = {}): Facts {
