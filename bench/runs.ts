@@ -150,7 +150,7 @@ function usedBytes(path: string): number {
 
 function reportOf(all: ReadonlyMap<Name, readonly Measured[]>): BenchReport {
   const column = (name: Name, field: keyof Measured) => (all.get(name) ?? []).map((one) => one[field])
-  const table = (title: string, unit: string, field: keyof Measured, notes: readonly string[]) => ({
+  const table = (field: keyof Measured, [title, unit, note]: readonly [string, string, string]) => ({
     title,
     columns: ['', unit, 'of the floor'],
     rows: [...all.keys()].map((name) => [
@@ -158,14 +158,18 @@ function reportOf(all: ReadonlyMap<Name, readonly Measured[]>): BenchReport {
       figure(median(column(name, field)), field === 'bytes' ? 0 : 1),
       ratio(pairedRatio(column(name, field), column(names.bare, field))),
     ]),
-    notes,
+    notes: [note],
   })
   return {
     tables: [
-      table(`Runs: ${agents} agents, one chat each at a time`, 'runs a second', 'perSecond', [
+      table('perSecond', [
+        `Runs: ${agents} agents, one chat each at a time`,
+        'runs a second',
         'Agents are plain processes here, so that it is the mesh and the agent that are measured, and not the small share of a processor that a container has. Each run is queued, leased, charged with money, kept in the journal and told as events; the floor does none of it.',
       ]),
-      table('Runs: growth of the database', 'bytes a run', 'bytes', [
+      table('bytes', [
+        'Runs: growth of the database',
+        'bytes a run',
         'Pages of all tables and indexes: the run, its letters, its journal records, its events, its rows of money and its recorded model call. Old events, records and spans are cut by their bounds later.',
       ]),
     ],

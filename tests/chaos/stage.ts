@@ -138,6 +138,7 @@ async function allow(home: string, url: string): Promise<void> {
     can_manage_cron: 'true',
     can_message: '*',
     can_spawn: 'true',
+    can_route_tasks: 'true',
   }
   for (const agent of [operatorAgentId, ...workers]) {
     const rights = Object.entries(given)

@@ -107,7 +107,7 @@ function workerWork(chance: Chance, number: number, more: readonly Step[]): Work
 
 /** A question to another agent, at times. */
 function toOthers(chance: Chance, agent: string): Step[] {
-  if (chance.percent(12)) return [{ name: 'report', to: '', steps: someSteps(chance, operatorSteps) }]
+  if (chance.percent(5)) return [{ name: 'report', to: '', steps: someSteps(chance, operatorSteps) }]
   if (!chance.percent(40)) return []
   const to = chance.pick(workers.filter((one) => one !== agent))
   const name = chance.pick(['message', 'ask'] as const)
@@ -121,12 +121,14 @@ function spawned(chance: Chance): Step[] {
 
 function handOffWork(chance: Chance, number: number, more: readonly Step[]): Work {
   const count = chance.between(1, 2)
-  const tasks = Array.from({ length: count }, () => handedOff(chance)).flat()
   const own = chance.percent(50) ? someSteps(chance, operatorSteps).slice(0, 2) : []
+  // Only the operator makes agents, and its lane alone would hold up all the others.
+  const agent = more.length > 0 || chance.percent(25) ? operatorAgentId : chance.pick(workers)
+  const tasks = Array.from({ length: count }, () => handedOff(chance, agent)).flat()
   const plan = { marker: `h${number}`, steps: [...own, ...more, ...tasks] }
   return {
     kind: 'chat',
-    agent: operatorAgentId,
+    agent,
     plan,
     way: aWay(chance),
     steer: '',
@@ -135,12 +137,13 @@ function handOffWork(chance: Chance, number: number, more: readonly Step[]): Wor
 }
 
 /** A task, and at times what becomes of it before it is done. */
-function handedOff(chance: Chance): Step[] {
-  const to = chance.pick(workers)
+function handedOff(chance: Chance, from: string): Step[] {
+  const others = workers.filter((one) => one !== from)
+  const to = chance.pick(others)
   const task: Step = { name: 'hand-off', to, steps: someSteps(chance, taskSteps) }
   if (chance.percent(8)) return [task, { name: 'cancel' }]
   if (!chance.percent(10)) return [task]
-  return [task, { name: 'reroute', to: chance.pick(workers.filter((one) => one !== to)), steps: [] }]
+  return [task, { name: 'reroute', to: chance.pick(others.filter((one) => one !== to)), steps: [] }]
 }
 
 function someSteps(chance: Chance, from: readonly StepName[]): Step[] {
