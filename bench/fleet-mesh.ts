@@ -4,6 +4,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { aCassette, says } from '../tests/support/cassettes.ts'
 import { startMesh } from '../tests/support/mesh-process.ts'
 import type { MeshProcess } from '../tests/support/mesh-process.ts'
+import { containerGroup } from './cgroup.ts'
 import { cpuMsOf } from './processes.ts'
 
 const startTimeoutMs = 600_000
@@ -35,10 +36,27 @@ export async function cpuShare(pid: number, overMs: number, signal: AbortSignal)
   return (100 * (cpuMsOf(pid) - before)) / (performance.now() - startedAt)
 }
 
-/** What the kernel could still give to programs, bytes. */
-export function availableBytes(): number {
-  const found = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))
-  return Number(found?.[1]) * 1024
+/** What a container holds, and what the engine's own process beside it does, bytes. */
+export function heldBytes(pid: number): number {
+  const engineSide = Number(field(`/proc/${pid}/status`, 'PPid'))
+  return containerGroup(pid).memory().usedBytes + kilobytes(`/proc/${engineSide}/smaps_rollup`, 'Pss')
+}
+
+/** What of a process is in memory, bytes. */
+export function residentBytes(pid: number): number {
+  return kilobytes(`/proc/${pid}/status`, 'VmRSS')
+}
+
+function kilobytes(path: string, name: string): number {
+  return Number(field(path, name).split(' ')[0]) * 1024
+}
+
+function field(path: string, name: string): string {
+  const line = readFileSync(path, 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${name}:`))
+  if (line === undefined) throw new Error(`${path} does not say ${name}`)
+  return line.slice(name.length + 1).trim()
 }
 
 /** Works on all, so many at a time. */

@@ -1,14 +1,16 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
+import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { labelKeys } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { homeTag } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
 import type { MeshProcess } from '../tests/support/mesh-process.ts'
 import type { Bench, BenchOptions, BenchReport } from './bench.ts'
 import { prepareGround } from './container-ground.ts'
 import type { BenchGround } from './container-ground.ts'
 import { containerVariants } from './container-variants.ts'
-import { availableBytes, cpuShare, inParallel, startAgent, startFleetMesh } from './fleet-mesh.ts'
+import { cpuShare, heldBytes, inParallel, residentBytes, startAgent, startFleetMesh } from './fleet-mesh.ts'
 import { median } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 import { removeContainer, timedStart } from './timed-start.ts'
@@ -71,7 +73,6 @@ async function measure(count: number, ground: BenchGround, options: BenchOptions
     const aloneShare = await cpuShare(mesh.pid, windowMs, signal)
     const ids = Array.from({ length: count }, (_, number) => `idle-${number}`)
     for (const id of ids) await mesh.createWorker(id)
-    const before = availableBytes()
     const startedAt = performance.now()
     let ready = 0
     await inParallel(ids, together, async (id) => {
@@ -82,8 +83,9 @@ async function measure(count: number, ground: BenchGround, options: BenchOptions
     })
     const startMs = performance.now() - startedAt
     await delay(restMs, undefined, { signal })
-    const bytesEach = (before - availableBytes()) / count
-    const hosts = await hostsOf(ground, mesh, count)
+    const containers = await containersOf(ground, mesh, count)
+    const hosts = containers.map(({ host }) => host)
+    const bytesEach = median(containers.map(({ pid }) => heldBytes(pid)))
     const meshShares: number[] = []
     const bareShares: number[] = []
     for (let window = 0; window < windows; window += 1) {
@@ -108,31 +110,43 @@ async function floorStarts(
   const variant = containerVariants(ground).static
   const ids = Array.from({ length: floorCount }, (_, number) => `floor-${number}`)
   const made: string[] = []
-  const before = availableBytes()
+  const bytes: number[] = []
   const startedAt = performance.now()
   try {
     await inParallel(ids, together, async (agentId) => {
-      await timedStart(ground, { variant, kind: 'worker', agentId, signal })
+      const { container } = await timedStart(ground, { variant, kind: 'worker', agentId, signal })
       made.push(agentId)
+      bytes.push(heldBytes((await container.inspect()).State.Pid))
     })
     const floorStartMs = (performance.now() - startedAt) / floorCount
-    await delay(restMs / 6, undefined, { signal })
-    return { floorStartMs, floorBytesEach: (before - availableBytes()) / floorCount }
+    return { floorStartMs, floorBytesEach: median(bytes) }
   } finally {
     for (const agentId of made) await removeContainer(ground, agentId)
   }
 }
 
-/** Where the agents listen. */
-async function hostsOf(ground: BenchGround, mesh: MeshProcess, count: number): Promise<readonly string[]> {
+/** Where the agents listen, and the first process of each as this machine knows it. */
+async function containersOf(
+  ground: BenchGround,
+  mesh: MeshProcess,
+  count: number,
+): Promise<readonly { readonly host: string; readonly pid: number }[]> {
   const { docker } = ground.engine
-  const all = await docker.listContainers({ filters: { label: [labelKeys.agent] } })
-  const own = all.filter(({ Labels }) => /^idle-\d+$/.test(Labels[labelKeys.agent] ?? ''))
-  const hosts = own.flatMap(({ NetworkSettings }) =>
-    Object.values(NetworkSettings.Networks).map(({ IPAddress }) => IPAddress),
+  const homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
+  const label = [`${labelKeys.home}=${homeTag(homeId)}`]
+  const own = (await docker.listContainers({ filters: { label } })).filter(({ Labels }) =>
+    /^idle-\d+$/.test(Labels[labelKeys.agent] ?? ''),
   )
-  if (hosts.length === count) return hosts
-  throw new Error(`${hosts.length} of ${count} agents run: ${mesh.log().slice(-500)}`)
+  if (own.length !== count) {
+    throw new Error(`${own.length} of ${count} agents run: ${mesh.log().slice(-500)}`)
+  }
+  return Promise.all(
+    own.map(async ({ Id }) => {
+      const { NetworkSettings, State } = await docker.getContainer(Id).inspect()
+      const [network] = Object.values(NetworkSettings.Networks)
+      return { host: network?.IPAddress ?? '', pid: State.Pid }
+    }),
+  )
 }
 
 /** Share of a core of a client that asks each of them as often as the mesh does and reads nothing of the answer. */
@@ -194,7 +208,7 @@ function reportOf(count: number, rounds: readonly Measured[]): BenchReport {
           ],
         ],
         notes: [
-          `${together} starts are asked for at once. Memory is what the machine has less of, the engine's own processes for each container among it; the mesh itself holds ${figure(of('meshBytes') / megabyte, 0)} MB beside it.`,
+          `${together} starts are asked for at once. Memory is the median of what the kernel charges to a container, with the engine’s own process for it; the mesh itself holds ${figure(of('meshBytes') / megabyte, 0)} MB beside it.`,
         ],
       },
       {
@@ -213,9 +227,4 @@ function reportOf(count: number, rounds: readonly Measured[]): BenchReport {
     ],
     figures: { rounds },
   }
-}
-
-function residentBytes(pid: number): number {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return Number(found?.[1]) * 1024
 }
