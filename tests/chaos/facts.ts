@@ -57,7 +57,7 @@ export interface TaskFact {
   readonly state: string
   readonly parentRunId: string | null
   readonly runId: string
-  /** How often it was given to another agent, or tried again. */
+  /** How often its work began again: it was given to another agent, tried again, or its question was answered. */
   readonly givenAnew: number
 }
 

@@ -80,7 +80,7 @@ export async function gatherRows(home: string): Promise<HomeFacts> {
 }
 
 const tasksSql = `SELECT id, title, state, parent_run_id, run_id,
-  (SELECT count(*) FROM task_history WHERE task_id = tasks.id AND action IN ('reroute', 'retry')) AS given_anew
+  (SELECT count(*) FROM task_history WHERE task_id = tasks.id AND action IN ('answer', 'reroute', 'retry')) AS given_anew
   FROM tasks`
 
 /** The call that a title or a message begins with. */

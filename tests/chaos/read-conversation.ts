@@ -65,8 +65,7 @@ export interface Turn {
 }
 
 /**
- * The step that comes next: as many as there were calls since the plan was first said are done. A task that is given
- * anew in its conversation says its plan again. Whoever asked waits for the answer; whoever was asked answers when all
+ * The step that comes next: as many as there were calls since the plan was first said are done. Whoever asked waits for the answer; whoever was asked answers when all
  * of the plan is done. Pure.
  */
 export function nextTurn(messages: readonly SaidMessage[]): Turn {
@@ -77,7 +76,7 @@ export function nextTurn(messages: readonly SaidMessage[]): Turn {
   const index = calls.length
   const turn = { marker: plan.marker, index }
   if (isWaiting(since)) return { ...turn, step: null, about: null }
-  const step = plan.steps[index] ?? null
+  const step = stepsLeft(plan, since)[index] ?? null
   if (step !== null) return { ...turn, step, about: lastTask(since) }
   const about = openQuestion(since, calls)
   return { ...turn, step: about === null ? null : { name: 'answer' }, about }
@@ -85,6 +84,14 @@ export function nextTurn(messages: readonly SaidMessage[]): Turn {
 
 function planOf(message: SaidMessage): Plan | null {
   return message.role === 'user' ? readPlan(textOf(message).replaceAll(answerPattern, '')) : null
+}
+
+/** A task that is given anew begins its plan again, told of what was before: what was asked then is not asked again. */
+function stepsLeft({ marker, steps }: Plan, since: readonly SaidMessage[]): readonly Step[] {
+  const asked = since.some(
+    (message) => message.role === 'user' && textOf(message).includes(`Asked by ${marker}.`),
+  )
+  return asked ? steps.filter(({ name }) => name !== 'question') : steps
 }
 
 /** Its last call asked a question, and nobody has said anything since. */

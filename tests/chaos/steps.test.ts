@@ -32,7 +32,7 @@ describe('a plan', () => {
     expect([...heard.steers]).toEqual([['s3', 2]])
   })
 
-  it('goes on in a task that is given anew, and waits for the answer to a question', () => {
+  it('waits for the answer to a question, and does not ask again in a task that is given anew', () => {
     const asked = { role: 'user', content: 'Plan h7-1: board question post.' }
     const made = { role: 'assistant', content: '', tool_calls: [{ id: 'h7-1.0.4' }] }
     const block = { name: 'update_task', arguments: '{"action":"block","note":"Asked by h7-1.1.5."}' }
@@ -40,7 +40,11 @@ describe('a plan', () => {
     const result = { role: 'tool', tool_call_id: 'h7-1.1.5', content: '{"state":"blocked"}' }
     const before = [asked, made, question, result]
     expect(nextTurn(before)).toMatchObject({ index: 2, step: null })
-    expect(nextTurn([...before, asked])).toMatchObject({ index: 2, step: { name: 'post' } })
+    const anew = {
+      role: 'user',
+      content: 'Plan h7-1: board question post. Earlier: block by left: Asked by h7-1.1.5.',
+    }
+    expect(nextTurn([anew, made])).toMatchObject({ index: 1, step: { name: 'post' } })
     const refused = { ...result, content: 'Error (conflict): the task is done' }
     expect(nextTurn([asked, made, question, refused])).toMatchObject({ step: { name: 'post' } })
   })
