@@ -5,14 +5,19 @@ import { parseArgs } from 'node:util'
 import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
+import { blackboardBench } from './blackboard.ts'
 import { cronBench } from './cron.ts'
 import { egressBench } from './egress.ts'
+import { eventsBench } from './events.ts'
+import { idleFleetBench } from './idle-fleet.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
+import { runsBench } from './runs.ts'
 import { renderTable } from './table.ts'
+import { wakeBench } from './wake.ts'
 import { watchersBench } from './watchers.ts'
 import { webhooksBench } from './webhooks.ts'
 
@@ -27,6 +32,12 @@ const benches: readonly Bench[] = [
   webhooksBench,
   cronBench,
   watchersBench,
+  blackboardBench,
+  eventsBench,
+  runsBench,
+  wakeBench,
+  idleFleetBench(100, 3),
+  idleFleetBench(500, 1),
 ]
 const runsMax = 200
 

@@ -45,12 +45,13 @@ function event(fields: object): string {
   return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', ...fields })}\n\n`
 }
 
-/** Server-sent events: 50 with a piece of text, one with the usage, and the end. */
+/** Server-sent events: 50 with a piece of text, one that says why it stops, one with the usage, and the end. */
 export function streamEvents(): readonly string[] {
   const pieces = Array.from({ length: streamChunks }, (_, index) =>
     event({
       choices: [{ index: 0, delta: { content: `piece ${index} of the answer ` }, finish_reason: null }],
     }),
   )
-  return [...pieces, event({ choices: [], usage }), 'data: [DONE]\n\n']
+  const stop = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
+  return [...pieces, stop, event({ choices: [], usage }), 'data: [DONE]\n\n']
 }

@@ -118,7 +118,8 @@ export function chooseCores(): { readonly load: number; readonly contender: numb
   return availableParallelism() >= 2 && hasTaskset ? { load: 0, contender: 1 } : null
 }
 
-function cpuMsOf(pid: number): number {
+/** Processor time that a process has had, all its threads, ms; resolution 10 ms. */
+export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / clockTicksPerSecond

@@ -14,6 +14,8 @@ export interface Facts {
   readonly tasks: readonly TaskFact[]
   readonly steers: readonly SteerFact[]
   readonly steersSeen: ReadonlyMap<string, number>
+  readonly messages: readonly MessageFact[]
+  readonly answersSeen: ReadonlyMap<string, number>
   readonly firings: readonly FiringFact[]
   readonly asked: readonly AskedFact[]
   readonly calls: readonly CallFact[]
@@ -55,6 +57,18 @@ export interface TaskFact {
   readonly state: string
   readonly parentRunId: string | null
   readonly runId: string
+  /** How often its work began again: it was given to another agent, tried again, or its question was answered. */
+  readonly givenAnew: number
+}
+
+/** What an agent asked another. */
+export interface MessageFact {
+  readonly id: string
+  /** The call that sent it. */
+  readonly callId: string
+  readonly state: string
+  readonly askingRunId: string
+  readonly runId: string | null
 }
 
 export interface SteerFact {

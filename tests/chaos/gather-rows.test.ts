@@ -44,6 +44,8 @@ test('each effect is found under the id of its call, wherever it was made', asyn
       "INSERT INTO topic_signals (id, topic, from_agent, text, data, said_at) VALUES ('sig_1', 'chaos', 'left', 'c1.2.3', 'null', 1);",
       "INSERT INTO notes (id, agent_id, message, created_at) VALUES ('note_1', 'left', 'c1.3.4', 1);",
       "INSERT INTO notes (id, agent_id, message, created_at) VALUES ('note_2', 'left', 'A job failed.', 1);",
+      "INSERT INTO messages (id, sender, recipient, text, asking_run_id, root_run_id, state, created_at) VALUES ('msg_1', 'left', 'right', 'Link c1.6.7. Plan c1-7: post.', 'run_1', 'run_1', 'sent', 1);",
+      "INSERT INTO task_history (task_id, at, actor, action, state, words) VALUES ('task_1', 1, 'agent:left', 'progress', 'working', 'Far by c1.7.8.');",
       "INSERT INTO agents (id, kind, role, instructions, budget_daily_usd, budget_monthly_usd, created_at, state_since) VALUES ('made-h1-4-5', 'worker', '', '', 1, 1, 1, 1);",
     ].join(''),
   )
@@ -58,6 +60,8 @@ test('each effect is found under the id of its call, wherever it was made', asyn
     'c1.2.3',
     'c1.3.4',
     'c1.5.6',
+    'c1.6.7',
+    'c1.7.8',
     'h1.4.5',
   ])
   expect(versions.get(sharedKey)).toEqual([2])

@@ -9,7 +9,17 @@ type Row = Readonly<Record<string, unknown>>
 /** What the database and the files of a home say. */
 export type HomeFacts = Pick<
   Facts,
-  'runs' | 'endings' | 'letters' | 'notes' | 'tasks' | 'steers' | 'firings' | 'effects' | 'versions' | 'money'
+  | 'runs'
+  | 'endings'
+  | 'letters'
+  | 'notes'
+  | 'tasks'
+  | 'messages'
+  | 'steers'
+  | 'firings'
+  | 'effects'
+  | 'versions'
+  | 'money'
 >
 
 /** Reads the rows of a home beside a mesh that may run, and decides nothing. */
@@ -38,12 +48,20 @@ export async function gatherRows(home: string): Promise<HomeFacts> {
       notes: ledger
         .rows('SELECT run_id, source FROM run_inbox')
         .map((row) => ({ runId: text(row, 'run_id'), source: text(row, 'source') })),
-      tasks: ledger.rows('SELECT id, title, state, parent_run_id, run_id FROM tasks').map((row) => ({
+      tasks: ledger.rows(tasksSql).map((row) => ({
         id: text(row, 'id'),
         title: text(row, 'title'),
         state: text(row, 'state'),
         parentRunId: maybe(row, 'parent_run_id'),
-        runId: text(row, 'run_id'),
+        runId: maybe(row, 'run_id') ?? 'nobody',
+        givenAnew: Number(row['given_anew']),
+      })),
+      messages: ledger.rows('SELECT id, text, state, asking_run_id, run_id FROM messages').map((row) => ({
+        id: text(row, 'id'),
+        callId: linkOf(text(row, 'text')),
+        state: text(row, 'state'),
+        askingRunId: text(row, 'asking_run_id'),
+        runId: maybe(row, 'run_id'),
       })),
       steers: ledger.rows('SELECT id, idempotency_key, state, became_run_id FROM steers').map((row) => ({
         id: text(row, 'id'),
@@ -59,6 +77,15 @@ export async function gatherRows(home: string): Promise<HomeFacts> {
   } finally {
     ledger.close()
   }
+}
+
+const tasksSql = `SELECT id, title, state, parent_run_id, run_id,
+  (SELECT count(*) FROM task_history WHERE task_id = tasks.id AND action IN ('answer', 'reroute', 'retry')) AS given_anew
+  FROM tasks`
+
+/** The call that a title or a message begins with. */
+function linkOf(words: string): string {
+  return words.replace(/^Link ([^ :.]+\.\d+\.\d+)[^]*$/, '$1')
 }
 
 /** The rows of money alone, for a look between two lives. */
@@ -77,6 +104,8 @@ export function openEnds(home: string): readonly string[] {
   const ends = {
     'runs that go on': 'SELECT id FROM runs WHERE outcome IS NULL',
     'open tasks': "SELECT id FROM tasks WHERE state NOT IN ('done', 'failed', 'cancelled', 'blocked')",
+    'messages without an answer': "SELECT id FROM messages WHERE state = 'sent'",
+    'agents made for a task': 'SELECT agent_id AS id FROM spawned_agents',
     'waiting steers': "SELECT id FROM steers WHERE state = 'waiting'",
     'letters on their way': "SELECT id FROM outbox WHERE state = 'pending' AND recipient LIKE 'run:%'",
     'money set aside': "SELECT id FROM spend WHERE state = 'open'",
@@ -159,9 +188,19 @@ function effectsOf(ledger: LedgerView): EffectFact[] {
         where: `note ${text(row, 'id')}`,
       })),
     ...ledger.rows("SELECT id, title FROM tasks WHERE title LIKE 'Link %'").map((row) => ({
-      callId: text(row, 'title').replace(/^Link /, ''),
+      callId: linkOf(text(row, 'title')),
       where: `task ${text(row, 'id')}`,
     })),
+    ...ledger.rows('SELECT id, text FROM messages').map((row) => ({
+      callId: linkOf(text(row, 'text')),
+      where: `message ${text(row, 'id')}`,
+    })),
+    ...ledger.rows('SELECT task_id, action, words FROM task_history').flatMap((row) => {
+      const callId = / by ([a-z]\d+(?:-\d+)?\.\d+\.\d+)\.$/.exec(text(row, 'words'))?.[1]
+      return callId === undefined
+        ? []
+        : [{ callId, where: `${text(row, 'action')} of ${text(row, 'task_id')}` }]
+    }),
     ...ledger.rows("SELECT id FROM agents WHERE id LIKE 'made-%'").map((row) => ({
       callId: text(row, 'id').replace(/^made-(\w+)-(\d+)-(\d+)$/, '$1.$2.$3'),
       where: `agent ${text(row, 'id')}`,

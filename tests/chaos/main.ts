@@ -1,14 +1,18 @@
 import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { keepReport } from './keep-report.ts'
 import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
 import { runChaos } from './run-chaos.ts'
 
 /**
  * `npm run chaos`: a real mesh with real agents works while it and they are killed by `kill -9` at random moments, first
- * as plain processes, then in containers. A supervisor starts the mesh again each time. What is asked: chats whose askers
- * wait, ask twice, give up or leave; hand-offs from the operator to workers; webhooks, jobs by the clock, tools without a
- * model, and words to agents at work. What agents do: blackboard, signals, artifacts, notes, jobs, agents, commands, and
- * POSTs to a server that counts. The model is a fake on loopback that follows the plan in the conversation and wants money.
+ * as plain processes, then in containers. A supervisor starts the mesh again each time. Ten agents work: the operator and
+ * nine workers, which sleep when nothing is asked of them and are put to sleep in between. What is asked: chats whose askers
+ * wait, ask twice, give up or leave; webhooks, jobs by the clock, tools without a model, and words to agents at work. What
+ * agents do: blackboard, signals, artifacts, notes, jobs, agents, commands, POSTs to a server that counts; hand-offs, some of
+ * them rerouted, cancelled or asked about; messages whose answer comes at once or later; agents made for one task. The model
+ * is a fake on loopback that follows the plan in the conversation and wants money.
  *
  * At the end the checks judge the rows of the database and what was seen outside, never the product's own views:
  *
@@ -18,22 +22,24 @@ import { runChaos } from './run-chaos.ts'
  * - `checks/check-effects`: a call has its effect at most once, exactly once where it was told as done, not at all where
  *   it was told as refused; a step of a plan is made once; versions have no gaps.
  * - `checks/check-hand-offs`: each task ends, and its parent is told once.
+ * - `checks/check-messages`: each message is answered, the run that asked is told once, and its model reads it once.
  * - `checks/check-money`: totals are the sums of their rows and never negative (looked at after each kill, too), nothing
  *   stays set aside, and what was billed was booked.
  * - leftovers: no agent that the mesh does not know, no two on one data folder, nothing alive after `flotilla stop`,
  *   nothing in the engine after a reset, no temporary files, a whole journal.
  *
- * Ends with 1 where anything was found. The seed repeats the plan: the work, its moments and its targets, as far as
+ * Ends with 1 where anything was found. What was done and found is kept in `reports/chaos/`. The seed repeats the plan: the work, its moments and its targets, as far as
  * two runs of a machine are alike.
  */
 const usage = `npm run chaos -- [--seed N] [--runs N] [--containers N] [--minutes N]
 
   --seed N        repeats the plan of an earlier chaos (any whole number; left out, a new one)
-  --runs N        runs over plain processes (300; 0 for none)
-  --containers N  runs over containers (60; 0 for none)
+  --runs N        runs over plain processes (1000; 0 for none)
+  --containers N  runs over containers (300; 0 for none)
   --minutes N     after so many minutes of each no more work is given (60)`
 
 const seedMax = 2 ** 32
+const reportFolder = join(import.meta.dirname, '..', '..', 'reports', 'chaos')
 
 interface Asked {
   readonly seed: number
@@ -58,8 +64,8 @@ function readArguments(args: readonly string[]): Asked | string {
     if (values.help) return usage
     return {
       seed: whole('seed', values.seed, randomInt(seedMax)),
-      runs: whole('runs', values.runs, 300),
-      containers: whole('containers', values.containers, 60),
+      runs: whole('runs', values.runs, 1000),
+      containers: whole('containers', values.containers, 300),
       minutes: whole('minutes', values.minutes, 60),
     }
   } catch (error) {
@@ -105,6 +111,7 @@ async function main(): Promise<number> {
     })
     console.log(`\n== ${runtime === 'process' ? 'plain processes' : 'containers'}`)
     console.log([tellCoverage(report), tellReadyTimes(report.lives), '', tellFindings(report)].join('\n'))
+    console.log(`\nThe report is kept: ${await keepReport(reportFolder, report)}`)
     found += report.findings.length
   }
   return found > 0 ? 1 : 0

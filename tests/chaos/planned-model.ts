@@ -26,6 +26,8 @@ export interface PlannedModel {
   billed(): readonly BilledFact[]
   /** How often each steer stood in one conversation, at most. */
   steersSeen(): ReadonlyMap<string, number>
+  /** How often the answer to each message stood in one conversation, at most, by the call that sent it. */
+  answersSeen(): ReadonlyMap<string, number>
   close(): Promise<void>
 }
 
@@ -44,6 +46,7 @@ export async function startPlannedModel(options: {
   const calls = new Map<string, CallFact>()
   const billed: BilledFact[] = []
   const steersSeen = new Map<string, number>()
+  const answersSeen = new Map<string, number>()
   let answers = 0
 
   function hear(messages: readonly SaidMessage[]): void {
@@ -52,9 +55,12 @@ export async function startPlannedModel(options: {
       const call = calls.get(id)
       if (call) calls.set(id, { ...call, told: toldWords(words), words: words.slice(0, 300) })
     }
-    for (const [steer, times] of heard.steers) {
-      steersSeen.set(steer, Math.max(times, steersSeen.get(steer) ?? 0))
-    }
+    keepMost(steersSeen, heard.steers)
+    keepMost(answersSeen, heard.answers)
+  }
+
+  function keepMost(most: Map<string, number>, counts: ReadonlyMap<string, number>): void {
+    for (const [id, times] of counts) most.set(id, Math.max(times, most.get(id) ?? 0))
   }
 
   function ask(call: { name: StepName; id: string; marker: string }): void {
@@ -70,7 +76,7 @@ export async function startPlannedModel(options: {
     }
     answers += 1
     const number = answers
-    const { marker, index, step } = nextTurn(messages)
+    const { marker, index, step, about } = nextTurn(messages)
     const bill: BilledFact = {
       number,
       marker,
@@ -80,7 +86,7 @@ export async function startPlannedModel(options: {
     billed.push(bill)
     const id = callId(marker ?? 'none', index, number)
     const made =
-      step && marker ? { id, ...callFor(step, { id, marker, index, outside: options.outside }) } : null
+      step && marker ? { id, ...callFor(step, { id, marker, index, outside: options.outside, about }) } : null
     if (made && step && marker) ask({ name: step.name, id, marker })
     await Promise.race([
       sleep(chance.percent(12) ? chance.between(300, 1500) : chance.between(2, 80)),
@@ -94,6 +100,7 @@ export async function startPlannedModel(options: {
     calls: () => [...calls.values()],
     billed: () => billed,
     steersSeen: () => steersSeen,
+    answersSeen: () => answersSeen,
     close: () => upstream.close(),
   }
 }

@@ -1,13 +1,18 @@
 import type { CallFact } from './facts.ts'
 import { readPlan } from './steps.ts'
-import type { Step } from './steps.ts'
+import type { AboutTask, Plan, Step } from './steps.ts'
 
 /** A message as a model gets it. */
 export interface SaidMessage {
   readonly role: string
   readonly content?: string | readonly { readonly text?: string }[] | null
-  readonly tool_calls?: readonly { readonly id: string }[]
+  readonly tool_calls?: readonly SaidCall[]
   readonly tool_call_id?: string
+}
+
+interface SaidCall {
+  readonly id: string
+  readonly function?: { readonly name: string; readonly arguments: string }
 }
 
 export interface Heard {
@@ -15,42 +20,106 @@ export interface Heard {
   readonly results: ReadonlyMap<string, string>
   /** How often each steer stands in the conversation. */
   readonly steers: ReadonlyMap<string, number>
+  /** How often the answer to each message stands there, by the call that sent it. */
+  readonly answers: ReadonlyMap<string, number>
 }
 
 const steerPattern = /Steer (s\d+) is said\./g
+/** The news of an answer quotes the message, and in it the plan of somebody else. */
+const answerPattern = /Your message to \S+ \("Link ([^ ]+)\. [^"]*"\) is answered/g
+const questionPattern =
+  /Task (task_\w+) "[^"]*", which you gave to \S+, is blocked\.\nSummary: Asked by (\S+)\./g
 
-/** What a conversation says of calls and steers. Pure. */
+/** What a conversation says of calls, steers and messages. Pure. */
 export function readConversation(messages: readonly SaidMessage[]): Heard {
   const results = new Map<string, string>()
   const steers = new Map<string, number>()
+  const answers = new Map<string, number>()
+  const count = (counts: Map<string, number>, id: string) => counts.set(id, (counts.get(id) ?? 0) + 1)
   for (const message of messages) {
-    if (message.role === 'tool') results.set(message.tool_call_id ?? '', textOf(message))
-    if (message.role !== 'user') continue
-    for (const [, steer = ''] of textOf(message).matchAll(steerPattern)) {
-      steers.set(steer, (steers.get(steer) ?? 0) + 1)
+    const words = textOf(message)
+    if (message.role === 'tool') {
+      const id = message.tool_call_id ?? ''
+      results.set(id, words)
+      if (isAnswer(words)) count(answers, id)
     }
+    if (message.role !== 'user') continue
+    for (const [, steer = ''] of words.matchAll(steerPattern)) count(steers, steer)
+    for (const [, id = ''] of words.matchAll(answerPattern)) count(answers, id)
   }
-  return { results, steers }
+  return { results, steers, answers }
+}
+
+/** A result of `message_agent` that holds what was answered. */
+function isAnswer(words: string): boolean {
+  return /"state":\s*"answered"/.test(words)
 }
 
 export interface Turn {
   /** Null where nothing in the conversation is a plan. */
   readonly marker: string | null
   readonly index: number
-  /** Null when all is done. */
+  /** Null when all is done, and while an answer is waited for. */
   readonly step: Step | null
+  readonly about: AboutTask | null
 }
 
-/** The step that comes next: as many as there were calls since the latest plan are done. Pure. */
+/**
+ * The step that comes next: as many as there were calls since the plan was first said are done. Whoever asked waits for the answer; whoever was asked answers when all
+ * of the plan is done. Pure.
+ */
 export function nextTurn(messages: readonly SaidMessage[]): Turn {
-  const at = messages.findLastIndex(
-    (message) => message.role === 'user' && readPlan(textOf(message)) !== null,
+  const plan = messages.map(planOf).findLast((found) => found !== null) ?? null
+  if (plan === null) return { marker: null, index: 0, step: null, about: null }
+  const since = messages.slice(messages.findIndex((message) => planOf(message)?.marker === plan.marker))
+  const calls = since.flatMap(({ tool_calls: made = [] }) => made.slice(0, 1))
+  const index = calls.length
+  const turn = { marker: plan.marker, index }
+  if (isWaiting(since)) return { ...turn, step: null, about: null }
+  const step = stepsLeft(plan, since)[index] ?? null
+  if (step !== null) return { ...turn, step, about: lastTask(since) }
+  const about = openQuestion(since, calls)
+  return { ...turn, step: about === null ? null : { name: 'answer' }, about }
+}
+
+function planOf(message: SaidMessage): Plan | null {
+  return message.role === 'user' ? readPlan(textOf(message).replaceAll(answerPattern, '')) : null
+}
+
+/** A task that is given anew begins its plan again, told of what was before: what was asked then is not asked again. */
+function stepsLeft({ marker, steps }: Plan, since: readonly SaidMessage[]): readonly Step[] {
+  const asked = since.some(
+    (message) => message.role === 'user' && textOf(message).includes(`Asked by ${marker}.`),
   )
-  const planned = messages[at]
-  const plan = planned ? readPlan(textOf(planned)) : null
-  if (plan === null) return { marker: null, index: 0, step: null }
-  const index = messages.slice(at).filter(({ tool_calls: calls }) => (calls ?? []).length > 0).length
-  return { marker: plan.marker, index, step: plan.steps[index] ?? null }
+  return asked ? steps.filter(({ name }) => name !== 'question') : steps
+}
+
+/** Its last call asked a question, and nobody has said anything since. */
+function isWaiting(since: readonly SaidMessage[]): boolean {
+  const at = since.findLastIndex(({ tool_calls: made = [] }) => made.length > 0)
+  const [call] = since[at]?.tool_calls ?? []
+  const said = since.slice(at + 1)
+  const asked = call?.function?.name === 'update_task' && call.function.arguments.includes('"block"')
+  const refused = said.some((message) => message.role === 'tool' && textOf(message).startsWith('Error'))
+  return asked && !refused && !said.some(({ role }) => role === 'user')
+}
+
+/** The task that was handed off last. */
+function lastTask(since: readonly SaidMessage[]): AboutTask | null {
+  const results = since.filter(({ role }) => role === 'tool').map(textOf)
+  const found = results.map((words) => /"task_id":\s*"(task_\w+)"/.exec(words)?.[1]).findLast(Boolean)
+  return found === undefined ? null : { taskId: found, question: '' }
+}
+
+/** The first question that was told and not answered yet. */
+function openQuestion(since: readonly SaidMessage[], calls: readonly SaidCall[]): AboutTask | null {
+  const answered = calls.map((call) => call.function?.arguments ?? '').join('\n')
+  for (const message of since.filter(({ role }) => role === 'user')) {
+    for (const [, taskId = '', question = ''] of textOf(message).matchAll(questionPattern)) {
+      if (!answered.includes(`To ${question}, answered`)) return { taskId, question }
+    }
+  }
+  return null
 }
 
 /** Codes after which nobody knows whether the call had its effect. */

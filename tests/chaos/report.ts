@@ -48,10 +48,10 @@ export function tellCoverage({ facts, lives, struck, seconds }: ChaosReport): st
   const others = facts.calls.filter((call) => call.told !== 'done' && call.words !== '')
   return [
     `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${lives.length} lives of the mesh`,
-    `killed: the mesh ${struck.mesh} times, ${struck.inStart} of them while it started; agents ${struck.agents} times`,
+    `killed: the mesh ${struck.mesh} times, ${struck.inStart} of them while it started; agents ${struck.agents} times, put to sleep ${struck.asleep} times`,
     `calls told as done, of those made: ${told}`,
     `told otherwise: ${countBy(others.map(({ words }) => words.replace(/^Error \(([a-z-]+)\)[^]*$/, '$1').slice(0, 40)))}`,
-    `${facts.tasks.length} tasks, ${facts.steers.length} steers, ${facts.firings.length} firings and deliveries, ${facts.billed.length} answers of the model, ${facts.money.spend.length} rows of money`,
+    `${facts.tasks.length} tasks, ${facts.messages.length} messages, ${facts.steers.length} steers, ${facts.firings.length} firings and deliveries, ${facts.billed.length} answers of the model, ${facts.money.spend.length} rows of money`,
   ].join('\n')
 }
 

@@ -8,6 +8,7 @@ import { checkAll } from './checks/all-checks.ts'
 import { checkTotals } from './checks/check-money.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
 import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
+import { lull } from './lull.ts'
 import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
 import { strike } from './strike.ts'
@@ -40,7 +41,7 @@ export interface ChaosReport {
 }
 
 /** Pieces of work that are asked for at once. */
-const askersMax = 6
+const askersMax = 20
 const settleMaxMs = 300_000
 
 /** One fleet from its first start to its reset, under random kills, and what was found wrong with it. */
@@ -50,24 +51,28 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const work = planWork(chance.fork('work'), options.runs)
   const stage = await openStage({ ...options, chance })
   const early: Finding[] = []
-  const struck: Struck = { mesh: 0, agents: 0, inStart: 0 }
+  const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0 }
   try {
     const working = new AbortController()
+    const over = { count: 0 }
     const blows = chance.fork('blows')
     const between = async ({ number }: Life): Promise<void> => {
       early.push(...moneyBetween(stage.home, number))
     }
+    const signal = AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)])
     const striking = strike({
       stage,
       next: () => planBlow(blows),
       chance: chance.fork('targets'),
-      signal: AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)]),
+      signal,
       most: options.blows ?? Infinity,
       struck,
+      over: () => over.count,
       between,
     })
-    const asked = giveWork(stage, work, options).finally(() => working.abort())
-    const [given] = await Promise.all([asked, striking])
+    const asked = giveWork({ stage, work, over }, options).finally(() => working.abort())
+    const lulling = lull({ stage, chance: chance.fork('sleep'), signal, struck })
+    const [given] = await Promise.all([asked, striking, lulling])
     options.signal?.throwIfAborted()
     await silenceJobs(stage)
     const open = await settled(stage, options)
@@ -88,13 +93,20 @@ interface Given {
 }
 
 /** A few askers at a time, each with the next piece of work. */
-async function giveWork(stage: Stage, work: readonly Work[], options: ChaosOptions): Promise<Given> {
+async function giveWork(
+  {
+    stage,
+    work,
+    over,
+  }: { readonly stage: Stage; readonly work: readonly Work[]; readonly over: { count: number } },
+  options: ChaosOptions,
+): Promise<Given> {
   const broken = options.signal ?? new AbortController().signal
   const enough = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000)])
   const stopped = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs)])
   const asking: Asking = { ...stage, outside: stage.outside.address, stopped }
   const [asked, calls]: [AskedFact[], CallFact[]] = [[], []]
-  let [next, over] = [0, 0]
+  let next = 0
   async function askOneAfterTheOther(): Promise<void> {
     for (;;) {
       const one = work[next]
@@ -103,10 +115,10 @@ async function giveWork(stage: Stage, work: readonly Work[], options: ChaosOptio
       const found = await askForWork(asking, one)
       asked.push(...found.asked)
       calls.push(...found.calls)
-      over += 1
-      if (over % 10 === 0 || over === work.length) {
+      over.count += 1
+      if (over.count % 10 === 0 || over.count === work.length) {
         options.progress(
-          `${over} of ${work.length} pieces of work are over, in life ${stage.supervisor.lives.length}`,
+          `${over.count} of ${work.length} pieces of work are over, in life ${stage.supervisor.lives.length}`,
         )
       }
     }
@@ -162,6 +174,7 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
     calls: [...model.calls(), ...given.calls],
     effects: [...rows.effects, ...commands, ...outside.effects()],
     steersSeen: model.steersSeen(),
+    answersSeen: model.answersSeen(),
     billed: model.billed(),
     leftovers,
   }

@@ -118,6 +118,8 @@ function settingsText(model: PlannedModel, outside: OutsideServer): string {
     webhooks: { per_minute: 5000 },
     // Agents are killed far more often than one that is not broken dies.
     restarts_per_hour: 1000,
+    // What is not asked for a minute sleeps by itself; others are put to sleep meanwhile.
+    hibernate_after_minutes: 1,
   })
 }
 
@@ -130,12 +132,19 @@ function environmentOf(temporary: string): NodeJS.ProcessEnv {
 }
 
 async function allow(home: string, url: string): Promise<void> {
-  const given = { can_publish: topic, blackboard_write: 'output/**', can_manage_cron: 'true' }
+  const given = {
+    can_publish: topic,
+    blackboard_write: 'output/**',
+    can_manage_cron: 'true',
+    can_message: '*',
+    can_spawn: 'true',
+    can_route_tasks: 'true',
+  }
   for (const agent of [operatorAgentId, ...workers]) {
     const rights = Object.entries(given)
       .filter(([field]) => agent !== operatorAgentId || field === 'can_publish')
       .map(([field, value]) => `${field}=${value}`)
-    const { code, err } = await flotilla({ home, url }, 'permissions', 'set', agent, ...rights)
+    const { code, err } = await flotilla({ home, url }, 'permissions', 'set', agent, '--yes', ...rights)
     if (code !== 0) throw new Error(`the chaos could not give ${agent} its rights: ${err}`)
   }
 }

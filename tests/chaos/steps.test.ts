@@ -26,10 +26,54 @@ describe('a plan', () => {
     expect(nextTurn([asked])).toMatchObject({ marker: 'h7', index: 0, step: { name: 'board' } })
     expect(nextTurn([asked, made, result, steer])).toMatchObject({ index: 1, step: { name: 'hand-off' } })
     expect(nextTurn([asked, made, result, made, result])).toMatchObject({ index: 2, step: null })
-    expect(nextTurn([steer])).toEqual({ marker: null, index: 0, step: null })
+    expect(nextTurn([steer])).toMatchObject({ marker: null, index: 0, step: null })
     const heard = readConversation([asked, made, result, steer, steer])
     expect([...heard.results]).toEqual([['h7.0.4', '{"version":1}']])
     expect([...heard.steers]).toEqual([['s3', 2]])
+  })
+
+  it('waits for the answer to a question, and does not ask again in a task that is given anew', () => {
+    const asked = { role: 'user', content: 'Plan h7-1: board question post.' }
+    const made = { role: 'assistant', content: '', tool_calls: [{ id: 'h7-1.0.4' }] }
+    const block = { name: 'update_task', arguments: '{"action":"block","note":"Asked by h7-1.1.5."}' }
+    const question = { role: 'assistant', tool_calls: [{ id: 'h7-1.1.5', function: block }] }
+    const result = { role: 'tool', tool_call_id: 'h7-1.1.5', content: '{"state":"blocked"}' }
+    const before = [asked, made, question, result]
+    expect(nextTurn(before)).toMatchObject({ index: 2, step: null })
+    const anew = {
+      role: 'user',
+      content: 'Plan h7-1: board question post. Earlier: block by left: Asked by h7-1.1.5.',
+    }
+    expect(nextTurn([anew, made])).toMatchObject({ index: 1, step: { name: 'post' } })
+    const refused = { ...result, content: 'Error (conflict): the task is done' }
+    expect(nextTurn([asked, made, question, refused])).toMatchObject({ step: { name: 'post' } })
+  })
+
+  it('answers each question that a task asks once, when all of it is done', () => {
+    const asked = { role: 'user', content: 'Plan h7: hand-off=left/question cancel.' }
+    const made = { role: 'assistant', tool_calls: [{ id: 'h7.0.4' }] }
+    const given = { role: 'tool', tool_call_id: 'h7.0.4', content: '{"task_id":"task_1","run_id":"run_1"}' }
+    expect(nextTurn([asked, made, given])).toMatchObject({
+      step: { name: 'cancel' },
+      about: { taskId: 'task_1' },
+    })
+    const told = 'Task task_1 "Link h7.0.4", which you gave to left, is blocked.\nSummary: Asked by h7-1.1.5.'
+    const heard = [asked, made, given, made, { role: 'user', content: told }]
+    const turn = nextTurn(heard)
+    expect(turn).toMatchObject({ index: 2, step: { name: 'answer' }, about: { question: 'h7-1.1.5' } })
+    const call = callFor({ name: 'answer' }, { ...turn, id: 'h7.2.9', marker: 'h7', outside: '' })
+    const answer = { name: call.name, arguments: JSON.stringify(call.arguments) }
+    const answered = { role: 'assistant', tool_calls: [{ id: 'h7.2.9', function: answer }] }
+    expect(nextTurn([...heard, answered])).toMatchObject({ step: null })
+  })
+
+  it('is not that of a message whose answer is told', () => {
+    const asked = { role: 'user', content: 'Plan c1: message=left/post.' }
+    const made = { role: 'assistant', tool_calls: [{ id: 'c1.0.1' }] }
+    const news = 'Your message to left ("Link c1.0.1. Plan c1-1: post.") is answered (done).\nAnswer: Done.'
+    const messages = [asked, made, { role: 'user', content: news }]
+    expect(nextTurn(messages)).toMatchObject({ marker: 'c1', index: 1, step: null })
+    expect([...readConversation(messages).answers]).toEqual([['c1.0.1', 1]])
   })
 
   it('of a task is the description of its hand-off, and ends by closing it', () => {
@@ -87,6 +131,10 @@ describe('a seed', () => {
     expect(new Set(work.map(({ kind }) => kind))).toEqual(new Set(['chat', 'webhook', 'invoke']))
     expect(new Set(work.map(({ way }) => way)).size).toBe(4)
     const steps = work.flatMap(({ plan: one }) => one.steps.flatMap((step) => [step, ...(step.steps ?? [])]))
-    expect(new Set(steps.map(({ name }) => name)).size).toBe(stepNames.length - 1)
+    // A task closes by itself, and a question is answered where it comes.
+    const unplanned = ['complete', 'answer']
+    expect(new Set(steps.map(({ name }) => name))).toEqual(
+      new Set(stepNames.filter((name) => !unplanned.includes(name))),
+    )
   })
 })

@@ -1,3 +1,4 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /**
@@ -17,15 +18,31 @@ export const stepNames = [
   'job',
   'create',
   'hand-off',
+  'reroute',
+  'cancel',
+  'message',
+  'ask',
+  'report',
+  'spawn',
+  'progress',
+  'question',
+  'answer',
   'complete',
 ] as const
 export type StepName = (typeof stepNames)[number]
 
 export interface Step {
   readonly name: StepName
-  /** Of a hand-off: whom it is given to, and what is to be done there. */
+  /** Of what goes to others: to whom, and what is to be done there. */
   readonly to?: string
   readonly steps?: readonly Step[]
+}
+
+/** A task that a step is about: the one handed off last, or the one that asks. */
+export interface AboutTask {
+  readonly taskId: string
+  /** The call that asked; empty where nothing was asked. */
+  readonly question: string
 }
 
 /** What an agent is asked to do. Its marker is said once in the whole life of a fleet. */
@@ -43,10 +60,14 @@ export const sharedKey = 'output/shared'
 export const topic = 'chaos'
 /** Where a worker notes its commands, below its `/data`. */
 export const commandsFile = 'effects'
+/** A life of an agent made for one task: longer than that takes, and it ends by its task. */
+const spawnedSeconds = 1200
+/** Short, so that some answers come within the turn and others after it. */
+const askSeconds = 3
 /** A schedule that never comes while the chaos lasts. */
 export const farSchedule = '0 0 29 2 1'
 
-/** A plan as it is said: `Plan m7: board hand-off=left/post+command.` */
+/** A plan as it is said: `Plan m7: board hand-off=left/post+command reroute=right/.` */
 export function sayPlan({ marker, steps }: Plan): string {
   const word = ({ name, to, steps: given = [] }: Step): string =>
     to === undefined ? name : `${name}=${to}/${given.map((step) => step.name).join('+')}`
@@ -67,7 +88,8 @@ function readStep(word: string): Step {
   const [name = '', rest] = word.split('=')
   if (rest === undefined) return { name: stepName(name) }
   const [to = '', given = ''] = rest.split('/')
-  return { name: stepName(name), to, steps: given.split('+').map((one) => ({ name: stepName(one) })) }
+  const steps = given.split('+').filter((one) => one !== '')
+  return { name: stepName(name), to, steps: steps.map((one) => ({ name: stepName(one) })) }
 }
 
 function stepName(word: string): StepName {
@@ -89,9 +111,18 @@ export function partsOfCall(id: string): { readonly marker: string; readonly ind
 /** The tool call that makes a step, so that its effect bears the id. */
 export function callFor(
   step: Step,
-  made: { readonly id: string; readonly marker: string; readonly index: number; readonly outside: string },
+  made: {
+    readonly id: string
+    readonly marker: string
+    readonly index: number
+    readonly outside: string
+    readonly about?: AboutTask | null
+  },
 ): ToolCall {
   const { id } = made
+  const { taskId = 'task_none', question = '' } = made.about ?? {}
+  const marker = `${made.marker}-${made.index + 1}`
+  const given = (end: readonly Step[]) => sayPlan({ marker, steps: [...(step.steps ?? []), ...end] })
   switch (step.name) {
     case 'board':
       return tool('write_blackboard', { key: `output/${id}`, value: { by: id } })
@@ -115,11 +146,49 @@ export function callFor(
       return tool('set_cron', { schedule: farSchedule, message: id })
     case 'create':
       return tool('create_agent', { id: agentOf(id), role: 'Is made and never asked.' })
-    case 'hand-off': {
-      const marker = `${made.marker}-${made.index + 1}`
-      const plan = { marker, steps: [...(step.steps ?? []), { name: 'complete' as const }] }
-      return tool('hand_off', { to: step.to ?? '', title: `Link ${id}`, description: sayPlan(plan) })
-    }
+    case 'hand-off':
+      return tool('hand_off', {
+        to: step.to ?? '',
+        title: `Link ${id}`,
+        description: given([{ name: 'complete' }]),
+      })
+    case 'spawn':
+      return tool('spawn_fleet_agent', {
+        role: `Link ${id}`,
+        // The first line is told its parent as the title.
+        task: `Do what follows.\n${given([{ name: 'complete' }])}`,
+        permissions: { blackboard_write: ['output/**'], can_publish: [topic] },
+        ttl: spawnedSeconds,
+      })
+    case 'message':
+      return tool('message_agent', { to: step.to ?? '', text: `Link ${id}. ${given([])}` })
+    case 'report':
+      return tool('message_agent', { to: operatorAgentId, text: `Link ${id}. ${given([])}` })
+    case 'ask':
+      return tool('message_agent', {
+        to: step.to ?? '',
+        text: `Link ${id}. ${given([])}`,
+        wait_seconds: askSeconds,
+      })
+    case 'progress':
+      return tool('update_task', { action: 'progress', note: `Far by ${id}.` })
+    case 'question':
+      return tool('update_task', { action: 'block', note: `Asked by ${id}.` })
+    case 'answer':
+      return tool('manage_task', {
+        task_id: taskId,
+        action: 'answer',
+        note: `To ${question}, answered by ${id}.`,
+      })
+    case 'reroute':
+      return tool('manage_task', {
+        task_id: taskId,
+        action: 'reroute',
+        to: step.to ?? '',
+        note: `Given away by ${id}.`,
+      })
+    case 'cancel':
+      return tool('manage_task', { task_id: taskId, action: 'cancel', note: `Ended by ${id}.` })
     case 'complete':
       return tool('complete_task', { summary: `All of ${made.marker} is done.` })
   }

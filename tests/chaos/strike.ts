@@ -12,6 +12,8 @@ export interface Struck {
   agents: number
   /** Of the kills of the mesh: before it was ready. */
   inStart: number
+  /** Agents that were put to sleep. */
+  asleep: number
 }
 
 export interface Striking {
@@ -22,6 +24,8 @@ export interface Striking {
   /** Blows at most. */
   readonly most: number
   readonly struck: Struck
+  /** Pieces of work that are over. */
+  readonly over: () => number
   /** Runs between the death of a mesh and its next start. */
   readonly between: (life: Life) => Promise<void>
 }
@@ -32,14 +36,26 @@ const patienceMs = 5000
 /** The time from a kill to ready that the delays of a plan are meant for, ms. On a slower machine they grow along. */
 const usualReadyMs = 3000
 
+/** Blows for each piece of work. A slow machine would else do little but start again. */
+const blowsPerPiece = 0.3
+/** A blow that is ahead of the work comes after this all the same, milliseconds. */
+const calmMaxMs = 20_000
+
 /** Kills the mesh and its agents, one blow after the other, until the signal. */
 export async function strike(by: Striking): Promise<void> {
   for (let blows = 0; blows < by.most && !by.signal.aborted; blows++) {
+    await calm(by, blows)
     const blow = by.next()
     const victim = await momentOf(by, blow)
     if (by.signal.aborted) return
     await land(by, blow, victim)
   }
+}
+
+/** Resolves when the work has come as far as so many blows. */
+async function calm(by: Striking, blows: number): Promise<void> {
+  const end = performance.now() + calmMaxMs
+  while (blows > by.over() * blowsPerPiece && performance.now() < end && !by.signal.aborted) await sleep(50)
 }
 
 /** Resolves at the moment of the blow, with the agent that is to be killed: looking for one then would take too long. */

@@ -34,7 +34,18 @@ export interface Blow {
   readonly skip: number
 }
 
-export const workers = ['left', 'right', 'third'] as const
+/** With the operator they are ten agents. */
+export const workers = [
+  'left',
+  'right',
+  'third',
+  'fourth',
+  'fifth',
+  'sixth',
+  'seventh',
+  'eighth',
+  'ninth',
+] as const
 
 const workerSteps: readonly StepName[] = [
   'board',
@@ -49,6 +60,10 @@ const workerSteps: readonly StepName[] = [
   'command',
   'slow',
 ]
+/** What only somebody who works on a task can say. */
+const taskSteps: readonly StepName[] = [...workerSteps, 'progress', 'progress', 'question']
+/** Of an agent whose disk goes with it. */
+const spawnedSteps: readonly StepName[] = ['board', 'board-new', 'shared', 'signal', 'post', 'progress']
 const operatorSteps: readonly StepName[] = ['board', 'board-new', 'shared', 'signal', 'note', 'post']
 /** A home has room for so many agents and jobs. */
 const rareMax = { create: 8, job: 30 }
@@ -83,27 +98,52 @@ function workerWork(chance: Chance, number: number, more: readonly Step[]): Work
     const name = chance.pick(['board', 'board-new', 'signal', 'post', 'note', 'artifact'] as const)
     return { kind, agent, way: 'waits', steer: '', runs: 1, plan: { marker, steps: [{ name }] } }
   }
-  const steps = [...someSteps(chance, workerSteps), ...more]
+  const others = [...toOthers(chance, agent), ...spawned(chance)]
+  const steps = [...someSteps(chance, workerSteps), ...others, ...more]
   const steer = kind === 'chat' && chance.percent(20) ? `Steer s${number} is said.` : ''
-  return { kind, agent, way: kind === 'chat' ? way : 'waits', steer, runs: 1, plan: { marker, steps } }
+  const runs = 1 + others.length
+  return { kind, agent, way: kind === 'chat' ? way : 'waits', steer, runs, plan: { marker, steps } }
+}
+
+/** A question to another agent, at times. */
+function toOthers(chance: Chance, agent: string): Step[] {
+  if (chance.percent(5)) return [{ name: 'report', to: '', steps: someSteps(chance, operatorSteps) }]
+  if (!chance.percent(40)) return []
+  const to = chance.pick(workers.filter((one) => one !== agent))
+  const name = chance.pick(['message', 'ask'] as const)
+  return [{ name, to, steps: someSteps(chance, workerSteps) }]
+}
+
+/** An agent made for one task, at times. */
+function spawned(chance: Chance): Step[] {
+  return chance.percent(15) ? [{ name: 'spawn', to: '', steps: someSteps(chance, spawnedSteps) }] : []
 }
 
 function handOffWork(chance: Chance, number: number, more: readonly Step[]): Work {
-  const tasks: Step[] = Array.from({ length: chance.between(1, 2) }, () => ({
-    name: 'hand-off',
-    to: chance.pick(workers),
-    steps: someSteps(chance, workerSteps),
-  }))
+  const count = chance.between(1, 2)
   const own = chance.percent(50) ? someSteps(chance, operatorSteps).slice(0, 2) : []
+  // Only the operator makes agents, and its lane alone would hold up all the others.
+  const agent = more.length > 0 || chance.percent(25) ? operatorAgentId : chance.pick(workers)
+  const tasks = Array.from({ length: count }, () => handedOff(chance, agent)).flat()
   const plan = { marker: `h${number}`, steps: [...own, ...more, ...tasks] }
   return {
     kind: 'chat',
-    agent: operatorAgentId,
+    agent,
     plan,
     way: aWay(chance),
     steer: '',
-    runs: 1 + tasks.length,
+    runs: 1 + count,
   }
+}
+
+/** A task, and at times what becomes of it before it is done. */
+function handedOff(chance: Chance, from: string): Step[] {
+  const others = workers.filter((one) => one !== from)
+  const to = chance.pick(others)
+  const task: Step = { name: 'hand-off', to, steps: someSteps(chance, taskSteps) }
+  if (chance.percent(8)) return [task, { name: 'cancel' }]
+  if (!chance.percent(10)) return [task]
+  return [task, { name: 'reroute', to: chance.pick(others.filter((one) => one !== to)), steps: [] }]
 }
 
 function someSteps(chance: Chance, from: readonly StepName[]): Step[] {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
+import { isTerminal } from '@flotilla/protocol/run'
 import { taskDetailSchema, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import type { TaskDetailView } from '@flotilla/protocol/task-api'
 import { describe, expect, it } from 'vitest'
@@ -25,6 +26,8 @@ const cassette = aCassette(
       calls('update_task', { action: 'progress', note: 'I look for the folder' }),
       calls('update_task', { action: 'block', note: 'Which folder?' }),
       says('I wait for the answer.'),
+      // Whoever is told to go on without the answer says so, and the task would be done.
+      calls('complete_task', { summary: 'I went on without an answer.' }),
     ],
   },
   {
@@ -95,6 +98,20 @@ describe('a task', () => {
     })
     await mesh.ask('hello again', { agent: 'left', session: 'later' })
     expect((await learned()).split('You never looked').length).toBe(2)
+  })
+
+  it('that asked stays blocked when the turn of its agent has ended', async () => {
+    const mesh = await aTeam()
+    const id = await give(mesh, { to: 'left', title: 'Ask' })
+    await is(mesh, id, 'blocked')
+    const run = await eventually('its run has ended', async () => {
+      const [found] = await mesh.runs()
+      return found && isTerminal(found.state) ? found : null
+    })
+    expect(run).toMatchObject({ state: 'done', outcome: { text: 'I wait for the answer.' } })
+    const { task, history } = await detail(mesh, id)
+    expect(task).toMatchObject({ state: 'blocked', blocked_by: 'question', summary: 'Which folder?' })
+    expect(history.at(-1)).toMatchObject({ action: 'block' })
   })
 
   it('that needs another begins after it, and a watcher is told, once, through a mesh that was killed', async () => {

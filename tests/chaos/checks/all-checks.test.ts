@@ -3,7 +3,7 @@ import type { Facts } from '../facts.ts'
 import { sharedKey } from '../steps.ts'
 import { checkAll } from './all-checks.ts'
 import { checkTotals } from './check-money.ts'
-import { aCall, aLetter, anAsker, aRun, aSpend, aTask, someFacts, someMoney } from './some-facts.ts'
+import { aCall, aLetter, aMessage, anAsker, aRun, aSpend, aTask, someFacts, someMoney } from './some-facts.ts'
 
 const foundIn = (changes: Partial<Facts>): string[] => checkAll(someFacts(changes)).map(({ check }) => check)
 const board = { callId: 'c1.0.1', where: 'journal row 1' }
@@ -159,8 +159,8 @@ describe('of effects, the checks find', () => {
 })
 
 describe('of hand-offs, the checks find', () => {
-  const letter = aLetter({ id: 'note_2', source: 'task:task_1', recipient: 'run:run_1' })
-  const told = { runId: 'run_1', source: 'task:task_1' }
+  const letter = aLetter({ id: 'note_2', source: 'task:task_1:done', recipient: 'run:run_1' })
+  const told = { runId: 'run_1', source: 'task:task_1:done' }
   const good = { tasks: [aTask()], notes: [told], letters: [aLetter(), letter] }
   it.each<[string, string, Partial<Facts>]>([
     ['a task that never ended', 'task-open', { ...good, tasks: [aTask({ state: 'working' })] }],
@@ -168,7 +168,7 @@ describe('of hand-offs, the checks find', () => {
     [
       'a parent that was told twice',
       'parent-told-not-once',
-      { ...good, notes: [told, { ...told, source: 'again:task_1' }] },
+      { ...good, notes: [told, { ...told, source: 'task:task_1:done:1' }] },
     ],
   ])('%s', (_what, check, changes) => {
     expect(foundIn(changes)).toContain(check)
@@ -178,6 +178,36 @@ describe('of hand-offs, the checks find', () => {
     const givenUp = { ...letter, state: 'undeliverable' }
     expect(foundIn(good)).toEqual([])
     expect(foundIn({ ...good, notes: [], letters: [aLetter(), givenUp] })).toEqual([])
+  })
+
+  it('nothing in a question that was told before the end', () => {
+    const asked = { ...told, source: 'task:task_1:blocked' }
+    expect(foundIn({ ...good, notes: [asked, told] })).toEqual([])
+    expect(foundIn({ ...good, notes: [asked] })).toEqual(['parent-told-not-once'])
+  })
+})
+
+describe('of messages, the checks find', () => {
+  const letter = aLetter({ id: 'note_2', source: 'message:msg_1', recipient: 'run:run_1' })
+  const told = { runId: 'run_1', source: 'message:msg_1' }
+  const messages = [aMessage()]
+  const answersSeen = new Map([['c1.0.1', 1]])
+  const good = { messages, notes: [told], letters: [aLetter(), letter], answersSeen }
+  it.each<[string, string, Partial<Facts>]>([
+    ['one that nobody answered', 'message-open', { ...good, messages: [aMessage({ state: 'sent' })] }],
+    ['a run that was not told', 'asking-run-told-not-once', { ...good, notes: [] }],
+    ['a run that was told twice', 'asking-run-told-not-once', { ...good, notes: [told, told] }],
+    ['an answer that no model read', 'answer-unread', { ...good, answersSeen: new Map() }],
+    ['an answer that a model read twice', 'answer-twice', { ...good, answersSeen: new Map([['c1.0.1', 2]]) }],
+  ])('%s', (_what, check, changes) => {
+    expect(foundIn(changes)).toContain(check)
+  })
+
+  it('nothing where the run was told once, had ended before, or the message is kept for a heartbeat', () => {
+    const givenUp = { ...letter, state: 'undeliverable' }
+    expect(foundIn(good)).toEqual([])
+    expect(foundIn({ ...good, notes: [], letters: [aLetter(), givenUp] })).toEqual([])
+    expect(foundIn({ messages: [aMessage({ state: 'kept', runId: null })] })).toEqual([])
   })
 })
 

@@ -2,6 +2,7 @@ import type { Facts, Finding } from '../facts.ts'
 import { checkAskers } from './check-askers.ts'
 import { checkEffects } from './check-effects.ts'
 import { checkHandOffs } from './check-hand-offs.ts'
+import { checkMessages } from './check-messages.ts'
 import { checkMoney } from './check-money.ts'
 import { checkRuns } from './check-runs.ts'
 
@@ -12,6 +13,7 @@ export function checkAll(facts: Facts): readonly Finding[] {
     ...checkAskers(facts),
     ...checkEffects(facts),
     ...checkHandOffs(facts),
+    ...checkMessages(facts),
     ...checkMoney(facts),
     ...facts.leftovers.map(({ check, what }) => ({ check, what, evidence: [] })),
   ]

@@ -36,9 +36,18 @@ function checkCall(call: CallFact, found: readonly EffectFact[]): Finding[] {
   return []
 }
 
-/** Two answers of the model for one step, of which both were acted on. Markers of jobs are said again by each firing. */
-function checkSteps({ calls, effects }: Facts): Finding[] {
-  const once = calls.filter(({ marker, step }) => !marker.startsWith('j') && !counted.includes(step))
+/**
+ * Two answers of the model for one step, of which both were acted on. Markers of jobs are said again by each firing, and
+ * those of a task by each agent that it is given to.
+ */
+function checkSteps({ calls, effects, tasks, runs }: Facts): Finding[] {
+  const anew = new Set(tasks.filter(({ givenAnew }) => givenAnew > 0).map(({ id }) => id))
+  const again = new Set(
+    runs.flatMap(({ taskId, marker }) => (taskId !== null && anew.has(taskId) ? [marker] : [])),
+  )
+  const once = calls.filter(
+    ({ marker, step }) => !marker.startsWith('j') && !again.has(marker) && !counted.includes(step),
+  )
   const acted = new Set(effects.map(({ callId }) => callId))
   const bySteps = Map.groupBy(
     once.filter(({ id }) => acted.has(id)),

@@ -10,15 +10,20 @@ export function checkHandOffs({ tasks, notes, letters }: Facts): Finding[] {
       found.push({ check: 'task-open', what: 'a task never ended', evidence: [wordsOf(task)] })
     }
     if (task.parentRunId === null || !terminal.includes(task.state)) return found
-    const told = notes.filter(
-      ({ runId, source }) => runId === task.parentRunId && source.includes(task.id),
-    ).length
+    // A question and its answer are news of their own, each of its round.
+    const isOfEnd = (source: string) =>
+      source === `task:${task.id}:${task.state}` || source.startsWith(`task:${task.id}:${task.state}:`)
+    const told = notes.filter(({ runId, source }) => runId === task.parentRunId && isOfEnd(source)).length
     // A parent that ended before its child hears nothing, and its letter says so.
     const given = letters.filter(
-      ({ recipient, source }) => recipient === `run:${task.parentRunId}` && source.includes(task.id),
+      ({ recipient, source }) => recipient === `run:${task.parentRunId}` && isOfEnd(source),
     )
     const givenUp = given.some(({ state }) => state === 'undeliverable')
-    if (told > 1 || (told === 0 && !givenUp)) {
+    // Nobody is told a second time of a task that was blocked for good and ended with its agent.
+    const blocked = notes.some(({ source }) => source.startsWith(`task:${task.id}:blocked`))
+    if (told === 0 && task.state === 'cancelled' && blocked) return found
+    const often = task.state !== 'blocked' && told > 1
+    if (often || (told === 0 && !givenUp)) {
       found.push({
         check: 'parent-told-not-once',
         what: `the parent of a task was told ${told} times`,

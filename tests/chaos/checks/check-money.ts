@@ -126,6 +126,12 @@ function checkBilled({ billed, money, runs }: Facts): Finding[] {
       finding('billed-not-booked', `of ${marker}, ${wanted - booked} nano-dollars were never booked`, [
         `billed ${wanted} beside what is confirmed, booked ${booked}`,
         ...names,
+        ...money.spend
+          .filter((row) => markerOf(row) === marker)
+          .map(
+            (row) =>
+              `${row.id} of ${row.runId} is ${row.state}, ${row.costNano} for ${row.promptTokens} tokens`,
+          ),
       ]),
     ]
   })

@@ -1,4 +1,13 @@
-import type { AskedFact, CallFact, Facts, MoneyFacts, RunFact, SpendFact, TaskFact } from '../facts.ts'
+import type {
+  AskedFact,
+  CallFact,
+  Facts,
+  MessageFact,
+  MoneyFacts,
+  RunFact,
+  SpendFact,
+  TaskFact,
+} from '../facts.ts'
 
 /** Facts of a fleet where all went well: one chat whose agent wrote to the blackboard, and what it cost. */
 export function someFacts(changes: Partial<Facts> = {}): Facts {
@@ -10,6 +19,8 @@ export function someFacts(changes: Partial<Facts> = {}): Facts {
     tasks: [],
     steers: [],
     steersSeen: new Map(),
+    messages: [],
+    answersSeen: new Map(),
     firings: [],
     asked: [anAsker()],
     calls: [aCall()],
@@ -72,6 +83,18 @@ export function aTask(changes: Partial<TaskFact> = {}): TaskFact {
     title: 'Link h1.0.1',
     state: 'done',
     parentRunId: 'run_1',
+    runId: 'run_2',
+    givenAnew: 0,
+    ...changes,
+  }
+}
+
+export function aMessage(changes: Partial<MessageFact> = {}): MessageFact {
+  return {
+    id: 'msg_1',
+    callId: 'c1.0.1',
+    state: 'answered',
+    askingRunId: 'run_1',
     runId: 'run_2',
     ...changes,
   }

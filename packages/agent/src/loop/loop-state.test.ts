@@ -1,7 +1,7 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
 import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
-import { answeredLater, freshState, hasHandedOff, openCalls } from './loop-state.ts'
+import { answeredLater, freshState, waitsForOthers, openCalls } from './loop-state.ts'
 
 const content = sanitizeForPrompt('x')
 const call = (id: string): RequestedCall => ({ id, name: 'read_file', arguments: '{}' })
@@ -43,8 +43,8 @@ describe('the calls that a run still has to make when its agent starts again', (
   })
 })
 
-describe('a turn gave work away', () => {
-  const made = (tool: string, ok: boolean) => hasHandedOff({ toolOutputs: [{ tool, ok }] as never })
+describe('a turn waits for others', () => {
+  const made = (tool: string, ok: boolean) => waitsForOthers({ toolOutputs: [{ tool, ok }] as never })
 
   test.each(['hand_off', 'delete_agent'])('with a %s that succeeded, and only with one', (tool) => {
     expect(answeredLater).toContain(tool)
@@ -54,7 +54,17 @@ describe('a turn gave work away', () => {
 
   test('with no other tool, and not with none', () => {
     expect(made('read_file', true)).toBe(false)
-    expect(hasHandedOff({ toolOutputs: [] })).toBe(false)
+    expect(waitsForOthers({ toolOutputs: [] })).toBe(false)
+  })
+
+  test.each([
+    ['block', true, true],
+    ['block', false, false],
+    ['progress', true, false],
+    ['accept', true, false],
+  ])('where it said %s of its task (taken: %s): %s', (action, ok, waits) => {
+    const toolOutputs = [{ tool: 'update_task', input: { action, note: 'Which folder?' }, ok }] as never
+    expect(waitsForOthers({ toolOutputs })).toBe(waits)
   })
 
   test('with one among others', () => {
@@ -63,7 +73,7 @@ describe('a turn gave work away', () => {
       { tool: 'hand_off', ok: false },
       { tool: 'hand_off', ok: true },
     ] as never
-    expect(hasHandedOff({ toolOutputs })).toBe(true)
+    expect(waitsForOthers({ toolOutputs })).toBe(true)
   })
 })
 

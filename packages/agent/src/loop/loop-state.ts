@@ -1,3 +1,4 @@
+import type { UpdateAction } from '@flotilla/protocol/task-actions'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
 import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
@@ -88,7 +89,14 @@ export function openCalls(messages: readonly PromptMessage[]): readonly Requeste
 /** Tools whose results come as a later turn: from another agent, or from a person who has to confirm. */
 export const answeredLater: readonly string[] = ['hand_off', 'delete_agent']
 
-/** Pure. Whether this turn gave work away: then its end is a pause, and the results come as a later turn. */
-export function hasHandedOff(state: Pick<LoopState, 'toolOutputs'>): boolean {
-  return state.toolOutputs.some((made) => answeredLater.includes(made.tool) && made.ok)
+/**
+ * Pure. Whether this turn gave work away, or asked whoever gave its task: then its end is a pause, and what it waits for
+ * comes as a later turn.
+ */
+export function waitsForOthers(state: Pick<LoopState, 'toolOutputs'>): boolean {
+  return state.toolOutputs.some((made) => made.ok && (answeredLater.includes(made.tool) || isQuestion(made)))
+}
+
+function isQuestion({ tool, input }: ToolOutput): boolean {
+  return tool === 'update_task' && input['action'] === ('block' satisfies UpdateAction)
 }

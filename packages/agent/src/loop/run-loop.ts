@@ -6,7 +6,7 @@ import { offeredDefinitions } from '../tools/withheld-tools.ts'
 import { applySteers } from './apply-steers.ts'
 import { executeToolCalls } from './execute-tool-calls.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
-import { hasHandedOff, openCalls } from './loop-state.ts'
+import { waitsForOthers, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { notices } from './notices.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
@@ -71,7 +71,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
 
 /** The last iteration of a task is for its end, and that has to wait for what was given away. */
 function keepsLast({ work: { bounds, taskId } }: LoopDeps, state: LoopState): boolean {
-  return bounds.kind === 'task' && taskId !== null && hasHandedOff(state)
+  return bounds.kind === 'task' && taskId !== null && waitsForOthers(state)
 }
 
 async function endTurn(deps: LoopDeps, state: LoopState): Promise<LoopEnd> {
@@ -98,7 +98,7 @@ function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
     state.messages.push({ role: 'user', content: unread })
     return null
   }
-  if (deps.work.remindsOfTask && !state.nudged && mayGoOn && !hasHandedOff(state)) {
+  if (deps.work.remindsOfTask && !state.nudged && mayGoOn && !waitsForOthers(state)) {
     state.nudged = true
     state.messages.push({ role: 'user', content: notices.closeTheTask })
     return null

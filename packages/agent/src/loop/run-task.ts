@@ -4,7 +4,7 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import { isJsonObject } from '../tools/parameters.ts'
-import { hasHandedOff } from './loop-state.ts'
+import { waitsForOthers } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { RunContext } from './loop-deps.ts'
@@ -23,7 +23,8 @@ const summaryMaxChars = 20_000
 
 /**
  * Works on a task until it is closed, or until its time, its money or its rounds are used. An agent that gave
- * work away may end its turn with the task open: it goes on in the conversation that the assignment names.
+ * work away, or asked whoever gave the task, may end its turn with the task open: it goes on in the conversation that the
+ * assignment names.
  */
 export async function runTask(
   context: RunContext,
@@ -83,7 +84,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
     state,
     signal,
   )
-  if (ended.kind !== 'answered' || hasHandedOff(state)) return endOfLoop(ended)
+  if (ended.kind !== 'answered' || waitsForOthers(state)) return endOfLoop(ended)
   return closeWithText(context, { ...work, text: ended.text }, signal)
 }
 

@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
+
+/** What is to be listened to: so many sockets at one address, until each has so many events. */
+export interface ListenOrder {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly listeners: number
+  readonly events: number
+}
+
+/** What every event of a measurement holds, and nothing else that is sent. */
+export const eventMark = '"type":"event"'
+
+/** Opens all sockets, says that it listens, and says when each of them has heard everything. */
+async function listen(order: ListenOrder): Promise<void> {
+  const mark = Buffer.from(eventMark)
+  const heard = Array.from({ length: order.listeners }, async () => {
+    const socket = new WebSocket(order.url, { headers: order.headers })
+    await once(socket, 'open')
+    let count = 0
+    const all = new Promise<void>((resolve, reject) => {
+      socket.on('message', (data: Buffer) => {
+        if (!data.includes(mark)) return
+        count += 1
+        if (count === order.events) resolve()
+      })
+      socket.once('close', () => reject(new Error(`a socket was closed after ${count} events`)))
+    })
+    return { socket, all }
+  })
+  const sockets = await Promise.all(heard)
+  process.send?.({ listening: sockets.length })
+  await Promise.all(sockets.map(({ all }) => all))
+  process.send?.({ heard: true })
+  for (const { socket } of sockets) socket.terminate()
+}
+
+if (import.meta.main) {
+  process.on('message', (order: ListenOrder) => {
+    listen(order).catch((error: unknown) => process.send?.({ error: String(error) }))
+  })
+  process.once('disconnect', () => process.exit(0))
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { aCassette, says } from '../tests/support/cassettes.ts'
+import { startMesh } from '../tests/support/mesh-process.ts'
+import type { MeshProcess } from '../tests/support/mesh-process.ts'
+import { containerGroup } from './cgroup.ts'
+import { cpuMsOf } from './processes.ts'
+
+const startTimeoutMs = 600_000
+
+/** A real mesh with real containers in a home of its own, whose agents never sleep by themselves. */
+export function startFleetMesh(): Promise<MeshProcess> {
+  return startMesh({
+    runtime: 'docker',
+    cassettes: { idle: aCassette({ when: '.', turns: [says('Well.')] }) },
+    environment: { FLOTILLA_NO_INSTALL: '1', FLOTILLA_LOG_LEVEL: 'warn' },
+    settings: { hibernate_after_minutes: null },
+  })
+}
+
+/** Resolves when the agent answers, after its container was made and started. Rejects with what the mesh said instead. */
+export async function startAgent(mesh: MeshProcess, id: string): Promise<void> {
+  const reply = await mesh.call(meshHumanEndpoints.agentRestart, {
+    params: { id },
+    timeoutMs: startTimeoutMs,
+  })
+  if (reply.status >= 300) throw new Error(`${id} did not start: HTTP ${reply.status} ${reply.text}`)
+}
+
+/** Share of one core that a process uses over so many milliseconds, percent. */
+export async function cpuShare(pid: number, overMs: number, signal: AbortSignal): Promise<number> {
+  const before = cpuMsOf(pid)
+  const startedAt = performance.now()
+  await delay(overMs, undefined, { signal })
+  return (100 * (cpuMsOf(pid) - before)) / (performance.now() - startedAt)
+}
+
+/** What a container holds, and what the engine's own process beside it does, bytes. */
+export function heldBytes(pid: number): number {
+  const engineSide = Number(field(`/proc/${pid}/status`, 'PPid'))
+  return containerGroup(pid).memory().usedBytes + kilobytes(`/proc/${engineSide}/smaps_rollup`, 'Pss')
+}
+
+/** What of a process is in memory, bytes. */
+export function residentBytes(pid: number): number {
+  return kilobytes(`/proc/${pid}/status`, 'VmRSS')
+}
+
+function kilobytes(path: string, name: string): number {
+  return Number(field(path, name).split(' ')[0]) * 1024
+}
+
+function field(path: string, name: string): string {
+  const line = readFileSync(path, 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${name}:`))
+  if (line === undefined) throw new Error(`${path} does not say ${name}`)
+  return line.slice(name.length + 1).trim()
+}
+
+/** Works on all, so many at a time. */
+export async function inParallel<Value>(
+  values: readonly Value[],
+  together: number,
+  work: (value: Value) => Promise<void>,
+): Promise<void> {
+  const left = [...values]
+  const one = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next)
+  }
+  await Promise.all(Array.from({ length: together }, one))
+}

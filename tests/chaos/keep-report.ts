@@ -1,0 +1,39 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
+import type { ChaosReport } from './run-chaos.ts'
+
+/**
+ * Keeps what a chaos did and found: as it was told, and as JSON with each call that was told otherwise than done, and the
+ * last words of each life of the mesh that ended by itself. Returns the path of the text.
+ */
+export async function keepReport(folder: string, report: ChaosReport): Promise<string> {
+  const { options, facts, findings, lives, struck, seconds } = report
+  const { runtime, seed, runs } = options
+  await mkdir(folder, { recursive: true })
+  const path = join(folder, `${runtime}-${seed}-${runs}`)
+  const text = [
+    `seed ${seed}, ${runtime}, ${runs} runs asked for, ${new Date().toISOString()}`,
+    tellCoverage(report),
+    tellReadyTimes(lives),
+    '',
+    tellFindings(report),
+    '',
+  ].join('\n')
+  const kept = {
+    runtime,
+    seed,
+    runs,
+    seconds,
+    struck,
+    findings,
+    told_otherwise: facts.calls.filter(({ told }) => told !== 'done' && told !== null),
+    outcomes: facts.runs.filter(({ state }) => state !== 'done'),
+    lives: lives
+      .filter(({ killed, endedAt }) => endedAt !== null && !killed)
+      .map(({ number, lines, errors }) => ({ number, lines: lines.slice(-20), errors })),
+  }
+  await writeFile(`${path}.txt`, text)
+  await writeFile(`${path}.json`, `${JSON.stringify(kept, null, 2)}\n`)
+  return `${path}.txt`
+}

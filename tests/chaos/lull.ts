@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { meshCalls } from '../support/mesh-calls.ts'
+import type { Chance } from './chance.ts'
+import type { Stage } from './stage.ts'
+import type { Struck } from './strike.ts'
+import { workers } from './work-plan.ts'
+
+/** Between two agents that are put to sleep, milliseconds. */
+const pauseMs = { least: 500, most: 4000 }
+const replyMaxMs = 30_000
+
+/** Puts one agent after the other to sleep until the signal, as a person would: one that works refuses. */
+export async function lull(by: {
+  readonly stage: Pick<Stage, 'supervisor'>
+  readonly chance: Chance
+  readonly signal: AbortSignal
+  readonly struck: Struck
+}): Promise<void> {
+  const { supervisor } = by.stage
+  const { call } = meshCalls(supervisor.url)
+  while (!by.signal.aborted) {
+    await sleep(by.chance.between(pauseMs.least, pauseMs.most), null, { signal: by.signal }).catch(() => null)
+    if (by.signal.aborted) return
+    await supervisor.ready()
+    const params = { id: by.chance.pick(workers) }
+    const asked = call(controlEndpoints.agentHibernate, { params, timeoutMs: replyMaxMs })
+    // A mesh that is killed meanwhile answers nothing; what came of it stands in the rows.
+    const reply = await asked.catch(() => null)
+    if (reply && reply.status < 300) by.struck.asleep += 1
+  }
+}
