@@ -10,13 +10,16 @@ import { readmeSteps } from '../support/readme-steps.ts'
 
 const guide = join(repositoryRoot, 'docs', 'guide')
 
+const initLine =
+  'flotilla init --provider openai --agent scout --role "Finds things out and says them briefly."'
 /** What is typed into those that ask; the others get nothing. */
 const typed: Readonly<Record<string, string>> = {
+  [initLine]: 'sk-of-this-test\n',
   'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
 }
 /** Named in the prose of pages, with words in capitals that say what belongs there. */
 const shapes =
-  /^flotilla (?:tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT)$/
+  /^flotilla (?:init|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT)$/
 /** Blocks that another test tries. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',
@@ -58,6 +61,7 @@ async function rows(command: string): Promise<readonly z.infer<typeof rowSchema>
 /** Placeholders are what the reader has made before, on this page or the last. */
 async function filled(line: string): Promise<string> {
   if (shapes.test(line)) return 'true'
+  if (line === initLine) return `${line} --model gpt-5-mini --base-url ${reader.upstream.baseUrl}`
   const own = line.replaceAll('/srv/', `${reader.folder}/`).replace('~/', `${reader.folder}/`)
   if (line.includes('TOKEN')) {
     const undoable = (await rows('changes')).find(({ undo_token: token }) => typeof token === 'string')

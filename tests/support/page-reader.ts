@@ -97,7 +97,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     if (line.includes('<command>')) return everyHelp(line)
     const ended = await run(await habits.filled(line, lastOut, reader), input)
     lastOut = ended.out
-    expect(ended, line).toMatchObject({ code: 0 })
+    expect(ended, `${line}\n${ended.out}${ended.err}`).toMatchObject({ code: 0 })
     habits.look?.(line, ended, reader)
   }
 
@@ -111,7 +111,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
 
   async function writeEnv(snippet: string): Promise<void> {
     const own = snippet
-      .replace('FLOTILLA_SYSTEM_OPENAI_API_KEY=...', 'FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-of-this-test')
+      .replaceAll(/^(FLOTILLA_SYSTEM_[A-Z]+_API_KEY)=\.\.\./gm, '$1=sk-of-this-test')
       .replace('FLOTILLA_SYSTEM_OPENAI_BASE_URL=...', `FLOTILLA_SYSTEM_OPENAI_BASE_URL=${upstream.baseUrl}`)
     expect(own).not.toContain('=...')
     const path = join(home, '.env')
