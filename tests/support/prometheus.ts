@@ -1,29 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { debianPrograms } from './debian-package.ts'
 import { eventually } from './eventually.ts'
 import { heldPort } from './held-port.ts'
 
-const run = promisify(execFile)
-
 /** The distribution's Prometheus as programs in a folder of its own where it is not installed; null where it cannot be had. */
-export async function fetchPrometheus(folder: string): Promise<string | null> {
-  if (existsSync('/usr/bin/prometheus') && existsSync('/usr/bin/promtool')) return '/usr/bin'
-  const fetch = () => run('apt-get', ['download', 'prometheus'], { cwd: folder })
-  try {
-    await fetch().catch(async () => {
-      await run('apt-get', ['update'])
-      await fetch()
-    })
-    const archive = (await readdir(folder)).find((name) => name.endsWith('.deb')) ?? ''
-    await run('dpkg-deb', ['--extract', join(folder, archive), folder])
-    return join(folder, 'usr', 'bin')
-  } catch {
-    return null
-  }
+export function fetchPrometheus(folder: string): Promise<string | null> {
+  return debianPrograms(folder, ['prometheus'], 'prometheus')
 }
 
 export interface Prometheus {

@@ -1,10 +1,12 @@
-/** One thing that a reader of the README does, in the order of the page. */
+/** One thing that a reader of a page does, in the order of the page. */
 export type ReadmeStep =
   | { readonly kind: 'command'; readonly line: string }
   /** A script of the repository, such as `npm test`. */
   | { readonly kind: 'script'; readonly name: string }
   | { readonly kind: 'env'; readonly text: string }
   | { readonly kind: 'settings'; readonly text: string }
+  /** A block in another language, such as the configuration of a reverse proxy. */
+  | { readonly kind: 'block'; readonly language: string; readonly text: string }
   /** The name of a variable in the prose, alone or with a value. */
   | { readonly kind: 'variable'; readonly name: string; readonly value: string | null }
 
@@ -20,12 +22,12 @@ function stepsOfBlock(language: string, text: string): readonly ReadmeStep[] {
   if (language === 'json') return [{ kind: 'settings', text }]
   // The drawing of the parts has no language.
   if (language === '') return []
-  if (language !== 'sh') throw new Error(`the README has a block in ${language}, which nobody tries`)
+  if (language !== 'sh') return [{ kind: 'block', language, text }]
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   if (lines.every((line) => /^[A-Z][A-Z0-9_]*=/.test(line))) return [{ kind: 'env', text }]
   return lines.map((line) => {
     const step = stepOfLine(line.replace(/\s+#.*$/, '').trim())
-    if (step === null) throw new Error(`the README has a line that nobody tries: ${line}`)
+    if (step === null) throw new Error(`a page has a line that nobody tries: ${line}`)
     return step
   })
 }

@@ -1,0 +1,157 @@
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { repositoryRoot } from '../support/mesh-process.ts'
+import { startPageReader } from '../support/page-reader.ts'
+import type { CommandEnded, PageReader } from '../support/page-reader.ts'
+import { patient } from '../support/patience.ts'
+import { readmeSteps } from '../support/readme-steps.ts'
+
+const guide = join(repositoryRoot, 'docs', 'guide')
+
+const initLine =
+  'flotilla init --provider openai --agent scout --role "Finds things out and says them briefly."'
+/** What is typed into those that ask; the others get nothing. */
+const typed: Readonly<Record<string, string>> = {
+  [initLine]: 'sk-of-this-test\n',
+  'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
+}
+/** Named in the prose of pages, with words in capitals that say what belongs there. */
+const shapes =
+  /^flotilla (?:init|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT)$/
+/** Blocks that another test tries. */
+const triedElsewhere: Readonly<Record<string, string>> = {
+  nginx: 'tests/flows/reverse-proxies.test.ts',
+  caddyfile: 'tests/flows/reverse-proxies.test.ts',
+}
+
+let reader: PageReader
+/** Ids that commands of the pages printed, which later ones name. */
+const ids = { hook: '', secret: '', delivery: '' }
+
+beforeAll(async () => {
+  reader = await startPageReader({
+    typed: new Proxy(typed, { get: (known, line) => (line in known ? Reflect.get(known, line) : '') }),
+    filled,
+    block,
+  })
+})
+afterAll(() => reader.close())
+
+/** What rows of lists have that pages go by. */
+const rowSchema = z.looseObject({
+  id: z.string().default('none'),
+  state: z.string().optional(),
+  kind: z.string().optional(),
+  agent_id: z.string().optional(),
+  undo_token: z.string().nullish(),
+  delivery: z.number().optional(),
+})
+
+async function rows(command: string): Promise<readonly z.infer<typeof rowSchema>[]> {
+  const { out, code } = await reader.run(`flotilla ${command} --json`)
+  expect(code, command).toBe(0)
+  const list = Object.values(z.record(z.string(), z.unknown()).parse(JSON.parse(out))).find((part) =>
+    Array.isArray(part),
+  )
+  return z.array(rowSchema).parse(list)
+}
+
+/** Placeholders are what the reader has made before, on this page or the last. */
+async function filled(line: string): Promise<string> {
+  if (shapes.test(line)) return 'true'
+  if (line === initLine) return `${line} --model gpt-5-mini --base-url ${reader.upstream.baseUrl}`
+  const own = line.replaceAll('/srv/', `${reader.folder}/`).replace('~/', `${reader.folder}/`)
+  if (line.includes('TOKEN')) {
+    const undoable = (await rows('changes')).find(({ undo_token: token }) => typeof token === 'string')
+    return own.replace('TOKEN', undoable?.undo_token ?? 'none')
+  }
+  if (line.includes('JOB')) return own.replace('JOB', (await rows('cron list scout'))[0]?.id ?? 'none')
+  if (line.includes('RUN')) return own.replace('RUN', await answeredRun())
+  if (line.includes('TASK')) return own.replace('TASK', await endedTask())
+  if (line.includes('DELIVERY')) {
+    const [delivery] = await rows(`webhooks deliveries ${ids.hook}`)
+    return own.replace('HOOK', ids.hook).replace('DELIVERY', `${delivery?.delivery}`)
+  }
+  return own.replace('HOOK', ids.hook)
+}
+
+async function answeredRun(): Promise<string> {
+  const found = (await rows('runs')).find(
+    ({ state, kind, agent_id: agent }) => state === 'done' && kind === 'chat' && agent === 'scout',
+  )
+  return found?.id ?? 'none'
+}
+
+/** Given on the page before; the answer that the model of this test gives is its end. */
+async function endedTask(): Promise<string> {
+  for (;;) {
+    const [task] = await rows('tasks --agent scout')
+    if (['done', 'failed', 'blocked'].includes(task?.state ?? '')) return task?.id ?? 'none'
+  }
+}
+
+async function block(language: string, text: string): Promise<void> {
+  if (language === 'bash') return script(text)
+  if (language === 'yaml') return file(text)
+  const test = triedElsewhere[language]
+  expect(test, `a block in ${language}, which nobody tries`).toBeDefined()
+  expect(await readFile(join(repositoryRoot, test ?? ''), 'utf8')).toContain(`'${language}'`)
+}
+
+/** Several lines that belong together, as they stand there, but for the port. */
+async function script(text: string): Promise<void> {
+  const ended: CommandEnded = await reader.run(text.replaceAll(':8420', `:${reader.port}`), '', {
+    HOOK: ids.hook,
+    SECRET: ids.secret,
+  })
+  expect(ended, text).toMatchObject({ code: 0 })
+  const reply = JSON.parse(ended.out) as {
+    webhook?: { id: string }
+    secret?: string
+    status?: string
+  }
+  if (reply.webhook) Object.assign(ids, { hook: reply.webhook.id, secret: reply.secret })
+  else expect(reply).toMatchObject({ status: 'accepted' })
+}
+
+/** Where the page says that it belongs, with folders of this test. */
+async function file(text: string): Promise<void> {
+  const isWatchers = text.startsWith('watchers:')
+  const place = isWatchers ? join('.flotilla', 'config', 'watchers.yaml') : 'cases.yaml'
+  await mkdir(join(reader.folder, 'invoices'), { recursive: true })
+  await writeFile(join(reader.folder, place), text.replaceAll('/srv/', `${reader.folder}/`))
+}
+
+describe('the guide', () => {
+  it(
+    'does what it says, page after page, on a clean home',
+    async () => {
+      await writeFile(join(reader.folder, '.backup-passphrase'), 'correct horse battery staple\n', {
+        mode: 0o600,
+      })
+      await mkdir(join(reader.folder, 'backups'), { recursive: true })
+      const index = await readFile(join(guide, 'README.md'), 'utf8')
+      const pages = [...index.matchAll(/^\d+\. \[[^\]]+\]\((?<page>[a-z-]+\.md)\)/gm)].map(
+        ({ groups }) => groups?.['page'] ?? '',
+      )
+      expect(pages.toSorted()).toEqual(
+        (await readdir(guide)).filter((name) => name !== 'README.md').toSorted(),
+      )
+      for (const page of pages) {
+        for (const step of readmeSteps(await readFile(join(guide, page), 'utf8'))) await reader.take(step)
+      }
+    },
+    patient(400_000),
+  )
+
+  it('leads nowhere that is not there', async () => {
+    for (const page of await readdir(guide)) {
+      const links = [...(await readFile(join(guide, page), 'utf8')).matchAll(/\]\((?<to>[^)#:]+)\)/g)]
+      for (const { groups } of links) {
+        await expect(readFile(join(guide, groups?.['to'] ?? ''), 'utf8'), page).resolves.not.toBe('')
+      }
+    }
+  })
+})

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/**
+ * The folder that holds the distribution's `programs`: /usr/bin or /usr/sbin where they are installed, else unpacked
+ * below `folder` without installing anything. Null where the package cannot be had.
+ */
+export async function debianPrograms(
+  folder: string,
+  packageNames: readonly string[],
+  program: string,
+): Promise<string | null> {
+  const installed = ['/usr/bin', '/usr/sbin'].find((place) => existsSync(join(place, program)))
+  if (installed !== undefined) return installed
+  const fetch = () => run('apt-get', ['download', ...packageNames], { cwd: folder })
+  try {
+    await fetch().catch(async () => {
+      await run('apt-get', ['update'])
+      await fetch()
+    })
+    for (const name of (await readdir(folder)).filter((each) => each.endsWith('.deb'))) {
+      await run('dpkg-deb', ['--extract', join(folder, name), folder])
+    }
+    const places = ['usr/bin', 'usr/sbin'].map((place) => join(folder, place))
+    return places.find((place) => existsSync(join(place, program))) ?? null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,177 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { expect } from 'vitest'
+import { readSettingsFile } from '../../packages/mesh/src/config/settings-file.ts'
+import { commandLineNames, environmentNames } from '../../packages/mesh/src/config/environment.ts'
+import { commandProgram } from './command-program.ts'
+import { heldPort } from './held-port.ts'
+import { startLlmUpstream } from './llm-upstream.ts'
+import type { LlmUpstream } from './llm-upstream.ts'
+import { pinnedNode, repositoryRoot } from './mesh-process.ts'
+import { patient } from './patience.ts'
+import type { ReadmeStep } from './readme-steps.ts'
+
+const commandMaxMs = patient(120_000)
+
+/** What the owner of this test writes where a page leaves it to the reader. */
+const keysBeside = ['GROQ', 'BRAVE', 'ANTHROPIC'].map((name) => `FLOTILLA_SYSTEM_${name}_API_KEY=sk-${name}`)
+
+export interface CommandEnded {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Someone who reads pages on a machine of their own and types what they say, one after the other. */
+export interface PageReader {
+  readonly folder: string
+  readonly port: number
+  readonly upstream: LlmUpstream
+  /** Lines of commands that were met so far. */
+  readonly met: ReadonlySet<string>
+  take(step: ReadmeStep): Promise<void>
+  /** A line in a shell of its own, as somebody types it. One that does not end is ended, and that shows in its code. */
+  run(line: string, input?: string, environment?: Readonly<Record<string, string>>): Promise<CommandEnded>
+  close(): Promise<void>
+}
+
+export interface ReaderHabits {
+  /** How each command is given: what is typed into it. One that is not here fails the test. */
+  readonly typed: Readonly<Record<string, string>>
+  /** The line with its placeholders filled, by what the command before printed or by what the reader has. */
+  readonly filled: (line: string, before: string, reader: PageReader) => Promise<string>
+  /** What the reader looks at beside the exit code. */
+  readonly look?: (line: string, ended: CommandEnded, reader: PageReader) => void
+  /** A block in another language than commands: run, or tried elsewhere by name. Throws for one that nobody tries. */
+  readonly block?: (language: string, text: string, reader: PageReader) => Promise<void>
+}
+
+export async function startPageReader(habits: ReaderHabits): Promise<PageReader> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-pages-'))
+  const upstream = await startLlmUpstream()
+  const port = await heldPort()
+  const met = new Set<string>()
+  const home = join(folder, '.flotilla')
+  let lastOut = ''
+  // Where the reader stands: `npx` finds the programs of the repository, and what commands write is not left there.
+  await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{"private": true}')
+
+  async function run(
+    line: string,
+    input = '',
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<CommandEnded> {
+    const bins = [dirname(pinnedNode), join(repositoryRoot, 'node_modules', '.bin')]
+    // npx finds the program, which a test of its own says, and takes as long as the command itself.
+    const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
+    const child = spawn('sh', ['-c', found], {
+      cwd: folder,
+      env: {
+        PATH: [...bins, process.env['PATH'] ?? '/usr/bin:/bin'].join(':'),
+        HOME: folder,
+        FLOTILLA_PORT: String(port),
+        FLOTILLA_RUNTIME: 'process',
+        npm_config_update_notifier: 'false',
+        npm_config_offline: 'true',
+        ...environment,
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: commandMaxMs,
+    })
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+    const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+    const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+    return { code, out, err }
+  }
+
+  async function command(line: string): Promise<void> {
+    const input = habits.typed[line]
+    expect(input, `the page has a command that nobody tries: ${line}`).toBeDefined()
+    met.add(line)
+    if (line.includes('<command>')) return everyHelp(line)
+    const ended = await run(await habits.filled(line, lastOut, reader), input)
+    lastOut = ended.out
+    expect(ended, `${line}\n${ended.out}${ended.err}`).toMatchObject({ code: 0 })
+    habits.look?.(line, ended, reader)
+  }
+
+  /** One in a process of its own; what the others would print, this process can tell. */
+  async function everyHelp(line: string): Promise<void> {
+    expect(await run(line.replace('<command>', 'status'))).toMatchObject({ code: 0 })
+    const { commands } = await commandProgram()
+    expect(commands.length).toBeGreaterThan(30)
+    for (const one of commands) expect(one.helpInformation()).toContain(`Usage: flotilla ${one.name()}`)
+  }
+
+  async function writeEnv(snippet: string): Promise<void> {
+    const own = snippet
+      .replaceAll(/^(FLOTILLA_SYSTEM_[A-Z]+_API_KEY)=\.\.\./gm, '$1=sk-of-this-test')
+      .replace('FLOTILLA_SYSTEM_OPENAI_BASE_URL=...', `FLOTILLA_SYSTEM_OPENAI_BASE_URL=${upstream.baseUrl}`)
+    expect(own).not.toContain('=...')
+    const path = join(home, '.env')
+    const before = await readFile(path, 'utf8').catch(() => '')
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, [before.trimEnd(), own.trimEnd(), ...keysBeside, ''].join('\n'), { mode: 0o600 })
+  }
+
+  /** Each beside those before it, as an owner would write them; a mesh that runs takes them up by itself. */
+  async function writeSettings(snippet: string): Promise<void> {
+    const path = join(home, 'config', 'settings.json')
+    const before = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as object
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, JSON.stringify(merged(before, JSON.parse(snippet)), null, 2))
+    await readSettingsFile(path)
+  }
+
+  const reader: PageReader = {
+    folder,
+    port,
+    upstream,
+    met,
+    run,
+    take: async (step) => {
+      if (step.kind === 'command') return command(step.line)
+      if (step.kind === 'script') return script(step.name)
+      if (step.kind === 'env') return writeEnv(step.text)
+      if (step.kind === 'settings') return writeSettings(step.text)
+      if (step.kind === 'block') {
+        if (habits.block === undefined) throw new Error(`a block in ${step.language}, which nobody tries`)
+        return habits.block(step.language, step.text, reader)
+      }
+      const names = [...environmentNames, ...Object.keys(commandLineNames)]
+      const known = names.includes(step.name) || /^FLOTILLA_(?:SYSTEM|CRED)_/.test(step.name)
+      expect(known, `${step.name} is a setting`).toBe(true)
+    },
+    close: async () => {
+      await run('npx flotilla stop')
+      await upstream.close()
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+  return reader
+}
+
+async function script(name: string): Promise<void> {
+  const { scripts } = JSON.parse(await readFile(join(repositoryRoot, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  if (!(name in scripts)) throw new Error(`the page has a script that is not there: ${name}`)
+}
+
+function merged(left: unknown, right: unknown): unknown {
+  if (!isObject(left) || !isObject(right)) return right
+  const names = [...new Set([...Object.keys(left), ...Object.keys(right)])]
+  return Object.fromEntries(
+    names.map((name) => [name, name in right ? merged(left[name], right[name]) : left[name]]),
+  )
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
