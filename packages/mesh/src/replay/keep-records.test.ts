@@ -17,22 +17,22 @@ function aReader() {
   return { read, sizes, reader }
 }
 
-test('a record that has not changed is read once', () => {
+test('a record that has not changed is read once', async () => {
   const { read, sizes, reader } = aReader()
   expect(reader('a')).toBe(reader('a'))
   expect(read).toEqual(['a'])
   sizes.set('a', 1)
-  reader('a')
+  await reader('a')
   expect(read).toEqual(['a', 'a'])
 })
 
-test('no more than the last few records are remembered', () => {
+test('no more than the last few records are remembered', async () => {
   const { read, reader } = aReader()
-  for (const id of ['a', 'b', 'c', 'd', 'a', 'e']) reader(id)
+  for (const id of ['a', 'b', 'c', 'd', 'a', 'e']) await reader(id)
   expect(read).toEqual(['a', 'b', 'c', 'd', 'e'])
-  reader('a')
+  await reader('a')
   expect(read).toHaveLength(5)
-  reader('b')
+  await reader('b')
   expect(read).toHaveLength(6)
 })
 
