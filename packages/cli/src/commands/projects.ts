@@ -51,6 +51,7 @@ Examples:
     )
     .argument('<name>', 'name of the project')
     .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  $ flotilla projects delete acme')
     .action(commandAction(deps, remove))
   projects
     .command('goal')
