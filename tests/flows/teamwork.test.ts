@@ -200,6 +200,10 @@ describe('at the terminal', () => {
     expect(await good('projects', 'show', 'acme')).toMatch(/Know all\.[\s\S]*First this\./)
     expect(await good('projects', 'archive', 'acme')).toContain('archived')
     expect(await good('projects')).toContain('acme (archived)')
+    const unasked = await cli('projects', 'delete', 'acme')
+    expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining('Add --yes.')])
+    expect(await good('projects', 'delete', 'acme', '--yes')).toContain('acme is deleted.')
+    expect(await good('projects')).toContain('No projects yet.')
     expect(await good('blackboard', 'watch', 'right', 'goals/**', '--tell', 'steer')).toContain('by a steer')
     expect(await good('blackboard', 'watches')).toMatch(/right +goals\/\*\* +steer/)
     expect(await good('blackboard', 'set', 'goals/week', '{"ship":1}', '--expect', '0')).toContain(

@@ -11,6 +11,7 @@ export const authenticationTable = {
     'DELETE /api/credentials/{name}/binding': 'owner',
     'DELETE /api/cron/{id}': 'member',
     'DELETE /api/people/{name}': 'owner',
+    'DELETE /api/projects/{name}': 'owner',
     'DELETE /api/recording': 'owner',
     'DELETE /api/setup/provider/{name}': 'owner',
     'DELETE /api/webhooks/{id}': 'owner',

@@ -91,7 +91,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     /** What was done; missing in events that older releases kept. */
     action: z.optional(z.string()),
   }),
-  /** A project was made, put away, taken back, or one of its texts written. */
+  /** A project was made, put away, taken back, deleted, or one of its texts written. */
   z.strictObject({
     type: z.literal('project.changed'),
     project: z.string(),

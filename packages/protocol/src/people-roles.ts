@@ -113,6 +113,7 @@ export const rolesOfRoutes = {
   'DELETE /api/credentials/{name}': 'owner',
   'DELETE /api/credentials/{name}/binding': 'owner',
   'DELETE /api/people/{name}': 'owner',
+  'DELETE /api/projects/{name}': 'owner',
   'DELETE /api/recording': 'owner',
   'DELETE /api/webhooks/{id}': 'owner',
   'GET /api/agents/{id}/config': 'owner',

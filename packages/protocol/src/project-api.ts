@@ -24,6 +24,11 @@ export const projectHumanEndpoints = {
   project: { ...one, path: '/api/projects/{name}' },
   projectManage: { ...manage, path: '/api/projects/{name}/manage' },
   projectWrite: { ...write, path: '/api/projects/{name}/text' },
+  projectDelete: {
+    method: 'DELETE',
+    path: '/api/projects/{name}',
+    summary: 'Deletes an archived project with all that it kept to itself',
+  },
 } as const satisfies Record<string, Endpoint>
 
 const sectionNameSchema = z
@@ -100,4 +105,7 @@ const schemas = {
   projectWrite: { request: writeProjectSchema, response: projectViewSchema },
 } as const
 export const projectAgentApi = schemas satisfies Record<keyof typeof projectAgentEndpoints, EndpointSchemas>
-export const projectHumanApi = schemas satisfies Record<keyof typeof projectHumanEndpoints, EndpointSchemas>
+export const projectHumanApi = {
+  ...schemas,
+  projectDelete: { response: z.strictObject({ deleted: projectNameSchema }) },
+} as const satisfies Record<keyof typeof projectHumanEndpoints, EndpointSchemas>

@@ -48,6 +48,9 @@ Examples:
     .argument('<key>', 'the key')
     .addHelpText('after', '\nExample:\n  $ flotilla blackboard delete status/release')
     .action(commandAction(deps, remove))
+  blackboard
+    .command('watches')
+    .summary('which agents are told of what')
     .addHelpText('after', '\nExample:\n  $ flotilla blackboard watches')
     .action(commandAction(deps, watches))
   blackboard

@@ -3,10 +3,11 @@ import type { ProjectView } from '@flotilla/protocol/project-api'
 import { manageProjectWords } from '@flotilla/protocol/project-limits'
 import type { ManageProjectAction } from '@flotilla/protocol/project-limits'
 import type { Command } from 'commander'
-import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
+import { commandAction, flagOption, numberOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatTime, formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
@@ -42,6 +43,16 @@ Examples:
     .addHelpText('after', '\nExample:\n  $ flotilla projects show atlas')
     .action(commandAction(deps, show))
   for (const action of Object.keys(verbs) as ManageProjectAction[]) addManage(projects, deps, action)
+  projects
+    .command('delete')
+    .summary('delete an archived project for good')
+    .description(
+      'Deletes an archived project: its texts, its keys of the blackboard, its topics, its budget and the files shared in it. Tasks, costs and journal keep its name.',
+    )
+    .argument('<name>', 'name of the project')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  $ flotilla projects delete acme')
+    .action(commandAction(deps, remove))
   projects
     .command('goal')
     .summary('write what it is for')
@@ -154,6 +165,24 @@ async function show(context: CommandContext, line: CommandLine): Promise<void> {
     oneLine(one.text, 80),
   ])
   if (rows.length > 0) terminal.print(...renderTable(titles, rows))
+}
+
+async function remove(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const client = await context.mesh()
+  const name = operand(line, 0)
+  // A project that is not there is told before anybody has to type its name.
+  await client.call('project', { params: { name }, signal })
+  if (!flagOption(line, 'yes')) {
+    await confirmByTyping(context, {
+      what: `projects delete removes project ${name} with all that it keeps for good`,
+      question: `Delete project ${name} with all that it keeps for good?`,
+      answer: name,
+    })
+  }
+  const reply = await client.call('projectDelete', { params: { name }, signal })
+  terminal.printJson(reply)
+  terminal.print(`${reply.deleted} is deleted.`)
 }
 
 async function goal(context: CommandContext, line: CommandLine): Promise<void> {

@@ -99,6 +99,10 @@ export interface Hooks {
   readonly projectOf: Question<string, Membership>
   /** By `agents` and `spending`, in the transaction that writes it: an agent belongs to another project, or to none. */
   readonly membershipChanged: Hook<{ readonly agentId: string; readonly project: string | null }>
+  /** By `projects`, in the transaction that deletes it: whoever keeps something of a project lets go of it. */
+  readonly projectDeleted: Hook<string>
+  /** By `tasks`, of a name: since when there is this project, milliseconds since 1970; no answer where there is none. */
+  readonly projectsSince: Question<string, number>
   /** By `agents`, for an agent's briefing: PROJECT.md. */
   readonly projectTexts: Question<string, string>
   /** By whoever is about to tell what something cost: what still waits to be written is written first. */
@@ -166,6 +170,8 @@ export function createHooks(log: Log): Hooks {
     callDenied: createHook(),
     projectOf: createQuestion(),
     membershipChanged: createHook(),
+    projectDeleted: createHook(),
+    projectsSince: createQuestion(),
     costsAsked: createHook(),
     journalAsked: createHook(),
     entriesPromoted: createHook(),

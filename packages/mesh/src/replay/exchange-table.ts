@@ -26,8 +26,11 @@ export interface ExchangeTable {
   /** Says once why something of a run's record is missing. */
   cut(runId: string, reason: string): void
   cutOf(runId: string): string | null
-  /** In their order, whole. */
-  of(runId: string): readonly Exchange[]
+  /**
+   * In their order, whole, up to the one of that number, each with the characters that were read for it. Each is read when
+   * it is asked for: whoever lets others work in between gets no exchange that was dropped meanwhile.
+   */
+  of(runId: string, lastNumber?: number): Iterable<{ readonly exchange: Exchange; readonly chars: number }>
   /** The last number of a run, -1 before the first, and its bytes. */
   sizeOf(runId: string): { readonly number: number; readonly bytes: number }
   /** Of all exchanges of a run when they are whole. */
@@ -49,6 +52,7 @@ const rowSchema = z.object({
   news: jsonColumn(z.array(keptMessageSchema)),
   tools: jsonColumn(z.record(z.string(), z.string())),
   answer: jsonColumn(keptAnswerSchema),
+  chars: z.number(),
 })
 
 export function createExchangeTable(database: Database): ExchangeTable {
@@ -103,16 +107,23 @@ export function createExchangeTable(database: Database): ExchangeTable {
       ]
       return typeof reason === 'string' ? reason : null
     },
-    of: (runId) => {
-      const whole = new Map<number, Exchange>()
-      for (const raw of database
-        .prepare('SELECT * FROM run_exchanges WHERE run_id = ? ORDER BY number')
-        .all(runId)) {
-        const { after, kept, news, ...row } = rowSchema.parse(raw)
-        const before = after === null ? [] : (whole.get(after)?.messages ?? [])
-        whole.set(row.number, { ...row, messages: [...before.slice(0, kept), ...news] })
+    of: function* (runId, lastNumber = Number.MAX_SAFE_INTEGER) {
+      const messages = new Map<number, readonly KeptMessage[]>()
+      for (let number = -1; ;) {
+        const raw = database
+          .prepare(
+            `SELECT *, length(news) + length(tools) + length(answer) AS chars FROM run_exchanges
+             WHERE run_id = ? AND number > ? AND number <= ? ORDER BY number LIMIT 1`,
+          )
+          .get(runId, number, lastNumber)
+        if (raw === undefined) return
+        const { after, kept, news, chars, ...row } = rowSchema.parse(raw)
+        const before = after === null ? [] : (messages.get(after) ?? [])
+        const whole = [...before.slice(0, kept), ...news]
+        messages.set(row.number, whole)
+        number = row.number
+        yield { exchange: { ...row, messages: whole }, chars: chars + whole.length }
       }
-      return [...whole.values()]
     },
     sizeOf: (runId) => {
       const found = database

@@ -44,13 +44,13 @@ export function replayModule(
         bind(replayEndpoints.runRecord, replayApi.runRecord, ({ caller, params }) =>
           play.record(caller, params.id),
         )
-        bind(replayEndpoints.runReplay, replayApi.runReplay, ({ caller, params, body }) => {
-          const { run, turns } = play.replay(caller, params.id, body.turn)
+        bind(replayEndpoints.runReplay, replayApi.runReplay, async ({ caller, params, body }) => {
+          const { run, turns } = await play.replay(caller, params.id, body.turn)
           return { run: runs.view(run), turns }
         })
-        bind(replayEndpoints.runFork, replayApi.runFork, ({ caller, params, body }) => {
+        bind(replayEndpoints.runFork, replayApi.runFork, async ({ caller, params, body }) => {
           const { model, step, max_usd: maxUsd = null } = body
-          return { run: runs.view(play.fork(caller, params.id, { model, step, maxUsd })) }
+          return { run: runs.view(await play.fork(caller, params.id, { model, step, maxUsd })) }
         })
         bind(replayEndpoints.runComparison, replayApi.runComparison, ({ caller, params }) =>
           play.compare(caller, params.id),
@@ -60,8 +60,8 @@ export function replayModule(
         bind(replayAgentEndpoints.recordedCall, replayAgentApi.recordedCall, ({ caller, body }) =>
           play.recordedCall(caller.run?.runId ?? null, body.call_id),
         )
-        bind(replayAgentEndpoints.recordedHistory, replayAgentApi.recordedHistory, ({ caller }) => ({
-          messages: [...play.history(caller.run?.runId ?? null)],
+        bind(replayAgentEndpoints.recordedHistory, replayAgentApi.recordedHistory, async ({ caller }) => ({
+          messages: [...(await play.history(caller.run?.runId ?? null))],
         }))
       },
     },

@@ -1,56 +1,116 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Exchange, KeptAnswer, KeptMessage } from './exchange.ts'
 import { cleaned } from './exchange.ts'
 import type { ExchangeTable } from './exchange-table.ts'
+import { inPieces } from './in-pieces.ts'
+import type { Pieces } from './in-pieces.ts'
 import { readRecord } from './read-record.ts'
 import type { RecordedRun } from './read-record.ts'
 
+type Clean = (words: string) => string
+
 /** Records that are remembered as they were read; a replay asks for the same one at each step. */
 const recordsMax = 4
+/** Times that a record is cleaned because credentials were changed while that went on. */
+const cleaningsMax = 5
 
-/** What of a record is shown to people and agents: without what has become a secret since it was written. */
-export function shownRecord(record: RecordedRun, clean: (words: string) => string): RecordedRun {
-  const known = shownOf.get(record)
-  if (known?.clean === clean) return known.shown
-  const shown = cleanedRecord(record, clean)
-  shownOf.set(record, { clean, shown })
-  return shown
+/**
+ * What of records is shown to people and agents: without what has become a secret since they were written, up to the moment
+ * at which they are handed over. Problem `conflict` where credentials change again and again.
+ */
+export async function shownRecords<const Records extends readonly RecordedRun[]>(
+  records: Records,
+  cleanerNow: () => Clean,
+): Promise<{ readonly [At in keyof Records]: RecordedRun }> {
+  for (let times = 0; times < cleaningsMax; times += 1) {
+    const clean = cleanerNow()
+    const shown = await Promise.all(records.map((record) => shownBy(record, clean)))
+    if (cleanerNow() === clean) return shown as { readonly [At in keyof Records]: RecordedRun }
+  }
+  throw new Problem('conflict', {
+    detail: 'credentials were changed again and again while the record was read; ask once more',
+  })
 }
 
 /** To clean a long record takes seconds, and is done once for as long as the same values are held. */
-const shownOf = new WeakMap<
-  RecordedRun,
-  { readonly clean: (words: string) => string; readonly shown: RecordedRun }
->()
+const shownOf = new WeakMap<RecordedRun, { readonly clean: Clean; readonly shown: Promise<RecordedRun> }>()
 
-function cleanedRecord(record: RecordedRun, clean: (words: string) => string): RecordedRun {
-  return {
-    ...record,
-    steps: record.steps.map((step) => ({
-      ...step,
-      exchange: { ...step.exchange, answer: cleaned(step.exchange.answer, clean) },
-      results: step.results.map((result) => (result === null ? null : clean(result))),
-    })),
-    turns: record.turns.map((turn) => ({
-      ...turn,
-      asked: clean(turn.asked),
-      history: turn.history.map((message) => cleaned(message, clean)),
-    })),
+function shownBy(record: RecordedRun, clean: Clean): Promise<RecordedRun> {
+  const known = shownOf.get(record)
+  if (known?.clean === clean) return known.shown
+  const shown = inPieces(cleanedRecord(record, clean))
+  shownOf.set(record, { clean, shown })
+  shown.catch(() => {
+    if (shownOf.get(record)?.shown === shown) shownOf.delete(record)
+  })
+  return shown
+}
+
+function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> {
+  /** A text stands in a record many times, as a result and in the history of every later turn. */
+  const done = new Map<string, string>()
+  function* learn(text: string): Pieces<void> {
+    if (done.has(text)) return yield 1
+    done.set(text, clean(text))
+    yield text.length
   }
+  function* learnSaid({ content, calls = [] }: KeptMessage | KeptAnswer): Pieces<void> {
+    yield* learn(content)
+    for (const call of calls) yield* learn(call.arguments)
+  }
+  const known = (text: string): string => done.get(text) ?? clean(text)
+
+  const steps: RecordedRun['steps'][number][] = []
+  for (const step of record.steps) {
+    yield* learnSaid(step.exchange.answer)
+    for (const result of step.results) if (result !== null) yield* learn(result)
+    steps.push({
+      ...step,
+      exchange: { ...step.exchange, answer: cleaned(step.exchange.answer, known) },
+      results: step.results.map((result) => (result === null ? null : known(result))),
+    })
+  }
+  const turns: RecordedRun['turns'][number][] = []
+  for (const turn of record.turns) {
+    yield* learn(turn.asked)
+    for (const message of turn.history) yield* learnSaid(message)
+    turns.push({
+      ...turn,
+      asked: known(turn.asked),
+      history: turn.history.map((message) => cleaned(message, known)),
+    })
+  }
+  return { ...record, steps, turns }
 }
 
 /** Reads the record of a run, and again only once there is more or less of it. */
 export function createRecordReader(
   exchanges: Pick<ExchangeTable, 'of' | 'sizeOf'>,
-): (runId: string) => RecordedRun {
+): (runId: string) => Promise<RecordedRun> {
   /** The one that was asked for last stands last. */
-  const kept = new Map<string, { readonly mark: string; readonly record: RecordedRun }>()
+  const kept = new Map<string, { readonly mark: string; readonly record: Promise<RecordedRun> }>()
   return (runId) => {
     const { number, bytes } = exchanges.sizeOf(runId)
     const mark = `${number} ${bytes}`
     const known = kept.get(runId)
-    const record = known?.mark === mark ? known.record : readRecord(exchanges.of(runId))
+    const record = known?.mark === mark ? known.record : inPieces(wholeRecord(exchanges.of(runId, number)))
     kept.delete(runId)
     kept.set(runId, { mark, record })
+    record.catch(() => {
+      if (kept.get(runId)?.record === record) kept.delete(runId)
+    })
     if (kept.size > recordsMax) kept.delete(kept.keys().next().value ?? '')
     return record
   }
+}
+
+function* wholeRecord(
+  exchanges: Iterable<{ readonly exchange: Exchange; readonly chars: number }>,
+): Pieces<RecordedRun> {
+  const whole: Exchange[] = []
+  for (const { exchange, chars } of exchanges) {
+    whole.push(exchange)
+    yield chars
+  }
+  return yield* readRecord(whole)
 }

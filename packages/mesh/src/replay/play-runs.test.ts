@@ -9,6 +9,8 @@ const chatOf = (message: string) => ({
   input: { kind: 'chat', message, session: 's' },
 })
 
+const clean = (words: string) => words.replaceAll('later-secret', '[secret]')
+
 /** Run `run_2` plays a turn of `run_1`, whose record this is; `later-secret` is a secret by now. */
 function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | null, asked = 'ask' } = {}) {
   const replay = { runId: 'run_2', ofRun: 'run_1', turn, until, model: until === null ? null : 'other' }
@@ -16,7 +18,7 @@ function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | nul
     {
       kernel: { guard: () => {} } as never,
       exchanges: {
-        of: () => of,
+        of: () => of.map((exchange) => ({ exchange, chars: 1 })),
         sizeOf: () => ({ number: of.length, bytes: 1 }),
         cutOf: () => null,
       } as never,
@@ -24,14 +26,14 @@ function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | nul
       recorder: {
         wrap: (provider) => provider,
         flush: () => {},
-        cleaner: () => (words) => words.replaceAll('later-secret', '[secret]'),
+        cleaner: () => clean,
       },
     },
     { runs: { find: () => chatOf(asked) } as never, requireModel: () => {} },
   )
 }
 
-test('a record is shown without what has become a secret since it was written', () => {
+test('a record is shown without what has become a secret since it was written', async () => {
   const call = { name: 'look', arguments: '{"at":"later-secret"}' }
   const asked = { role: 'user', content: 'ask later-secret' } as const
   const of: Exchange[] = [
@@ -61,7 +63,7 @@ test('a record is shown without what has become a secret since it was written', 
     },
   ]
   const play = aPlay(of)
-  const shown = JSON.stringify(play.record({} as never, 'run_1'))
+  const shown = JSON.stringify(await play.record({} as never, 'run_1'))
   expect(shown.match(/\[secret\]/g)).toHaveLength(4)
   expect(shown).not.toContain('later-secret')
 })
@@ -109,16 +111,19 @@ function twoTurns(question: string): Exchange[] {
 const askedFor = (play: ReturnType<typeof aPlay>, messages: readonly object[]) =>
   play.standIn({ runId: 'run_2', purpose: 'loop', parameters: { messages } } as never)
 
-test('an agent that plays a run is told nothing that has become a secret since it was written', () => {
+test('an agent that plays a run is told nothing that has become a secret since it was written', async () => {
   const play = aPlay(twoTurns('go on'), { turn: 1 })
-  const heard = JSON.stringify([play.history('run_2'), play.recordedCall('run_2', 'recorded_1_0')])
+  const heard = JSON.stringify([
+    await play.history('run_2'),
+    await play.recordedCall('run_2', 'recorded_1_0'),
+  ])
   expect(heard.match(/\[secret\]/g)).toHaveLength(3)
   expect(heard).not.toContain('later-secret')
 })
 
-test('a call of another turn than the played one is not recorded for it', () => {
+test('a call of another turn than the played one is not recorded for it', async () => {
   const play = aPlay(twoTurns('go on'), { turn: 1 })
-  expect(() => play.recordedCall('run_2', 'recorded_0_0')).toThrow(
+  await expect(play.recordedCall('run_2', 'recorded_0_0')).rejects.toThrow(
     expect.objectContaining({ code: 'not-found' }),
   )
 })
@@ -126,7 +131,7 @@ test('a call of another turn than the played one is not recorded for it', () => 
 test.each([
   ['a short question', 'go on'],
   ['a question that was cut when it was asked again', 'long '.repeat(wireLimits.chatMessageMaxChars)],
-])('a fork of a later turn begins at its first step, with %s', (_name, question) => {
+])('a fork of a later turn begins at its first step, with %s', async (_name, question) => {
   const asked = question.slice(0, wireLimits.chatMessageMaxChars)
   const play = aPlay(twoTurns(question), { turn: 1, until: 2, asked })
   const history = [
@@ -140,6 +145,6 @@ test.each([
     { role: 'user', content: asked },
   ]
   // Step 2 is the other model's, and the one before it is the record's.
-  expect(askedFor(play, history)).toHaveProperty('llm')
-  expect(askedFor(play, [...history, { role: 'assistant', content: 'x' }])).toEqual({ model: 'other' })
+  expect(await askedFor(play, history)).toHaveProperty('llm')
+  expect(await askedFor(play, [...history, { role: 'assistant', content: 'x' }])).toEqual({ model: 'other' })
 })

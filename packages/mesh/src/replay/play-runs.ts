@@ -8,12 +8,12 @@ import type { Caller } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { RequireModel } from '../agents/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import type { StandIn } from '../models/index.ts'
+import type { LlmProvider, StandIn } from '../models/index.ts'
 import type { RunRecord, Runs } from '../runs/index.ts'
 import { compareRuns, isSameRun } from './compare-runs.ts'
 import type { KeptMessage } from './exchange.ts'
 import type { ExchangeTable } from './exchange-table.ts'
-import { createRecordReader, shownRecord } from './keep-records.ts'
+import { createRecordReader, shownRecords } from './keep-records.ts'
 import { createRecordedProvider, refusingProvider } from './recorded-provider.ts'
 import { stepAskedFor } from './read-record.ts'
 import type { RecordedRun } from './read-record.ts'
@@ -48,19 +48,19 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
 
   const readRecord = createRecordReader(exchanges)
 
-  function recordOf(runId: string): RecordedRun {
+  function recordOf(runId: string): Promise<RecordedRun> {
     deps.recorder.flush()
     return readRecord(runId)
   }
 
-  function required(
+  async function required(
     caller: Caller,
     runId: string,
-  ): { readonly run: RunRecord; readonly record: RecordedRun } {
+  ): Promise<{ readonly run: RunRecord; readonly record: RecordedRun }> {
     kernel.guard(caller, { do: 'view-fleet' })
     const run = needs.runs.find(runId)
     if (!run) throw new Problem('not-found', { detail: `there is no run ${runId}` })
-    const record = knownRecordOf(runId)
+    const record = await knownRecordOf(runId)
     if (record.steps.length === 0) {
       const why = exchanges.cutOf(runId) ?? 'it asked no model, or its record is no longer kept'
       throw new Problem('not-found', {
@@ -70,10 +70,10 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
     return { run, record }
   }
 
-  function ended(caller: Caller, runId: string) {
+  async function ended(caller: Caller, runId: string) {
     // First, so that whoever may give no work learns nothing of which runs there are.
     kernel.guard(caller, { do: 'submit-run', to: needs.runs.find(runId)?.agentId ?? '' })
-    const found = required(caller, runId)
+    const found = await required(caller, runId)
     if (!isTerminal(found.run.state))
       throw new Problem('conflict', {
         detail: `run ${runId} is ${found.run.state}; wait for its end, or cancel it`,
@@ -123,14 +123,17 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
   }
 
   /** Without what has become a secret since it was written: whoever reads it reads it now. */
-  function knownRecordOf(runId: string): RecordedRun {
-    return shownRecord(recordOf(runId), deps.recorder.cleaner())
+  async function knownRecordOf(runId: string): Promise<RecordedRun> {
+    const [shown] = await shownRecords([await recordOf(runId)], deps.recorder.cleaner)
+    return shown
   }
 
   /** The replay that this run is, with what it plays. */
-  function playedBy(runId: string): { readonly replay: Replay; readonly record: RecordedRun } | null {
+  async function playedBy(
+    runId: string,
+  ): Promise<{ readonly replay: Replay; readonly record: RecordedRun } | null> {
     const replay = replays.find(runId)
-    return replay && { replay, record: knownRecordOf(replay.ofRun) }
+    return replay && { replay, record: await knownRecordOf(replay.ofRun) }
   }
 
   /** What a run that plays was asked, cut and cleaned when it was submitted, as its agent says it to the model. */
@@ -139,9 +142,27 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
     return input?.kind === 'chat' ? sanitizeForPrompt(input.message) : ''
   }
 
+  async function standInOf(
+    replay: Replay,
+    asked: Parameters<StandIn>[0],
+  ): Promise<{ readonly llm: LlmProvider } | { readonly model: string }> {
+    const live = replay.model === null ? { llm: refusingProvider } : { model: replay.model }
+    if (asked.purpose !== 'loop') return live
+    const record = await knownRecordOf(replay.ofRun)
+    const turn = record.turns[replay.turn]
+    const question = questionOf(asked.runId)
+    if (
+      replay.until !== null &&
+      (!turn || stepAskedFor(keptMessages(asked.parameters), { ...turn, asked: question }) >= replay.until)
+    )
+      return live
+    const provider = createRecordedProvider({ ...kernel, replay, record, asked: question })
+    return { llm: deps.recorder.wrap(provider) }
+  }
+
   return {
-    record(caller: Caller, runId: string): RunRecordView {
-      const { run, record } = required(caller, runId)
+    async record(caller: Caller, runId: string): Promise<RunRecordView> {
+      const { run, record } = await required(caller, runId)
       return {
         run_id: run.id,
         agent_id: run.agentId,
@@ -162,8 +183,12 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
         })),
       }
     },
-    replay(caller: Caller, runId: string, turn: number): { readonly run: RunRecord; readonly turns: number } {
-      const { run, record } = ended(caller, runId)
+    async replay(
+      caller: Caller,
+      runId: string,
+      turn: number,
+    ): Promise<{ readonly run: RunRecord; readonly turns: number }> {
+      const { run, record } = await ended(caller, runId)
       const wanted = record.turns[turn - 1]
       if (!wanted)
         throw new Problem('not-found', {
@@ -175,7 +200,7 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
         turns: record.turns.length,
       }
     },
-    fork(
+    async fork(
       caller: Caller,
       runId: string,
       {
@@ -183,8 +208,8 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
         step,
         maxUsd,
       }: { readonly model: string; readonly step: number; readonly maxUsd: number | null },
-    ): RunRecord {
-      const { run, record } = ended(caller, runId)
+    ): Promise<RunRecord> {
+      const { run, record } = await ended(caller, runId)
       needs.requireModel(caller, { agentId: run.agentId, model })
       const until = step - 1
       const turn = record.turns.findIndex(({ from, to }) => until >= from && until < to)
@@ -201,13 +226,15 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
         budgetUsd: maxUsd,
       })
     },
-    compare(caller: Caller, runId: string): Comparison {
+    async compare(caller: Caller, runId: string): Promise<Comparison> {
       kernel.guard(caller, { do: 'view-fleet' })
       const run = needs.runs.find(runId)
-      const played = playedBy(runId)
-      if (!run || !played) throw new Problem('not-found', { detail: `run ${runId} plays no other run again` })
-      const { replay, record } = played
-      const again = knownRecordOf(runId)
+      const replay = replays.find(runId)
+      if (!run || !replay) throw new Problem('not-found', { detail: `run ${runId} plays no other run again` })
+      const [record, again] = await shownRecords(
+        [await recordOf(replay.ofRun), await recordOf(runId)],
+        deps.recorder.cleaner,
+      )
       const first = { record, outcome: needs.runs.find(replay.ofRun)?.outcome ?? null }
       const differences = compareRuns(replay, first, { record: again, outcome: run.outcome })
       return {
@@ -224,27 +251,16 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
       }
     },
     standIn: ((asked) => {
+      // At once: this is asked of every call of a model, and most runs play nothing.
       const replay = replays.find(asked.runId)
-      if (!replay) return null
-      const live = replay.model === null ? { llm: refusingProvider } : { model: replay.model }
-      if (asked.purpose !== 'loop') return live
-      const record = knownRecordOf(replay.ofRun)
-      const turn = record.turns[replay.turn]
-      const question = questionOf(asked.runId)
-      if (
-        replay.until !== null &&
-        (!turn || stepAskedFor(keptMessages(asked.parameters), { ...turn, asked: question }) >= replay.until)
-      )
-        return live
-      const provider = createRecordedProvider({ ...kernel, replay, record, asked: question })
-      return { llm: deps.recorder.wrap(provider) }
+      return replay && standInOf(replay, asked)
     }) satisfies StandIn,
     /** For the agent that plays it: what a call returned then. Problem `not-found` in every other run. */
-    recordedCall(
+    async recordedCall(
       runId: string | null,
       callId: string,
-    ): { readonly output: string; readonly ok: boolean; readonly ended: boolean } {
-      const played = runId === null ? null : playedBy(runId)
+    ): Promise<{ readonly output: string; readonly ok: boolean; readonly ended: boolean }> {
+      const played = runId === null ? null : await playedBy(runId)
       const [, step = '', call = ''] = recordedCallPattern.exec(callId) ?? []
       const turn = played?.record.turns[played.replay.turn]
       const found = played?.record.steps[Number(step)]
@@ -259,8 +275,8 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
       return { output, ok: !result.startsWith('Error ('), ended: false }
     },
     /** For the agent that plays it: what was said before. Empty in every other run. */
-    history(runId: string | null): readonly RecordedMessage[] {
-      const played = runId === null ? null : playedBy(runId)
+    async history(runId: string | null): Promise<readonly RecordedMessage[]> {
+      const played = runId === null ? null : await playedBy(runId)
       const history = played?.record.turns[played.replay.turn]?.history ?? []
       return bounded(history).map(recordedMessage)
     },

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { compareRuns, isSameRun } from './compare-runs.ts'
 import type { Exchange, KeptMessage } from './exchange.ts'
-import { readRecord, stepAskedFor } from './read-record.ts'
+import { readRecord as readInPieces, stepAskedFor } from './read-record.ts'
+import type { RecordedRun } from './read-record.ts'
+
+/** All pieces in one go. */
+function readRecord(exchanges: readonly Exchange[]): RecordedRun {
+  const work = readInPieces(exchanges)
+  for (;;) {
+    const next = work.next()
+    if (next.done === true) return next.value
+  }
+}
 
 const system: KeptMessage = { role: 'system', content: 'you are' }
 const user = (content: string): KeptMessage => ({ role: 'user', content })

@@ -1,4 +1,5 @@
 import type { Exchange, KeptMessage } from './exchange.ts'
+import type { Pieces } from './in-pieces.ts'
 
 /** A run as it was recorded, step by step: a step is one answer in the run's own conversation. Pure. */
 export interface RecordedRun {
@@ -27,36 +28,36 @@ export interface RecordedTurn {
   readonly history: readonly KeptMessage[]
 }
 
-export function readRecord(exchanges: readonly Exchange[]): RecordedRun {
+export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun> {
   const loop = exchanges.filter(({ purpose }) => purpose === 'loop')
-  // Asked again after a crash, the same question counts as it was answered last.
-  const answered = loop.filter((exchange, at) => {
+  const answered: Exchange[] = []
+  for (const [at, exchange] of loop.entries()) {
     const next = loop[at + 1]
-    return next === undefined || next.turn !== exchange.turn || !isSame(exchange, next)
-  })
-  const steps = answered.map((exchange, at): RecordedStep => {
-    const next = answered[at + 1]
-    return { at, exchange, results: resultsOf(exchange, next) }
-  })
+    // Asked again after a crash, the same question counts as it was answered last.
+    const isAgain = next !== undefined && next.turn === exchange.turn && (yield* isSame(exchange, next))
+    if (!isAgain) answered.push(exchange)
+  }
+  const steps: RecordedStep[] = []
+  for (const [at, exchange] of answered.entries()) {
+    steps.push({ at, exchange, results: resultsOf(exchange, answered[at + 1]) })
+    yield exchange.messages.length
+  }
   const begins = steps.filter(
     ({ at, exchange }) => at === 0 || steps[at - 1]?.exchange.turn !== exchange.turn,
   )
-  return {
-    steps,
-    beside: exchanges.length - loop.length,
-    turns: begins.map((first, index) => {
-      const { messages } = first.exchange
-      const askedAt = messages.findLastIndex(({ role }) => role === 'user')
-      return {
-        from: first.at,
-        to: begins[index + 1]?.at ?? steps.length,
-        asked: messages[askedAt]?.content ?? '',
-        history: withoutMoment(
-          messages.slice(0, Math.max(0, askedAt)).filter(({ role }) => role !== 'system'),
-        ),
-      }
-    }),
+  const turns: RecordedTurn[] = []
+  for (const [index, first] of begins.entries()) {
+    const { messages } = first.exchange
+    const askedAt = messages.findLastIndex(({ role }) => role === 'user')
+    turns.push({
+      from: first.at,
+      to: begins[index + 1]?.at ?? steps.length,
+      asked: messages[askedAt]?.content ?? '',
+      history: withoutMoment(messages.slice(0, Math.max(0, askedAt)).filter(({ role }) => role !== 'system')),
+    })
+    yield messages.length
   }
+  return { steps, turns, beside: exchanges.length - loop.length }
 }
 
 /** The moment of a turn stands before its question; whoever asks it again says the moment of then. */
@@ -67,13 +68,16 @@ function withoutMoment(messages: readonly KeptMessage[]): readonly KeptMessage[]
 }
 
 /** What an exchange kept of the one before is the same object: no long conversation is compared twice. */
-function isSameMessage(one: KeptMessage, other: KeptMessage | undefined): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other)
-}
-
-function isSame(one: Exchange, other: Exchange): boolean {
+function* isSame(one: Exchange, other: Exchange): Pieces<boolean> {
   if (one.messages.length !== other.messages.length) return false
-  return one.messages.every((message, at) => isSameMessage(message, other.messages[at]))
+  for (const [at, message] of one.messages.entries()) {
+    const beside = other.messages[at]
+    if (message === beside) continue
+    const text = JSON.stringify(message)
+    yield text.length
+    if (text !== JSON.stringify(beside)) return false
+  }
+  return true
 }
 
 /** The results that stand behind the answer in the conversation that followed, in the order of its calls. */

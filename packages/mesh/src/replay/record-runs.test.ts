@@ -50,6 +50,8 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
   let sessions = 0
   return {
     table,
+    /** What is kept of a run. */
+    exchangesOf: (runId: string) => Array.from(table.of(runId), ({ exchange }) => exchange),
     recorder,
     clock,
     answers,
@@ -81,12 +83,12 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
 
 describe('the record of a run', () => {
   test('has of each exchange only what is new, and the whole when it is read', async () => {
-    const { run, say, table, database } = aRecorder()
+    const { run, say, database, exchangesOf } = aRecorder()
     const id = run()
     await say(id, ['one'])
     await say(id, ['one', 'said', 'two'])
     await say(id, ['shortened', 'said', 'three'])
-    expect(table.of(id).map(({ messages }) => messages.map(({ content }) => content))).toEqual([
+    expect(exchangesOf(id).map(({ messages }) => messages.map(({ content }) => content))).toEqual([
       ['one'],
       ['one', 'said', 'two'],
       ['shortened', 'said', 'three'],
@@ -96,12 +98,12 @@ describe('the record of a run', () => {
   })
 
   test('has no secret in any spelling', async () => {
-    const { run, say, table, answers } = aRecorder()
+    const { run, say, answers, exchangesOf } = aRecorder()
     const id = run()
     const coded = Buffer.from('x a-long-secret-value y').toString('base64')
     answers.push(`A-LONG-SECRET-VALUE and ${coded}`)
     await say(id, ['tell a-long-secret-value and Bearer abcdefgh12345678'])
-    const kept = JSON.stringify(table.of(id))
+    const kept = JSON.stringify(exchangesOf(id))
     expect(kept).toContain('[secret]')
     expect(kept.toLowerCase()).not.toContain('a-long-secret-value')
     expect(kept).not.toContain(coded)
@@ -119,11 +121,11 @@ describe('the record of a run', () => {
   })
 
   test('ends at the bound of a run, says so, and the call is answered all the same', async () => {
-    const { run, say, table, answers } = aRecorder()
+    const { run, say, table, answers, exchangesOf } = aRecorder()
     const id = run()
     answers.push('x'.repeat(3 * 1024 * 1024))
     await say(id, ['long'])
-    expect(table.of(id)).toEqual([])
+    expect(exchangesOf(id)).toEqual([])
     expect(table.cutOf(id)).toContain('longer')
     const other = run()
     for (let at = 0; at < 9; at += 1) await say(other, [`${at}${'y'.repeat(1024 * 1024)}`])
@@ -150,22 +152,22 @@ describe('the record of a run', () => {
   })
 
   test('goes with its age, and the oldest of the agent that has most where there are too many', async () => {
-    const { run, say, table, recorder, clock } = aRecorder()
+    const { run, say, table, recorder, clock, exchangesOf } = aRecorder()
     const old = run()
     await say(old, ['old'])
     await clock.advance(8 * dayMs)
     const first = run()
     await say(first, ['first'])
     recorder.maintain()
-    expect(table.of(old)).toEqual([])
-    expect(table.of(first)).toHaveLength(1)
+    expect(exchangesOf(old)).toEqual([])
+    expect(exchangesOf(first)).toHaveLength(1)
     for (let at = 0; at < 12; at += 1) {
       await clock.advance(1000)
       await say(run(), [`${at}${'z'.repeat(150_000)}`])
     }
     recorder.maintain()
     expect(table.bytes()).toBeLessThanOrEqual(1024 * 1024 * 0.5)
-    expect(table.of(first)).toEqual([])
+    expect(exchangesOf(first)).toEqual([])
     expect(table.bytes()).toBeGreaterThan(0)
   })
 

@@ -1,6 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '../access/index.ts'
+import type { Hooks } from '../kernel/index.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
 /** Who may see and move which task. What a caller may not see is as if it did not exist. */
@@ -20,6 +21,7 @@ export function createTaskAccess(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly projectOf: (agentId: string) => string | null
+  readonly hooks: Pick<Hooks, 'projectsSince'>
 }): TaskAccess {
   const { table, guard, decide } = deps
 
@@ -28,10 +30,16 @@ export function createTaskAccess(deps: {
     const { agentId } = caller
     if (task.assignee === agentId || task.creator === agentId) return true
     const own = deps.projectOf(agentId)
-    if (task.project !== null && task.project === own) return true
+    if (task.project !== null && task.project === own && isOfItNow(task, own)) return true
     // Whoever looks at or routes work does so in its own project, or where there is none; the operator in all.
     if (agentId !== operatorAgentId && task.project !== null) return false
     return decide(caller, { do: 'view-fleet' }).allowed || decide(caller, { do: 'route-tasks' }).allowed
+  }
+
+  /** Tasks of a project that was deleted are not those of a new one that has its name. */
+  function isOfItNow({ created_at: at }: TaskRecord, project: string): boolean {
+    const since = deps.hooks.projectsSince.ask(project)[0]
+    return since === undefined || at >= since
   }
 
   function requireSeen(caller: Caller, taskId: string): TaskRecord {

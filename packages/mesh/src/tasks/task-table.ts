@@ -65,6 +65,8 @@ const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending'
 export interface TaskPageRows {
   readonly agentId?: string | undefined
   readonly project?: string | undefined
+  /** Given then or later, milliseconds since 1970. */
+  readonly since?: number | undefined
   readonly state?: string | undefined
   readonly limit: number
 }
@@ -166,24 +168,27 @@ export function createTaskTable(database: Database) {
       ),
     givenBy: (creator: string, limit: number) =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? ORDER BY position DESC LIMIT ?`, creator, limit),
-    list: ({ agentId = '', project = '', state = '', limit }: TaskPageRows) =>
+    list: ({ agentId = '', project = '', since = 0, state = '', limit }: TaskPageRows) =>
       many(
         `SELECT ${columns} FROM tasks WHERE (? = '' OR assignee = ? OR creator = ?) AND (? = '' OR project = ?)
-          AND (? = '' OR state = ?) ORDER BY position DESC LIMIT ?`,
+          AND created_at >= ? AND (? = '' OR state = ?) ORDER BY position DESC LIMIT ?`,
         agentId,
         agentId,
         agentId,
         project,
         project,
+        since,
         state,
         state,
         limit,
       ),
-    countsOf: (project: string): Readonly<Record<string, number>> =>
+    countsOf: (project: string, since = 0): Readonly<Record<string, number>> =>
       Object.fromEntries(
         database
-          .prepare('SELECT state, count(*) AS count FROM tasks WHERE project = ? GROUP BY state')
-          .all(project)
+          .prepare(
+            'SELECT state, count(*) AS count FROM tasks WHERE project = ? AND created_at >= ? GROUP BY state',
+          )
+          .all(project, since)
           .map((row) => [String(row['state']), Number(row['count'])]),
       ),
     /** Whether a saved file belongs to a task that the agent gave or was given. */

@@ -9,6 +9,7 @@ export interface ArtifactFiles {
   stage(agentId: string, content: Uint8Array): Promise<StagedFile>
   /** Null when there is none. A link is not followed. */
   read(agentId: string, name: string): Promise<Buffer | null>
+  remove(agentId: string, name: string): Promise<void>
   removeAll(agentId: string): Promise<void>
   /** Drops what a crash left half-written. */
   sweep(): Promise<void>
@@ -63,6 +64,7 @@ export function createArtifactFiles(folder: string, newSuffix: () => string): Ar
         await file.close()
       }
     },
+    remove: (agentId, name) => rm(join(folder, artifactFolderName(agentId), name), { force: true }),
     removeAll: (agentId) => rm(join(folder, artifactFolderName(agentId)), { recursive: true, force: true }),
     sweep: async () => {
       const directories = await readdir(folder).catch(() => [])

@@ -26,6 +26,8 @@ export interface ArtifactTable {
   usageBeside(agentId: string, name: string): { readonly count: number; readonly sizeBytes: number }
   put(row: Omit<ArtifactRow, 'version'>): ArtifactRow
   removeAll(agentId: string): void
+  /** Rows of what is shared in a project; gives what they were of. */
+  removeShared(project: string): readonly Pick<ArtifactRow, 'agentId' | 'name'>[]
 }
 
 const rowSchema = z
@@ -98,6 +100,11 @@ export function createArtifactTable(database: Database): ArtifactTable {
           )
           .get(row.agentId, row.name, row.description, row.sizeBytes, row.sha256, row.savedAt, row.project),
       ),
+    removeShared: (project) =>
+      database
+        .prepare('DELETE FROM artifacts WHERE project = ? RETURNING *')
+        .all(project)
+        .map((row) => rowSchema.parse(row)),
     removeAll: (agentId) => {
       database.prepare('DELETE FROM artifacts WHERE agent_id = ?').run(agentId)
     },

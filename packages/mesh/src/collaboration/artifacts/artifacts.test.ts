@@ -14,7 +14,7 @@ import { artifactFolderName, createArtifactFiles } from './artifact-files.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { createArtifactTable } from './artifact-table.ts'
 import { createArtifacts } from './artifacts.ts'
-import { saveArtifact } from './save-artifact.ts'
+import { createTurns, saveArtifact } from './save-artifact.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
@@ -54,6 +54,7 @@ async function aStore() {
     journal: { append: () => {} },
     events: bus,
     artifactsFolder: folder,
+    log: silentLog,
     projectOf: () => null,
     sharedByTask: () => false,
   }
@@ -107,7 +108,7 @@ describe('saving', () => {
         }
       },
     }
-    const save = saveArtifact({ ...parts, table, files })
+    const save = saveArtifact({ ...parts, table, files, inTurn: createTurns() })
     await Promise.all(['1', '22', '333', '4444'].map((text) => save(agent('a'), saved('r', text))))
     const row = table.find('a', 'r')
     expect(row?.version).toBe(4)

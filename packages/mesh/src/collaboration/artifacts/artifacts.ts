@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
 import type { Guard } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { createArtifactFiles } from './artifact-files.ts'
@@ -13,7 +14,7 @@ import type {
   ListShared,
   ReadArtifact,
 } from './read-artifact.ts'
-import { saveArtifact } from './save-artifact.ts'
+import { createTurns, saveArtifact } from './save-artifact.ts'
 import type { SaveArtifact } from './save-artifact.ts'
 
 export interface Artifacts {
@@ -24,6 +25,11 @@ export interface Artifacts {
   readonly read: ReadArtifact
   /** Bytes and rows of an agent that is deleted. Idempotent. */
   forget(agentId: string): Promise<void>
+  /**
+   * What members shared in a project: rows in the caller's transaction, bytes once it is committed. Bytes that a crash
+   * leaves are read by nobody, and go with their agent or with the next file of that name.
+   */
+  forgetProject(project: string): void
   /** Once at start: drops what a crash left half-written. */
   sweep(): Promise<void>
 }
@@ -37,6 +43,7 @@ export interface ArtifactDeps {
   readonly journal: Journal
   readonly events: EventBus
   readonly artifactsFolder: string
+  readonly log: Log
   /** Nobody belongs to a project where it is left out. */
   readonly projectOf?: ArtifactWalls['projectOf']
   /** No task has files where it is left out. */
@@ -48,8 +55,9 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
   const deps = { projectOf: () => null, sharedByTask: () => false, ...given }
   const table = createArtifactTable(deps.database)
   const files = createArtifactFiles(deps.artifactsFolder, deps.randomToken)
+  const inTurn = createTurns()
   return {
-    save: saveArtifact({ ...deps, table, files }),
+    save: saveArtifact({ ...deps, table, files, inTurn }),
     list: listArtifacts({ ...deps, table }),
     listOf: listArtifactsOf({ ...deps, table }),
     listShared: listShared({ ...deps, table }),
@@ -57,6 +65,18 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
     forget: async (agentId) => {
       table.removeAll(agentId)
       await files.removeAll(agentId)
+    },
+    forgetProject: (project) => {
+      const removed = table.removeShared(project)
+      deps.database.afterCommit(() => {
+        for (const { agentId, name } of removed) {
+          // Saved again meanwhile, the name has bytes of its own.
+          inTurn(async () => table.find(agentId, name) ?? files.remove(agentId, name)).catch(
+            (error: unknown) =>
+              deps.log.error({ agentId, name, err: error }, 'a file of a deleted project was not removed'),
+          )
+        }
+      })
     },
     sweep: () => files.sweep(),
   }

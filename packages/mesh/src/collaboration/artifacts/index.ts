@@ -20,6 +20,7 @@ export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs
     projectOf: (agentId) => agents.find(agentId)?.project ?? null,
     sharedByTask: tasks.sharesArtifact,
   })
+  kernel.hooks.projectDeleted.subscribe(artifacts.forgetProject)
   kernel.hooks.agentFilesDropped.subscribe(artifacts.forget)
   return {
     api: artifacts,

@@ -35,7 +35,24 @@ export type SaveArtifact = (
   step?: Resumable<ArtifactRow>,
 ) => Promise<ArtifactRow>
 
+/** One piece of work after the other. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+/** Bytes and row in one turn: of two saves at once, the one whose bytes stand is the one whose row stands. */
+export function createTurns(): InTurn {
+  let before: Promise<void> = Promise.resolve()
+  return (work) => {
+    const mine = before.then(work)
+    before = mine.then(
+      () => {},
+      () => {},
+    )
+    return mine
+  }
+}
+
 export interface SaveArtifactDeps {
+  readonly inTurn: InTurn
   readonly database: Database
   readonly table: ArtifactTable
   readonly files: ArtifactFiles
@@ -52,18 +69,6 @@ export interface SaveArtifactDeps {
  * `unprocessable` when the agent keeps too much, or shares with a project and belongs to none.
  */
 export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
-  let before: Promise<void> = Promise.resolve()
-
-  /** Rename and row in one turn: of two saves at once, the one whose bytes stand is the one whose row stands. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = before.then(work)
-    before = mine.then(
-      () => {},
-      () => {},
-    )
-    return mine
-  }
-
   return async (caller, input, step = onceOnly(deps.database)) => {
     const agentId = caller.kind === 'agent' ? caller.agentId : ''
     deps.guard(caller, { do: 'act-for-self', agentId })
@@ -76,7 +81,7 @@ export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
     }
     const content = decode(input.contentBase64)
     const staged = await deps.files.stage(agentId, content)
-    return inTurn(() => keep(deps, staged, { caller, agentId, input, content, project, step }))
+    return deps.inTurn(() => keep(deps, staged, { caller, agentId, input, content, project, step }))
   }
 }
 
@@ -110,7 +115,8 @@ async function keep(
       sizeBytes: content.byteLength,
       sha256: createHash('sha256').update(content).digest('hex'),
       savedAt: deps.clock.now(),
-      project: save.project,
+      // Who left the project while the bytes were written, or whose project was deleted, shares with nobody.
+      project: deps.projectOf(agentId) === save.project ? save.project : null,
     })
     deps.journal.append({
       actor: actorOf(save.caller),

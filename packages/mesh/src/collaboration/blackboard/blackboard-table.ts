@@ -30,6 +30,8 @@ export interface BlackboardTable {
   historyCount(): number
   /** From then on it is as if it were not there; its version goes on. False where it was not there. */
   remove(key: string, now: number): boolean
+  /** Deletes the rows of that key and of all below it. */
+  removeBelow(key: string): void
   /** Deletes what expired long enough ago; returns how many. */
   sweep(now: number): number
 }
@@ -111,6 +113,11 @@ export function createBlackboardTable(database: Database): BlackboardTable {
           'UPDATE blackboard SET expires_at = :now WHERE key = :key AND (expires_at IS NULL OR expires_at > :now)',
         )
         .run({ key, now }).changes === 1,
+    removeBelow: (key) => {
+      database
+        .prepare("DELETE FROM blackboard WHERE key = :key OR substr(key, 1, length(:key) + 1) = :key || '/'")
+        .run({ key })
+    },
     sweep: (now) =>
       Number(
         database

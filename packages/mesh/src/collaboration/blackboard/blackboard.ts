@@ -28,6 +28,8 @@ export interface Blackboard {
   readonly promote: Promote
   /** Attempts on other projects' parts, which are refused; the count enforces nothing. */
   readonly crossProject: CrossProjectCounts
+  /** All that a project kept here. In the caller's transaction. */
+  forgetProject(project: string): void
   /** Deletes rows that expired long enough ago; returns how many. */
   sweep(): number
 }
@@ -56,6 +58,10 @@ export function createBlackboard(deps: {
     list: listEntries({ ...deps, table }),
     remove: removeEntry({ ...deps, table, versions }),
     promote: promote({ write }),
+    forgetProject: (project) => {
+      versions.forgetBelow(`projects/${project}`)
+      table.removeBelow(`projects/${project}`)
+    },
     sweep: () => {
       versions.sweep(deps.clock.now())
       return table.sweep(deps.clock.now())

@@ -48,6 +48,14 @@ export function blackboardModule(
   hooks.agentDeleted.subscribe((agentId) => {
     for (const watch of table.all()) if (watch.agent_id === agentId) table.remove(watch.id)
   })
+  hooks.projectDeleted.subscribe((project) => {
+    const own = `projects/${project}`
+    blackboard.forgetProject(project)
+    table.forgetChangesBelow(own)
+    for (const { id, pattern } of table.all()) {
+      if (pattern === own || pattern.startsWith(`${own}/`)) table.remove(id)
+    }
+  })
   hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
     const { refused } = blackboard.promote(agentId, entries)
     if (refused.length > 0)

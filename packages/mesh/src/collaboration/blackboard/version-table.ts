@@ -53,6 +53,13 @@ export function createVersionTable(database: Database) {
     forget: (key: string): void => {
       database.prepare('DELETE FROM blackboard_versions WHERE key = ?').run(key)
     },
+    forgetBelow: (key: string): void => {
+      database
+        .prepare(
+          "DELETE FROM blackboard_versions WHERE key = :key OR substr(key, 1, length(:key) + 1) = :key || '/'",
+        )
+        .run({ key })
+    },
     /** Drops those of entries that are no more, and the oldest of all beyond the bound in bytes. */
     sweep: (now: number): void => {
       database

@@ -114,6 +114,14 @@ export function createBlackboardWatchTable(database: Database) {
         .prepare('SELECT DISTINCT watch_id FROM blackboard_changes')
         .all()
         .map((row) => String(row['watch_id'])),
+    /** Changes of that key and of all below it, whoever watches them. */
+    forgetChangesBelow: (key: string): void => {
+      database
+        .prepare(
+          "DELETE FROM blackboard_changes WHERE key = :key OR substr(key, 1, length(:key) + 1) = :key || '/'",
+        )
+        .run({ key })
+    },
     forgetChanges: (positions: readonly number[]): void => {
       for (const position of positions)
         database.prepare('DELETE FROM blackboard_changes WHERE position = ?').run(position)

@@ -14,6 +14,11 @@ interface Needs {
   readonly tasks: ReadProjectDeps['tasks']
   readonly budgets: {
     setAgentProject(caller: Caller, agentId: string, project: string | null): void
+    set(
+      caller: Caller,
+      scope: { readonly scope: 'project'; readonly id: string },
+      edit: { readonly daily_usd: null; readonly monthly_usd: null },
+    ): unknown
     view(caller: Caller, scope: { readonly scope: 'project'; readonly id: string }): BudgetView
   }
 }
@@ -25,6 +30,8 @@ export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs
     agents,
     tasks,
     setAgentProject: budgets.setAgentProject,
+    dropBudget: (caller, id) =>
+      void budgets.set(caller, { scope: 'project', id }, { daily_usd: null, monthly_usd: null }),
     budgetOf: (id) => {
       const { daily, monthly } = budgets.view({ kind: 'system' }, { scope: 'project', id })
       return {

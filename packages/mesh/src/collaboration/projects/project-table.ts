@@ -68,6 +68,12 @@ export function createProjectTable(database: Database) {
         .prepare('UPDATE projects SET archived_at = ?, updated_at = ? WHERE name = ?')
         .run(archivedAt, at, name)
     },
+    /** With its sections. */
+    remove: (name: string): void => {
+      forget(name)
+      database.prepare('DELETE FROM project_sections WHERE project = ?').run(name)
+      database.prepare('DELETE FROM projects WHERE name = ?').run(name)
+    },
     /** One statement, so that of two writers over one version one wins. */
     writeGoal: (
       name: string,

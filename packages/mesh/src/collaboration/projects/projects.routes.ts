@@ -40,6 +40,10 @@ export function projectPeopleRoutes({ bind }: PeopleSurface, projects: Projects)
   bind(paths.projectManage, api.projectManage, ({ caller, params, body }) =>
     projects.manage(caller, params.name, body),
   )
+  bind(paths.projectDelete, api.projectDelete, ({ caller, params: { name } }) => {
+    projects.delete(caller, name)
+    return { deleted: name }
+  })
   bind(paths.projectWrite, api.projectWrite, ({ caller, params, body }) => {
     const { expected_version: expectedVersion, ...rest } = body
     return projects.write(caller, params.name, { ...rest, expectedVersion })

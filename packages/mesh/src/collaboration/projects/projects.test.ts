@@ -58,6 +58,7 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
       if (row) row.project = project
       hooks.membershipChanged.tell({ agentId, project })
     },
+    dropBudget: () => {},
     tasks: { countsOf: () => ({ done: 2 }), ofProject: () => [] },
     budgetOf: () => ({ daily_usd: 1, monthly_usd: null, today_usd: 0, month_usd: 0 }),
     refreshBriefings: () => void refreshed++,

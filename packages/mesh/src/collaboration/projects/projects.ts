@@ -11,6 +11,8 @@ import {
   requireProject,
 } from './manage-project.ts'
 import type { ManageProjectDeps, WriteProjectInput } from './manage-project.ts'
+import { createDeleteProject } from './delete-project.ts'
+import type { DeleteProjectDeps } from './delete-project.ts'
 import { createProjectTable } from './project-table.ts'
 import { projectText } from './project-text.ts'
 import { createReadProjects } from './read-project.ts'
@@ -19,7 +21,8 @@ import type { ReadProjectDeps } from './read-project.ts'
 export type Projects = ReturnType<typeof createProjects>
 
 export type ProjectsDeps = Omit<ManageProjectDeps, 'table'> &
-  Omit<ReadProjectDeps, 'table'> & {
+  Omit<ReadProjectDeps, 'table'> &
+  Pick<DeleteProjectDeps, 'dropBudget'> & {
     readonly hooks: Hooks
     /** After a commit: members read of their project what stands there now. */
     readonly refreshBriefings: () => void
@@ -33,10 +36,15 @@ export function createProjects(given: ProjectsDeps) {
   const read = createReadProjects(deps)
   const manage = createManageProject(deps)
   const write = createWriteProject(deps)
+  const remove = createDeleteProject(deps)
 
   hooks.projectOf.subscribe((agentId) => {
     const name = agents.find(agentId)?.project ?? null
     return name === null ? [] : [{ name, archived: table.isArchived(name) }]
+  })
+  hooks.projectsSince.subscribe((name) => {
+    const row = table.find(name)
+    return row ? [row.created_at] : []
   })
   hooks.projectTexts.subscribe((agentId) => {
     const name = agents.find(agentId)?.project ?? null
@@ -61,6 +69,10 @@ export function createProjects(given: ProjectsDeps) {
       manage(caller, name, change)
       database.afterCommit(given.refreshBriefings)
       return read.one(caller, name)
+    },
+    delete: (caller: Caller, name: string): void => {
+      remove(caller, name)
+      database.afterCommit(given.refreshBriefings)
     },
     write: (caller: Caller, name: string, input: WriteProjectInput): ProjectView => {
       write(caller, name, input)

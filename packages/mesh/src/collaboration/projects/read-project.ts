@@ -18,9 +18,10 @@ export interface ReadProjectDeps {
   readonly table: ProjectTable
   readonly agents: ProjectAgents
   readonly tasks: {
-    countsOf(project: string): Readonly<Record<string, number>>
+    /** Of those that were given since then. */
+    countsOf(project: string, since: number): Readonly<Record<string, number>>
     /** Newest first. */
-    ofProject(page: { project: string; state: string; limit: number }): readonly ProjectTask[]
+    ofProject(page: { project: string; since: number; state: string; limit: number }): readonly ProjectTask[]
   }
   readonly budgetOf: (project: string) => ProjectView['budget']
   readonly guard: Guard
@@ -53,13 +54,14 @@ export function createReadProjects(deps: ReadProjectDeps) {
       goal: row.goal,
       members: membersOf(row.name).map(({ id }) => id),
       archived_at: row.archived_at,
-      tasks: { ...deps.tasks.countsOf(row.name) },
+      tasks: { ...deps.tasks.countsOf(row.name, row.created_at) },
       updated_at: row.updated_at,
     }
   }
 
-  const named = (project: string, state: string) =>
-    deps.tasks.ofProject({ project, state, limit: namedMax }).map(({ id, title, summary: words }) => ({
+  /** A deleted project of the same name leaves its tasks behind; they are not this one's. */
+  const named = ({ name: project, created_at: since }: ProjectRow, state: string) =>
+    deps.tasks.ofProject({ project, since, state, limit: namedMax }).map(({ id, title, summary: words }) => ({
       id,
       title,
       summary: (words ?? '').slice(0, 500),
@@ -83,8 +85,8 @@ export function createReadProjects(deps: ReadProjectDeps) {
         criteria: row.criteria,
         goal_version: row.goal_version,
         sections: [...table.sections(name)],
-        blocked: named(name, 'blocked'),
-        done: named(name, 'done'),
+        blocked: named(row, 'blocked'),
+        done: named(row, 'done'),
         budget: deps.budgetOf(name),
       }
     },

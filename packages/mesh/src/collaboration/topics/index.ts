@@ -14,6 +14,7 @@ export function topicsModule(
   const topics = createTopics(kernel)
   kernel.hooks.runSettled.subscribe(topics.runSettled)
   kernel.hooks.agentDeleted.subscribe(topics.forget)
+  kernel.hooks.projectDeleted.subscribe(topics.forgetProject)
   return {
     api: topics,
     routes: {

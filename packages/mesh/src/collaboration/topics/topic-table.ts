@@ -136,6 +136,16 @@ export function createTopicTable(database: Database) {
       database.prepare('DELETE FROM topic_subscriptions WHERE agent_id = ?').run(agentId)
       database.prepare('DELETE FROM topic_unread WHERE agent_id = ?').run(agentId)
     },
+    /** Who listens to that topic and all below it, what was said there, and who has it unread. */
+    forgetBelow: (topic: string): void => {
+      const below = "(topic = :topic OR substr(topic, 1, length(:topic) + 1) = :topic || '/')"
+      for (const sql of [
+        `DELETE FROM topic_subscriptions WHERE ${below}`,
+        `DELETE FROM topic_unread WHERE position IN (SELECT position FROM topic_signals WHERE ${below})`,
+        `DELETE FROM topic_signals WHERE ${below}`,
+      ])
+        database.prepare(sql).run({ topic })
+    },
     /** Drops what everybody has read and is older than `before`, or beyond the newest so many. */
     sweep: (before: number, keptMax: number): number =>
       Number(

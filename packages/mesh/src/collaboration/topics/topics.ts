@@ -71,6 +71,8 @@ export interface Topics extends Subscriptions {
   /** In the transaction that settles a run: what it was given is read if it ended well. */
   runSettled(run: { readonly id: string; readonly state: string }): void
   forget(agentId: string): void
+  /** All that a project kept here. In the caller's transaction. */
+  forgetProject(project: string): void
   /** Deletes what is kept no longer; returns how many. */
   sweep(): number
 }
@@ -131,6 +133,7 @@ export function createTopics(deps: {
     },
     runSettled: ({ id, state }) => table.readBy(id, state === 'done' ? 1 : shownTimesMax),
     forget: (agentId) => database.transaction(() => table.forgetAgent(agentId)),
+    forgetProject: (project) => table.forgetBelow(`projects/${project}`),
     sweep: () => table.sweep(clock.now() - keptMs, keptMax),
   }
 }

@@ -107,8 +107,9 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   const { apiFormat } = deps
   const purpose = input.purpose ?? 'loop'
   const read = readBounded(apiFormat, input)
+  const playing = standInChain(deps, caller, { read, purpose })
   const chain =
-    standInChain(deps, caller, { read, purpose }) ??
+    (playing && (await playing)) ??
     fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
   const parameters =
     read.prompt.remote.length === 0 ? read : await withRemoteMedia(deps, read, { caller, ...input })

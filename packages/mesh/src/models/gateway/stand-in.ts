@@ -8,31 +8,37 @@ import type { FallbackDeps } from './allowed-models.ts'
 import { isOfMind } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
 
-/** Who answers in the model's place in a run that plays another one again. */
+/** Who answers in the model's place in a run that plays another one again; null, at once, in every other run. */
 export type StandIn = (asked: {
   readonly runId: string
   readonly purpose: CallPurpose
   /** What is forwarded, its messages among it. */
   readonly parameters: JsonObject
-}) => { readonly llm: LlmProvider } | { readonly model: string } | null
+}) => Promise<{ readonly llm: LlmProvider } | { readonly model: string }> | null
 
 /** A run that plays another one again hears its record, or the model that a person let go on from there. */
 export function standInChain(
   deps: FallbackDeps & Pick<OpenCallDeps, 'apiFormat'> & { readonly standIn?: StandIn },
   caller: AgentCaller,
   { read, purpose }: { readonly read: CallParameters; readonly purpose: CallPurpose },
-): CatalogModel[] | null {
+): Promise<CatalogModel[]> | null {
   const runId = caller.run?.runId
   const standIn =
     runId !== undefined && isOfMind(deps, caller)
       ? (deps.standIn?.({ runId, purpose, parameters: read.forwarded }) ?? null)
       : null
-  if (standIn === null) return null
+  return standIn && standIn.then((one) => [modelOf(deps, one)])
+}
+
+function modelOf(
+  { catalog }: FallbackDeps,
+  standIn: { readonly llm: LlmProvider } | { readonly model: string },
+): CatalogModel {
   if ('llm' in standIn) {
-    const free = deps.catalog.find({ provider: 'scripted', model: 'recorded' })
-    return [{ ...free, id: 'recorded/answers', provider: 'recorded', model: 'answers', llm: standIn.llm }]
+    const free = catalog.find({ provider: 'scripted', model: 'recorded' })
+    return { ...free, id: 'recorded/answers', provider: 'recorded', model: 'answers', llm: standIn.llm }
   }
-  const name = resolveModel(standIn.model, deps.catalog.defaultProvider())
+  const name = resolveModel(standIn.model, catalog.defaultProvider())
   if (name === null) throw new Problem('not-configured', { detail: `${standIn.model} names no model` })
-  return [deps.catalog.find(name)]
+  return catalog.find(name)
 }

@@ -1,0 +1,56 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import { spawnedPrefix } from '../../kernel/index.ts'
+import type { Hooks } from '../../kernel/index.ts'
+import { requireProject } from './manage-project.ts'
+import type { ManageProjectDeps } from './manage-project.ts'
+import type { ReadProjectDeps } from './read-project.ts'
+
+export interface DeleteProjectDeps extends ManageProjectDeps, Pick<ReadProjectDeps, 'budgetOf'> {
+  /** Guards and journals it; more may be spent without the limits, which not everybody decides. */
+  readonly dropBudget: (caller: Caller, project: string) => void
+  readonly hooks: Pick<Hooks, 'projectDeleted'>
+}
+
+/**
+ * Deletes an archived project with all that it kept to itself, in one transaction: its texts, its keys of the blackboard with
+ * what stood there before, its topics, its budget, and the files that were shared in it. Its members belong to none
+ * afterwards. Tasks, costs and journal keep its name; a new project of that name has no part in them. Problems: `denied`,
+ * `human-only` for one whose budget not everybody may take away, `not-found`, `conflict` for one that is in use.
+ */
+export type DeleteProject = (caller: Caller, name: string) => void
+
+export function createDeleteProject(deps: DeleteProjectDeps): DeleteProject {
+  const { database, table, agents } = deps
+  return (caller, name) => {
+    deps.guard(caller, { do: 'manage-projects', project: name })
+    if (caller.kind === 'agent') throw new Problem('denied', { detail: 'people delete projects' })
+    database.transaction(() => {
+      const row = requireProject(table, name)
+      if (row.archived_at === null) {
+        throw new Problem('conflict', {
+          detail: `project ${name} is in use, and only an archived one is deleted`,
+          repair: `Put it away first: flotilla projects archive ${name}`,
+        })
+      }
+      const members = agents.list().filter(({ project }) => project === name)
+      // Agents that agents made follow those into another project, or out of all.
+      for (const { id } of members) {
+        if (!id.startsWith(spawnedPrefix)) deps.setAgentProject(caller, id, null)
+      }
+      const { daily_usd: daily, monthly_usd: monthly } = deps.budgetOf(name)
+      if (daily !== null || monthly !== null) deps.dropBudget(caller, name)
+      deps.hooks.projectDeleted.tell(name)
+      table.remove(name)
+      const actor = actorOf(caller)
+      deps.journal.append({
+        actor,
+        action: 'project.deleted',
+        subject: name,
+        detail: { members: members.map(({ id }) => id) },
+      })
+      deps.events.publish({ type: 'project.changed', project: name, action: 'deleted', actor })
+    })
+  }
+}
