@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import { setupEndpoints as endpoints } from '@flotilla/protocol/setup-api'
 import { templateEndpoints } from '@flotilla/protocol/templates-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
+import { openLedger } from '../support/ledger-view.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
@@ -67,6 +69,46 @@ describe('a home without a provider', () => {
     const setup = await mesh.call(endpoints.setup)
     expect(kept.text + setup.text + mesh.log()).not.toContain(rightKey)
     expect(setup.json()['providers']).toContainEqual(expect.objectContaining({ name: 'openai', key: 'file' }))
+  })
+
+  it('sends a key that is kept to no other address, whoever asks', async () => {
+    const elsewhere = await startKeyedProvider({ key: rightKey, models: ['hello'] })
+    try {
+      const added = await mesh.call(peopleAdminEndpoints.personAdd, {
+        body: { name: 'odo', role: 'owner', agents: [], identities: [] },
+      })
+      const { token } = added.json() as { token: string }
+      for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
+        const body = { provider: 'openai', base_url: elsewhere.baseUrl, model: 'hello' }
+        const moved = await mesh.call(endpoint, { body })
+        expect([moved.status, moved.text]).toEqual([422, expect.stringContaining('Give the key again')])
+        // Away from this machine not even with a key of one's own: what is there would answer in words.
+        const away = await mesh.call(endpoint, {
+          body: { ...body, key: rightKey },
+          headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': '192.0.2.1' },
+        })
+        expect([away.status, away.json()['code']]).toEqual([403, 'denied'])
+        for (const odd of [
+          'http://us:pw@127.0.0.1:9/v1',
+          'http://127.0.0.1:9/v1#x',
+          'http://127.0.0.1:9/v1?a=\nFOO=1',
+        ])
+          expect(
+            (await mesh.call(endpoint, { body: { ...body, base_url: odd, key: rightKey } })).status,
+          ).toBeOneOf([400, 422])
+      }
+      expect(elsewhere.requests()).toBe(0)
+      expect(await envFile()).not.toContain(new URL(elsewhere.baseUrl).host)
+      const ledger = openLedger(mesh.home)
+      try {
+        const rows = ledger.rows("SELECT * FROM journal WHERE action = 'provider.checked'")
+        expect(JSON.stringify(rows)).toContain(new URL(provider.baseUrl).host)
+      } finally {
+        ledger.close()
+      }
+    } finally {
+      await elsewhere.close()
+    }
   })
 
   it('takes a price of the owner’s, forgets a provider, and says what it lacks then', async () => {

@@ -8,6 +8,8 @@ export interface KeyedProvider {
   readonly baseUrl: string
   /** Chats that were answered. */
   readonly asked: string[]
+  /** How often anybody came, with whatever key. */
+  requests(): number
   close(): Promise<void>
 }
 
@@ -22,7 +24,9 @@ export async function startKeyedProvider(options: {
   readonly port?: number
 }): Promise<KeyedProvider> {
   const asked: string[] = []
+  let requests = 0
   const server = createServer((request, response) => {
+    requests += 1
     void (async () => {
       const body = await wholeBody(request)
       const given = request.headers.authorization ?? ''
@@ -61,6 +65,7 @@ export async function startKeyedProvider(options: {
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     asked,
+    requests: () => requests,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections()

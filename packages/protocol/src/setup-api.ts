@@ -99,7 +99,13 @@ const candidate = {
   /** Left out: the one that is kept, or none for a server that wants none. */
   key: z.optional(z.string().check(z.minLength(1), z.maxLength(setupLimits.keyMaxChars))),
   /** Left out: where the provider usually is. */
-  base_url: z.optional(z.url({ protocol: /^https?$/ }).check(z.maxLength(setupLimits.urlMaxChars))),
+  base_url: z.optional(
+    z.pipe(
+      // The parser of addresses would leave out what does not belong there, and something else than was typed be kept.
+      z.string().check(z.regex(/^[\x21-\x7e]+$/, 'an address is one line of ASCII without spaces')),
+      z.url({ protocol: /^https?$/ }).check(z.maxLength(setupLimits.urlMaxChars)),
+    ),
+  ),
   /** Without the provider's name. Left out: the usual one. */
   model: z.optional(modelName),
 }

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
-import { actorOf } from '../access/index.ts'
+import { actorOf, requireOwner } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import type { Environment, SettingsFile } from '../config/index.ts'
 import type { Credentials, Vault } from '../credentials/index.ts'
@@ -37,7 +37,9 @@ export type SetUpModels = ReturnType<typeof createSetUpModels>
 
 /**
  * What agents think with, chosen by an owner at a page or a terminal; nobody edits a file by hand. A key is tried before it
- * is kept, told to nobody afterwards, and written to `.env` of the home; the default model goes to `config/settings.json`.
+ * is kept, and written to `.env` of the home; the default model goes to `config/settings.json`. A key that is kept is sent
+ * where it was kept for and nowhere else, whoever asks; an address of one's own is for the owner on the machine of the mesh,
+ * since what is there answers in words.
  *
  * Problems: `denied`; `unprocessable` for a provider or a value that cannot be; `conflict` for what the environment of the
  * mesh decides; and those of the provider's own refusal.
@@ -67,7 +69,7 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
   }
 
   /** Refused before the provider is asked anything. */
-  function candidateOf({ provider, key, base_url: baseUrl }: ProviderInput) {
+  function candidateOf(caller: Caller, { provider, key, base_url: baseUrl }: ProviderInput) {
     if (!isKnown(provider)) {
       throw new Problem('unprocessable', {
         detail: `${provider} is not known here: choose one of ${offered().join(', ')}, or openai with an address of your own`,
@@ -79,7 +81,11 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
     }
     const names = credentialNamesOf(deps.settings(), provider)
     if (trimmed !== null) requireOurs(names.apiKey)
-    if (baseUrl !== undefined) requireOurs(names.baseUrl)
+    if (baseUrl !== undefined) {
+      requireOurs(names.baseUrl)
+      requireAddress(caller, provider, baseUrl)
+      if (trimmed === null) requireSameAddress(names.apiKey, provider, baseUrl)
+    }
     return { provider, key: trimmed, baseUrl: baseUrl ?? null }
   }
 
@@ -87,6 +93,32 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
     if (vault.systemSourceOf(name) !== 'environment') return
     throw new Problem('conflict', {
       detail: `FLOTILLA_SYSTEM_${name.toUpperCase()} is set in the environment of the mesh; change it there`,
+    })
+  }
+
+  function requireAddress(caller: Caller, provider: string, baseUrl: string): void {
+    const { username, password, hash } = new URL(baseUrl)
+    if (username !== '' || password !== '' || hash !== '') {
+      throw new Problem('unprocessable', {
+        detail: 'an address has no user, no password and no # part',
+        repair: 'Give the plain address of the server; a key goes into its own field.',
+      })
+    }
+    const isUsual = [
+      providerPresets[provider]?.baseUrl,
+      ...places.map(({ place }) => `http://${place}`),
+    ].some((known) => known != null && originOf(known) === originOf(baseUrl))
+    if (!isUsual) requireOwner(caller, 'have a provider answer from an address of their own')
+  }
+
+  /** A kept key would go to whoever is at the new address. */
+  function requireSameAddress(keyName: string | null, provider: string, baseUrl: string): void {
+    if (keyName === null || vault.systemSourceOf(keyName) === null) return
+    const now = deps.tryProvider.addressOf(provider)
+    if (now !== null && originOf(now) === originOf(baseUrl)) return
+    throw new Problem('unprocessable', {
+      detail: `the key of ${provider} is kept for ${now === null ? 'another address' : new URL(now).host}`,
+      repair: 'Give the key again for another address.',
     })
   }
 
@@ -111,7 +143,12 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
 
     async check(caller: Caller, input: ProviderInput, signal: AbortSignal) {
       deps.guard(caller, { do: 'manage-credentials' })
-      const candidate = candidateOf(input)
+      const candidate = candidateOf(caller, input)
+      record(caller, {
+        action: 'provider.checked',
+        subject: input.provider,
+        detail: candidate.baseUrl === null ? {} : { host: new URL(candidate.baseUrl).host },
+      })
       const model = input.model ?? usualModelOf(input.provider)
       if (model !== null) await deps.tryProvider.ask(candidate, model, signal)
       const models = await deps.tryProvider.models(candidate, signal)
@@ -127,7 +164,7 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
       deps.guard(caller, { do: 'manage-credentials' })
       const locked = input.make_default ? defaultLocked() : null
       if (locked !== null) throw new Problem('conflict', { detail: locked })
-      const candidate = candidateOf(input)
+      const candidate = candidateOf(caller, input)
       const model = input.model ?? usualModelOf(input.provider)
       if (model === null) {
         throw new Problem('unprocessable', {
@@ -203,6 +240,10 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
       return { model }
     },
   }
+}
+
+function originOf(address: string): string {
+  return new URL(address).origin
 }
 
 /** Those that a key and an address are all that they need: nothing of regions or deployments. Pure. */

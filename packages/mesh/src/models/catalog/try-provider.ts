@@ -32,6 +32,8 @@ export interface TryProvider {
    * without the key; `upstream-timeout` after a minute.
    */
   ask(candidate: ProviderCandidate, model: string, signal: AbortSignal): Promise<void>
+  /** Where the key that is kept of a provider is sent to; null for one whose adapter knows by itself. */
+  addressOf(provider: string): string | null
 }
 
 export function createTryProvider(deps: {
@@ -55,6 +57,10 @@ export function createTryProvider(deps: {
   }
 
   return {
+    addressOf: (provider) => {
+      const setup = setupFor({ provider, key: null, baseUrl: null })
+      return 'baseUrl' in setup ? setup.baseUrl : null
+    },
     models: (candidate, signal) =>
       within(deps.clock, signal, (late) => listProviderModels(setupFor(candidate), late)),
     ask: (candidate, model, signal) =>
