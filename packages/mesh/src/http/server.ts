@@ -15,6 +15,7 @@ import { boundConnections, connectionBounds } from './bound-connections.ts'
 import type { ConnectionBounds } from './bound-connections.ts'
 import { drainRefused } from './drain-refused.ts'
 import { serveSockets, wantsSocket } from './event-socket.ts'
+import { endLinesWithServer } from './open-lines.ts'
 import { oneRequestAtATime } from './one-request-at-a-time.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 
@@ -76,6 +77,7 @@ export function createServer(
     }
   })
   installProblemReplies(server, log)
+  endLinesWithServer(server)
   boundConnections(server.server, connections)
   oneRequestAtATime(server.server)
   serveSockets(server, (request) => new Answer(request))
