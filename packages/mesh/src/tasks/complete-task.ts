@@ -65,7 +65,8 @@ export function createCompleteTask(deps: {
 function refusedEnd({ state }: TaskRecord): Problem {
   const detail = `the task is ${state}`
   if (state !== 'blocked') return new Problem('conflict', { detail })
-  const repair = 'End your turn: it stays blocked until its giver answers, and you are called again with the answer.'
+  const repair =
+    'End your turn: it stays blocked until its giver answers, and you are called again with the answer.'
   return new Problem('conflict', { detail, repair })
 }
 
