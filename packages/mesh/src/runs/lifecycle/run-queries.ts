@@ -3,6 +3,7 @@ import type { Origin } from '@flotilla/protocol/origin'
 import { runStates } from '@flotilla/protocol/run'
 import type { RunState } from '@flotilla/protocol/run'
 import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 
@@ -18,6 +19,8 @@ const tree =
 /** An owner's origin has no role. */
 const isStranger = "json_extract(origin, '$.kind') = 'human' AND json_extract(origin, '$.role') IS NOT NULL"
 const strangers = `SELECT origin FROM runs WHERE agent_id = :agent AND ${sessionColumn('runs')} = :session AND ${isStranger} UNION SELECT origin FROM steers WHERE agent_id = :agent AND session = :session AND ${isStranger}`
+
+const originColumn = jsonColumn(originSchema)
 
 /** What is asked of the ledger's rows beside the way of a run: families, what is overdue, and pages for people. */
 export function createRunQueries(database: Database) {
@@ -48,7 +51,7 @@ export function createRunQueries(database: Database) {
       database
         .prepare(strangers)
         .all({ agent: agentId, session: name })
-        .map((row) => originSchema.parse(JSON.parse(String(row['origin'])))),
+        .map((row) => originColumn.parse(row['origin'])),
     leaseDead: (now: number) =>
       many(
         `SELECT ${runColumns} FROM runs WHERE state = 'running' AND (lease_until IS NULL OR lease_until <= ?)`,
