@@ -36,7 +36,7 @@ export class Problem extends Error {
 
 /** The same problem in other words, or with more beside them. Pure. */
 export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra'>): Problem {
-  const { code, detail, cause, extra, retryAfterSeconds } = problem
+  const { code, detail, cause, extra, retryAfterSeconds, repair } = problem
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  return new Problem(code, { detail, cause, ...retry, ...told, extra: { ...extra, ...told.extra } })
+  return new Problem(code, { detail, cause, repair, ...retry, ...told, extra: { ...extra, ...told.extra } })
 }

@@ -54,8 +54,8 @@ export const taskActions = {
     words:
       'you cannot go on without an answer: the note is your question, whoever gave the task is asked it at once; then end your turn, you are called again with the answer',
   },
-  done: { from: open, to: 'done', by: 'assignee', tool: 'complete_task', words: 'it is done' },
-  fail: { from: open, to: 'failed', by: 'assignee', tool: 'complete_task', words: 'it cannot be done' },
+  done: { from: unblocked, to: 'done', by: 'assignee', tool: 'complete_task', words: 'it is done' },
+  fail: { from: unblocked, to: 'failed', by: 'assignee', tool: 'complete_task', words: 'it cannot be done' },
   blocked: {
     from: unblocked,
     to: 'blocked',

@@ -14,6 +14,8 @@ const bufferedMaxBytes = 4 * 1024 * 1024
 const heardMaxBytes = 256
 /** After so many seconds one that was refused may ask again. */
 const refusedRetrySeconds = 5
+/** So long one that was refused keeps its line to read why, milliseconds. */
+const refusedLingerMs = 250
 /** After so many milliseconds a reader has to come back, and is asked again who it is. */
 const socketLifeMs = 10 * 60_000
 
@@ -75,14 +77,19 @@ export function serveSockets(
     const answer = bear(request)
     socket.on('error', () => socket.destroy())
     answer.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0])
-    answer.once('finish', () => socket.end())
+    answer.once('finish', () => letGo(socket))
     upgrades.set(request, { socket, head, open })
     server.routing(request, answer)
   })
-  // They are no requests any more, so that nobody else hangs up on them.
-  server.addHook('preClose', async () => {
-    for (const reader of sockets.clients) reader.terminate()
-  })
+}
+
+/** The refusal is written: its peer has a moment to read it, and does not decide how long the line is kept. */
+function letGo(line: Duplex): void {
+  const late = setTimeout(() => line.destroy(), refusedLingerMs)
+  line.once('close', () => clearTimeout(late))
+  // What still comes is nobody's; unread, it would take the refusal back on its way.
+  line.resume()
+  line.end()
 }
 
 /** What is written to a reader, in bounded memory; see `EventStream`. */

@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
-import { jsonLimits } from '@flotilla/protocol/limits'
 import { provedRoutes } from '@flotilla/protocol/owner-proof'
 import { roleOfRoute } from '@flotilla/protocol/people-roles'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Guard, HumanCaller } from '../access/index.ts'
 import type { EffectOnce } from '../effects/index.ts'
-import { readJsonBody } from '../intake/index.ts'
 import { createBinder } from './bind-endpoint.ts'
 import { cutChangedPeople } from './cut-changed-people.ts'
 import { effectOnCall } from './effect-on-call.ts'
@@ -17,7 +15,7 @@ import { requireOperatorOrInternal } from './gates/operator-gate.ts'
 import type { KnownPeople } from './gates/known-people.ts'
 import type { HumanGate } from './gates/people-gate.ts'
 import type { AgentSurface, CallerOf, Routes, Surface } from './routes.ts'
-import { takeBodies } from './take-bodies.ts'
+import { readBody, takeBodies } from './take-bodies.ts'
 
 /** What a server needs to put a module's routes behind their gates. */
 export type Offered = readonly { readonly routes?: Routes }[]
@@ -77,7 +75,7 @@ export function openAgents(
   modules: Offered,
   { gate, effects }: { readonly gate: AgentGate; readonly effects: EffectOnce },
 ): void {
-  takeBodies(server, gate, (body) => readJsonBody(body, jsonLimits.body))
+  takeBodies(server, gate, readBody)
   const operator = (request: FastifyRequest): AgentCaller => {
     const caller = gate.doorOnly(request)
     requireOperatorOrInternal(caller)

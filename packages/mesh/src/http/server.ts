@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import { jsonLimits, wireLimits } from '@flotilla/protocol/limits'
+import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import { webhookPublicEndpoints } from '@flotilla/protocol/webhook-api'
-import { readJsonBody } from '../intake/index.ts'
 import type { Log } from '../platform/index.ts'
 import { answersWith } from './answer-headers.ts'
 import type { AnswerHeaders } from './answer-headers.ts'
@@ -15,8 +14,10 @@ import { boundConnections, connectionBounds } from './bound-connections.ts'
 import type { ConnectionBounds } from './bound-connections.ts'
 import { drainRefused } from './drain-refused.ts'
 import { serveSockets, wantsSocket } from './event-socket.ts'
+import { endLinesWithServer } from './open-lines.ts'
 import { oneRequestAtATime } from './one-request-at-a-time.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
+import { readBody } from './take-bodies.ts'
 
 /** A client that opens a connection and sends its request slower than this is let go. */
 const requestTimeoutMs = 120_000
@@ -70,12 +71,13 @@ export function createServer(
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, readJsonBody(body as Buffer, jsonLimits.body))
+      done(null, readBody(body as Buffer))
     } catch (error) {
       done(error as Error)
     }
   })
   installProblemReplies(server, log)
+  endLinesWithServer(server)
   boundConnections(server.server, connections)
   oneRequestAtATime(server.server)
   serveSockets(server, (request) => new Answer(request))

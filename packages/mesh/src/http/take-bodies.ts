@@ -1,8 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJsonBody } from '../intake/index.ts'
 import { bodyTooLarge } from './problem-reply.ts'
 import type { createAgentGate } from './gates/agent-gate.ts'
+
+/** One that says it is JSON and is empty is none: what wants fields says which, and what wants none goes on. */
+export function readBody(body: Buffer): unknown {
+  return body.length === 0 ? undefined : readJsonBody(body, jsonLimits.body)
+}
 
 /**
  * JSON bodies of agents' calls: each byte is counted as it comes, so that what all of them keep is bounded, and what

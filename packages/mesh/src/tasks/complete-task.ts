@@ -55,10 +55,19 @@ export function createCompleteTask(deps: {
         },
         tell: ledger.tellRun,
       })
-      if (!moved) throw new Problem('conflict', { detail: `the task is ${task.state}` })
+      if (!moved) throw refusedEnd(task)
       return taskView(moved)
     })
   }
+}
+
+/** Words that come after a question are no answer to it: whoever was asked would find the task closed. */
+function refusedEnd({ state }: TaskRecord): Problem {
+  const detail = `the task is ${state}`
+  if (state !== 'blocked') return new Problem('conflict', { detail })
+  const repair =
+    'End your turn: it stays blocked until its giver answers, and you are called again with the answer.'
+  return new Problem('conflict', { detail, repair })
 }
 
 /** A task of the calling agent, asked for in its live run. Problems `stale-fence`, `not-found`. */

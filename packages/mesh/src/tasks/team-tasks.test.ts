@@ -150,6 +150,23 @@ describe('an assignee', () => {
     expect(messagesTo(world, parent.id)[3]).toContain('is done')
   })
 
+  test('that asked stays blocked until it is answered, whatever its agent says before its turn ends', async () => {
+    const { world, taskId } = await aHandOff()
+    update(world, 'worker', { taskId, action: 'block', note: 'which folder?' })
+    for (const status of ['done', 'failed'] as const) {
+      const said = { taskId, status, summary: 'I wait for the answer.', result: null }
+      expect(() => world.completeTask(world.callerOf('worker'), said)).toThrow(
+        expect.objectContaining({ code: 'conflict', repair: expect.stringContaining('End your turn') }),
+      )
+    }
+    world.agents.finish('worker', { response: 'I wait for the answer.' })
+    await world.clock.settle()
+    expect(taskOf(world, taskId)).toMatchObject({ state: 'blocked', summary: 'which folder?' })
+    manage(world, person, { taskId, action: 'answer', note: 'the second' })
+    await world.clock.settle()
+    expect(done(world, 'worker', taskId).state).toBe('done')
+  })
+
   test('asks nothing without words, and closes no task of another', async () => {
     const { world, taskId } = await aHandOff()
     expect(codeOf(() => update(world, 'worker', { taskId, action: 'block' }))).toBe('bad-request')

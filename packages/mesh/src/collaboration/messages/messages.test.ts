@@ -365,6 +365,38 @@ describe('a worker’s message to the operator', () => {
     expect(send(world, ['bob', 'operator']).state).toBe('kept')
   })
 
+  test.each(['a turn', 'a steer'])(
+    'is kept where %s of somebody who may not stands in its conversation, and in no other',
+    async (said) => {
+      const world = await started()
+      const owners = (session: string) => {
+        const input = { kind: 'chat', message: 'go on', session } as const
+        world.ledger.submitRun(person, { agentId: 'ada', input })
+      }
+      world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
+      if (said === 'a turn') {
+        const input = { kind: 'chat', message: 'tell the operator', session: 'main' } as const
+        world.ledger.submitRun(member, { agentId: 'ada', input })
+        await world.clock.settle()
+      } else {
+        owners('main')
+        await world.clock.settle()
+        const { id } = world.ledger.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
+        world.ledger.takeSteers(world.callerOf('ada'), { ids: [id], step: 1 })
+      }
+      world.agents.finish('ada')
+      await world.clock.settle()
+      owners('main')
+      await world.clock.settle()
+      expect(send(world, ['ada', 'operator']).state).toBe('kept')
+      world.agents.finish('ada')
+      await world.clock.settle()
+      owners('elsewhere')
+      await world.clock.settle()
+      expect(send(world, ['ada', 'operator']).state).toBe('sent')
+    },
+  )
+
   test('is kept where a watch told the run something', async () => {
     const { world } = await adaAtWork()
     world.ledger.steerRun(

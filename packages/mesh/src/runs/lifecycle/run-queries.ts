@@ -1,6 +1,9 @@
+import { originSchema } from '@flotilla/protocol/origin'
+import type { Origin } from '@flotilla/protocol/origin'
 import { runStates } from '@flotilla/protocol/run'
 import type { RunState } from '@flotilla/protocol/run'
 import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 
@@ -12,6 +15,12 @@ const chainMax = 32
 /** The run `?` and all that work for it, near or far. */
 const tree =
   'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
+
+/** An owner's origin has no role. */
+const isStranger = "json_extract(origin, '$.kind') = 'human' AND json_extract(origin, '$.role') IS NOT NULL"
+const strangers = `SELECT origin FROM runs WHERE agent_id = :agent AND ${sessionColumn('runs')} = :session AND ${isStranger} UNION SELECT origin FROM steers WHERE agent_id = :agent AND session = :session AND ${isStranger}`
+
+const originColumn = jsonColumn(originSchema)
 
 /** What is asked of the ledger's rows beside the way of a run: families, what is overdue, and pages for people. */
 export function createRunQueries(database: Database) {
@@ -37,6 +46,12 @@ export function createRunQueries(database: Database) {
         agentId,
         name,
       ),
+    /** People who are no owners and whose words are in the conversation: by a run of their own in it, or a steer to one. */
+    strangersIn: (agentId: string, name: string): readonly Origin[] =>
+      database
+        .prepare(strangers)
+        .all({ agent: agentId, session: name })
+        .map((row) => originColumn.parse(row['origin'])),
     leaseDead: (now: number) =>
       many(
         `SELECT ${runColumns} FROM runs WHERE state = 'running' AND (lease_until IS NULL OR lease_until <= ?)`,
