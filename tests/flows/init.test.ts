@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -72,4 +72,24 @@ it('the right key is kept, its model thinks for the fleet, and the first agent a
   expect(answer).toMatchObject({ code: 0, out: 'Hello there\n' })
   expect(provider.asked.length).toBeGreaterThan(1)
   expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
+})
+
+it('a first start that settings end says the field and what to write, and doctor blames no file that it never wrote', async () => {
+  const other = join(folder, 'other')
+  await mkdir(join(other, 'config'), { recursive: true, mode: 0o700 })
+  await writeFile(join(other, 'config', 'settings.json'), '{\n  "default_model": 5\n}\n')
+  const at = { home: other, environment: { FLOTILLA_RUNTIME: 'process', FLOTILLA_PORT: String(port) } }
+  const words = 'settings.json line 2: default_model: write a text in quotes instead of a number'
+  const started = await flotillaWith(at, 'start', '-d')
+  expect(started.code).not.toBe(0)
+  expect(started.err).toContain(words)
+  const { findings } = JSON.parse((await flotillaWith(at, 'doctor', '--json')).out) as { findings: object[] }
+  expect(findings).toContainEqual(
+    expect.objectContaining({
+      id: 'settings-file',
+      ok: false,
+      detail: expect.stringContaining(words) as unknown,
+    }),
+  )
+  expect(findings).toContainEqual(expect.objectContaining({ id: 'cron-file', level: 'ok' }))
 })
