@@ -85,7 +85,7 @@ it('fish completes commands, choices, options and agents', async (test) => {
     const names = stdout
       .trim()
       .split('\n')
-      .map((row) => row.split('\t')[0])
+      .map((row) => row.split('\t')[0] ?? '')
     expect(names.toSorted(), line).toEqual(offered)
   }
 })

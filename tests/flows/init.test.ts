@@ -35,10 +35,10 @@ function typed(words: readonly string[], input = ''): Promise<CommandResult> {
 }
 
 const agentWords = ['--agent', 'scout', '--role', 'Looks things up.']
-const withProvider = () => [
-  ...['init', '--provider', 'openai', '--model', 'hello', '--base-url', provider.baseUrl],
-  ...agentWords,
-]
+const withProvider = () => {
+  const place = ['--provider', 'openai', '--model', 'hello', '--base-url', provider.baseUrl]
+  return ['init', ...place, ...agentWords]
+}
 const envFile = () => readFile(join(home, '.env'), 'utf8').catch(() => '')
 
 it('without a terminal and without options it says what to give, and begins nothing', async () => {
