@@ -10,6 +10,7 @@ import { cronBench } from './cron.ts'
 import { egressBench } from './egress.ts'
 import { eventsBench } from './events.ts'
 import { idleFleetBench } from './idle-fleet.ts'
+import { helpBench } from './help.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
@@ -38,6 +39,7 @@ const benches: readonly Bench[] = [
   wakeBench,
   idleFleetBench(100, 3),
   idleFleetBench(500, 1),
+  helpBench,
 ]
 const runsMax = 200
 

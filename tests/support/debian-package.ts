@@ -26,7 +26,7 @@ export async function debianPrograms(
     for (const name of (await readdir(folder)).filter((each) => each.endsWith('.deb'))) {
       await run('dpkg-deb', ['--extract', join(folder, name), folder])
     }
-    const places = ['usr/bin', 'usr/sbin'].map((place) => join(folder, place))
+    const places = ['usr/bin', 'usr/sbin', 'bin'].map((place) => join(folder, place))
     return places.find((place) => existsSync(join(place, program))) ?? null
   } catch {
     return null

@@ -15,15 +15,36 @@ export interface CommandResult {
 }
 
 /** Runs the command line in a process of its own against a mesh at `url`, or on a home. */
-export async function flotilla(
+export function flotilla(
   at: { readonly url?: string; readonly home: string },
+  ...words: readonly string[]
+): Promise<CommandResult> {
+  return flotillaWith(at, ...words)
+}
+
+/** As `flotilla`, with what it reads from standard input, and more in its environment. */
+export async function flotillaWith(
+  at: {
+    readonly url?: string
+    readonly home: string
+    readonly input?: string
+    readonly environment?: Readonly<Record<string, string>>
+  },
   ...words: readonly string[]
 ): Promise<CommandResult> {
   const place = at.url === undefined ? [] : ['--url', at.url]
   const child = spawn(process.execPath, [cliProgram, ...words, ...place], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: at.home, FLOTILLA_HOME: at.home, XDG_CACHE_HOME: caches },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: at.home,
+      FLOTILLA_HOME: at.home,
+      XDG_CACHE_HOME: caches,
+      ...at.environment,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  // A command that reads nothing may have ended before.
+  child.stdin.on('error', () => undefined).end(at.input ?? '')
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
   const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
   return { code, out, err }

@@ -56,7 +56,8 @@ complete -o default -F _flotilla flotilla
 }
 
 function zshScript(commands: readonly CommandWords[], shared: Options): string {
-  const described = (name: string, text: string) => quoted(`${name.replaceAll(':', '\\:')}:${text}`)
+  const described = (name: string, text: string) =>
+    quoted(name.replaceAll(':', '\\:') + (text === '' ? '' : `:${text}`))
   const cases = commands.map((command) => {
     const { agents } = behind(command)
     const choices = command.takes.flatMap((taken) => taken.choices)

@@ -135,26 +135,38 @@ async function answered(
   const steering = steeringOf(context, talk)
   const leaving = new AbortController()
   let ended: RunView | null = null
+  /** Commands that were typed while the answer came; what they print belongs above the next prompt, not into it. */
+  const meanwhile: Promise<void>[] = []
   const endBeside = talk.beside?.()
   if (talk.beside !== null) {
     talk.typed.hear((line) => {
       const text = withLineBreaks(line).trim()
       if (leaving.signal.aborted) return
       if (isGoodbye(text)) leaving.abort()
-      else if (text.startsWith('/')) void runSlashLine(context, talk, { text, steering, streaming: true })
+      else if (text.startsWith('/'))
+        meanwhile.push(runSlashLine(context, talk, { text, steering, streaming: true }))
       else if (text !== '') void steering.say(text)
     })
   }
   try {
     ended = await askCancellable(context, talk, { ask, signal: leaving.signal })
   } catch (error) {
+    if (!leaving.signal.aborted) tellError(context, error)
+  }
+  try {
+    await allEnded(meanwhile, leaving.signal)
     if (leaving.signal.aborted) return 'quit'
-    tellError(context, error)
   } finally {
     talk.typed.hear(null)
     endBeside?.()
   }
   return steering.late(ended)
+}
+
+/** Resolves when all have ended, those too that come meanwhile, or when the person leaves. */
+async function allEnded(works: readonly Promise<void>[], leaving: AbortSignal): Promise<void> {
+  const left = new Promise<void>((resolve) => leaving.addEventListener('abort', () => resolve()))
+  for (let at = 0; at < works.length && !leaving.aborted; at++) await Promise.race([works[at], left])
 }
 
 function steeringOf(context: CommandContext, { client, agentId, session }: Conversation): Steering {

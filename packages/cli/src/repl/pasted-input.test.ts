@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { completeLine } from './complete-line.ts'
-import { createPasteReader, withLineBreaks } from './pasted-input.ts'
+import { createPasteReader, upToTabs, withLineBreaks } from './pasted-input.ts'
 import { slashCommands } from './slash-commands.ts'
 
 describe('pasted text', () => {
@@ -19,6 +19,12 @@ describe('pasted text', () => {
   test('leaves what is typed as it is', () => {
     expect(createPasteReader()('x\r\u001B[A\u001B')).toBe('x\r\u001B[A\u001B')
   })
+})
+
+test('a tab ends a piece of what is typed, and nothing is lost', () => {
+  expect(upToTabs('/blackb\tg\t')).toEqual(['/blackb\t', 'g\t'])
+  expect(upToTabs('\t\tab\r')).toEqual(['\t', '\t', 'ab\r'])
+  expect(upToTabs('')).toEqual([])
 })
 
 describe('a line is completed', () => {

@@ -47,6 +47,14 @@ function unfinishedMark(text: string, mark: string, least: number): number {
   return 0
 }
 
+/**
+ * What was typed, in pieces of which none goes on after a tab: readline takes one with keys after it in the same piece for
+ * pasted, and completes nothing. Pure.
+ */
+export function upToTabs(typed: string): string[] {
+  return typed.match(/[^\t]*\t|[^\t]+/g) ?? []
+}
+
 /** The input of a terminal as readline takes it, with pasted lines in one row. */
 export function pastedInput(
   input: NodeJS.ReadableStream & { readonly isTTY?: boolean },
@@ -56,7 +64,9 @@ export function pastedInput(
   const filtered = new Transform({
     decodeStrings: false,
     transform(piece: Buffer | string, _encoding, done) {
-      done(null, read(typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true })))
+      const typed = read(typeof piece === 'string' ? piece : decoder.decode(piece, { stream: true }))
+      for (const keys of upToTabs(typed)) this.push(keys)
+      done()
     },
   })
   const setRawMode: unknown = Reflect.get(input, 'setRawMode')

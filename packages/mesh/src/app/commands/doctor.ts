@@ -70,7 +70,7 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     ...(await shared(context)),
     await port(context.environment.port, running),
     ...environmentFindings(context.environment),
-    ...(await configuration(context, paths)),
+    ...(await configuration(context, paths, running !== null)),
     await journal(paths, context),
     money(paths),
     ...(running ? [await ready(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')] : []),
@@ -144,6 +144,7 @@ async function port(wanted: number, running: MeshState | null): Promise<DoctorFi
 async function configuration(
   { environment, env }: CommandContext,
   paths: DataPaths,
+  isRunning: boolean,
 ): Promise<readonly DoctorFinding[]> {
   const findings: DoctorFinding[] = []
   const settings = await readSettingsFile(paths.settingsFile).catch((error: unknown) => {
@@ -176,7 +177,7 @@ async function configuration(
     }),
     await permissions(paths),
     await watchers(paths),
-    await jobs(paths),
+    await jobs(paths, isRunning),
   )
   return findings
 }
@@ -215,10 +216,14 @@ async function watchers(paths: DataPaths): Promise<DoctorFinding> {
   }
 }
 
-async function jobs({ cronFile, database }: DataPaths): Promise<DoctorFinding> {
+async function jobs({ cronFile, database }: DataPaths, isRunning: boolean): Promise<DoctorFinding> {
   try {
+    const text = await readTextFile(cronFile)
+    // A start that failed may have made the database and no more; the next one writes the file.
+    if (text === null && !isRunning)
+      return ok('cron-file', 'there is no config/cron.json; a mesh that starts writes it')
     // A home that was started once has the operator's heartbeat in it.
-    const reading = readJobs(await readTextFile(cronFile), { held: null, required: existsSync(database) })
+    const reading = readJobs(text, { held: null, required: existsSync(database) })
     if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
     if (reading.otherwise) {
       return failure(

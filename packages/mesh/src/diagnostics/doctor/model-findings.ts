@@ -3,7 +3,7 @@ import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
 const keyRepair =
-  'Put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
+  'Choose one with: flotilla init. Or put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
 
 /** Whether agents have a model to think with. Pure. */
 export function modelFindings(known: {
@@ -43,8 +43,8 @@ export function modelFindings(known: {
     defaultModel === null
       ? warning(
           'default-model',
-          'no default model is set',
-          'Set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
+          'no model is set up yet',
+          'Choose one with: flotilla init. Or set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
         )
       : ok('default-model', `${defaultModel.name}: ${defaultModel.from}`),
     ...missing,

@@ -51,7 +51,7 @@ export function missingModelWords(known: {
   )
   const [first] = [...providers, ...held]
   return first === undefined
-    ? `put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home, which is read ${atNextStart}, or name a provider and default_model in config/settings.json`
+    ? `choose one with flotilla init, or put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home, which is read ${atNextStart}, or name a provider and default_model in config/settings.json`
     : `${first} is set up, and one of its models has to be named: FLOTILLA_DEFAULT_MODEL=${first}/MODEL in .env of the home, which is read ${atNextStart}, or default_model in config/settings.json, which is read at once`
 }
 

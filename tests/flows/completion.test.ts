@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { debianPrograms } from '../support/debian-package.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
+import { cliProgram } from '../support/programs.ts'
+
+const run = promisify(execFile)
+
+let mesh: MeshProcess
+let folder: string
+
+beforeAll(async () => {
+  ;[mesh, folder] = await Promise.all([startMesh(), mkdtemp(join(tmpdir(), 'flotilla-completion-'))])
+  await mesh.createWorker('writer')
+  // As it stands on the PATH of a person.
+  const program = join(folder, 'flotilla')
+  await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${cliProgram}' --url '${mesh.url}' "$@"\n`)
+  await chmod(program, 0o755)
+  for (const shell of ['bash', 'zsh', 'fish'] as const) {
+    const { code, out } = await flotilla({ home: mesh.home }, 'completion', shell)
+    expect(code).toBe(0)
+    await writeFile(join(folder, `flotilla.${shell}`), out)
+  }
+})
+afterAll(async () => {
+  await mesh?.stop()
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+/** Lines, and what a shell has to offer in each. */
+const cases: readonly (readonly [string, readonly string[]])[] = [
+  ['flotilla sta', ['start', 'status']],
+  ['flotilla completion ', ['bash', 'fish', 'zsh']],
+  ['flotilla agent a', ['add']],
+  ['flotilla init --pro', ['--provider']],
+  ['flotilla chat wri', ['writer']],
+]
+
+const environment = (more: Readonly<Record<string, string>> = {}) => ({
+  PATH: `${folder}:${process.env['PATH'] ?? ''}`,
+  HOME: mesh.home,
+  FLOTILLA_HOME: mesh.home,
+  TERM: 'xterm',
+  LC_ALL: 'C.UTF-8',
+  ...more,
+})
+
+/** A shell that is installed, or one out of its packages. */
+async function shell(name: string, packages: readonly string[]): Promise<string | null> {
+  const programs = await debianPrograms(folder, packages, name)
+  return programs === null ? null : join(programs, name)
+}
+
+it('bash completes commands, choices, options and agents', async () => {
+  const script = `
+source "$1"
+complete -p flotilla | grep -q -- '-F _flotilla ' || exit 3
+read -r -a COMP_WORDS <<< "$2"
+[[ $2 == *' ' ]] && COMP_WORDS+=('')
+COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
+_flotilla
+printf '%s\\n' "\${COMPREPLY[@]}"`
+  for (const [line, offered] of cases) {
+    const words = ['--norc', '--noprofile', '-c', script, 'bash', join(folder, 'flotilla.bash'), line]
+    const { stdout } = await run('bash', words, { env: environment() })
+    expect(stdout.trim().split('\n').toSorted(), line).toEqual(offered)
+  }
+})
+
+it('fish completes commands, choices, options and agents', async (test) => {
+  const fish = await shell('fish', ['fish', 'fish-common', 'libpcre2-32-0'])
+  if (fish === null) return test.skip('fish cannot be had here')
+  const env = environment({ LD_LIBRARY_PATH: join(folder, 'usr/lib/x86_64-linux-gnu') })
+  for (const [line, offered] of cases) {
+    const words = ['--no-config', '-c', `source ${folder}/flotilla.fish; complete -C '${line}'`]
+    const { stdout } = await run(fish, words, { env })
+    const names = stdout
+      .trim()
+      .split('\n')
+      .map((row) => row.split('\t')[0] ?? '')
+    expect(names.toSorted(), line).toEqual(offered)
+  }
+})
+
+it('zsh completes commands, choices, options and agents at its prompt', async (test) => {
+  const zsh = await shell('zsh', ['zsh', 'zsh-common'])
+  if (zsh === null) return test.skip('zsh cannot be had here')
+  // Its modules and functions lie beside it where it was unpacked.
+  const beside = zsh.startsWith(folder)
+    ? `module_path=(${folder}/usr/lib/*/zsh/*(/)); fpath=(${folder}/usr/share/zsh/functions ${folder}/usr/share/zsh/functions/**/*(/))`
+    : ':'
+  await writeFile(
+    join(folder, 'drive.zsh'),
+    `${beside}
+zmodload zsh/zpty
+zpty shell "${zsh} -f -i"
+zpty -w shell "${beside}; PS1='PRO''MPT> '; LISTMAX=1000; stty cols 200; autoload -Uz compinit; compinit -u -D; source ${folder}/flotilla.zsh"
+# Keys that come before it has begun to read are none.
+zpty -r -m shell said '*PROMPT*'
+zpty -w -n shell "$1"$'\\t\\t'
+all=''
+for name in "\${@:2}"; do
+  while [[ $all != *"$name"* ]]; do zpty -r -t shell said && all+=$said || sleep 0.05; done
+done
+print -r -- "$all"
+`,
+  )
+  for (const [line, offered] of cases) {
+    const words = ['-f', join(folder, 'drive.zsh'), line, ...offered]
+    // It waits until all of them are offered.
+    const { stdout } = await run(zsh, words, { env: environment(), timeout: patient(30_000) })
+    expect(stdout, line).not.toContain('uninstall')
+  }
+})
