@@ -1,0 +1,37 @@
+import type { Browser, Page } from 'playwright-core'
+
+/** Makes a browser look up the name of a stranger at this machine, as a stranger's name server can. */
+export const rebound = ['--host-resolver-rules=MAP evil.example 127.0.0.1']
+
+/** Addresses that a page could ask for, and what its browser was answered; `socket` is whether one opened. */
+export async function asksAsStranger(
+  browser: Browser,
+  meshUrl: string,
+  paths: readonly string[],
+): Promise<{ readonly statuses: readonly number[]; readonly socket: boolean }> {
+  const url = `http://evil.example:${new URL(meshUrl).port}`
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  // Whatever it is answered: the browser takes it for a page of the stranger, whose script reads its own origin freely.
+  await page.goto(`${url}/healthz`)
+  const statuses = await page.evaluate(
+    async (asked) => Promise.all(asked.map(async (path) => (await fetch(path)).status)),
+    [...paths],
+  )
+  const socket = await opensSocket(page, `${url.replace('http', 'ws')}/ws/events?since=0`)
+  await context.close()
+  return { statuses, socket }
+}
+
+/** Whether a socket that a script of the page opens is let in. */
+export async function opensSocket(page: Page, url: string): Promise<boolean> {
+  return await page.evaluate(
+    async (address) =>
+      new Promise<boolean>((resolve) => {
+        const socket = new WebSocket(address)
+        socket.addEventListener('open', () => resolve(true))
+        socket.addEventListener('close', () => resolve(false))
+      }),
+    url,
+  )
+}
