@@ -147,13 +147,21 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
         )
         .count()
       expect(made, path).toBe(0)
-      const links = await watched.page
-        .locator('a, img, image, form, link[rel=stylesheet]')
-        .evaluateAll((found) =>
-          found.flatMap((one) => ['href', 'src', 'action'].map((name) => one.getAttribute(name) ?? '')),
-        )
+      const addresses = (selector: string) =>
+        watched.page
+          .locator(selector)
+          .evaluateAll((found) =>
+            found.flatMap((one) => ['href', 'src', 'action'].map((name) => one.getAttribute(name) ?? '')),
+          )
+      const links = await addresses('a, area')
       expect(
-        links.filter((link) => /^(?:javascript|data):|203\.0\.113\.9/i.test(link)),
+        links.filter((link) => /^(?:javascript|data|vbscript):/i.test(link.trim())),
+        path,
+      ).toEqual([])
+      // What a person may follow is a link; nothing is fetched for being shown.
+      const fetched = await addresses('img, image, form, link, use, video, audio, source')
+      expect(
+        fetched.filter((address) => address.includes('203.0.113.9')),
         path,
       ).toEqual([])
       expect(await watched.page.evaluate('window.ran'), path).toBeUndefined()

@@ -12,7 +12,7 @@ import type { WatchedPage } from './open-browser.ts'
 const firstLoadMaxBytes = 150 * 1024
 
 const pages = [
-  { name: 'chat', path: '/chat/scribe', shows: 'Licences' },
+  { name: 'chat', path: '/chat/scribe', shows: 'left-pad states no licence' },
   { name: 'fleet', path: '/fleet', shows: 'Spent today' },
   { name: 'agent', path: '/agents/scribe', shows: 'The whole fleet' },
   { name: 'runs', path: '/runs', shows: 'audit the licences' },
@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     const [run] = await Promise.all([
       mesh.ask('audit the licences', { agent: 'scribe', session: 'dashboard' }),
       // It waits for a person.
-      mesh.submit('remove doomed'),
+      mesh.submit('remove tryout'),
       mesh.ask('hostile', { agent: 'scribe', session: 'hostile' }),
     ])
     runId = run.id

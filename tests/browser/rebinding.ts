@@ -12,8 +12,11 @@ export async function asksAsStranger(
   const url = `http://evil.example:${new URL(meshUrl).port}`
   const context = await browser.newContext()
   const page = await context.newPage()
-  // Whatever it is answered: the browser takes it for a page of the stranger, whose script reads its own origin freely.
-  await page.goto(`${url}/healthz`)
+  // Served while the name still led to the stranger; its script reads its own origin freely, wherever that leads now.
+  await page.route(`${url}/stranger`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<p>Hello' }),
+  )
+  await page.goto(`${url}/stranger`)
   const statuses = await page.evaluate(
     async (asked) => Promise.all(asked.map(async (path) => (await fetch(path)).status)),
     [...paths],
