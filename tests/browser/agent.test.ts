@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { hostileFile, hostileFileName, hostileText } from './dashboard-cassette.ts'
 import { startDashboardFleet } from './dashboard-fleet.ts'
-import { looksWell } from './every-view.ts'
+import { wrongWith } from './every-view.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 import type { WatchedPage } from './open-browser.ts'
 
@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
       await looked.page.getByRole('tab', { name }).click()
       await looked.page.locator('main').getByText(shows).first().waitFor()
       await expect.poll(() => looked?.page.locator('.skeleton').count()).toBe(0)
-      await looksWell(looked, `agent-${id}`)
+      expect(await wrongWith(looked, `agent-${id}`)).toEqual([])
     },
   )
 

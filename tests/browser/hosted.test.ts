@@ -49,6 +49,7 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
     await open('/fleet')
     await page.locator('[data-line=live]').waitFor()
     await page.getByRole('heading', { name: 'operator' }).waitFor()
+    expect(await opensSocket(page, socketOf(mesh.url))).toBe(true)
     expect(faults).toEqual([])
     await context.close()
     const [moment = '', mark = ''] = sessionOf().split('.')
@@ -66,6 +67,9 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
         expect(reply?.status(), `${how} ${path}`).toBe(401)
         expect(await refused.page.locator('main, #app').count(), `${how} ${path}`).toBe(0)
       }
+      // The policy of a refusal lets no socket be tried, so it is tried from a page that has none.
+      await refused.page.route('**/empty', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+      await refused.page.goto(`${mesh.url}/empty`)
       expect(await opensSocket(refused.page, socketOf(mesh.url)), how).toBe(false)
       await refused.context.close()
     }

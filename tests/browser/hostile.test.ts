@@ -94,7 +94,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
     await bare.route(/203\.0\.113\.9/, (route) => route.abort())
     for (const text of [short, markup, page, drawing]) {
       await bare.setContent(text)
-      await bare.waitForFunction('window.ran > 0')
+      await expect.poll(() => bare.evaluate<number>('window.ran ?? 0')).toBeGreaterThan(0)
     }
     await context.close()
   })

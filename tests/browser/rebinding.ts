@@ -1,7 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 
 /** Makes a browser look up the name of a stranger at this machine, as a stranger's name server can. */
-export const rebound = ['--host-resolver-rules=MAP evil.example 127.0.0.1']
+/** And keeps the browser's own wall before private addresses out of it: what is attacked is ours. */
+export const rebound = [
+  '--host-resolver-rules=MAP evil.example 127.0.0.1',
+  '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights',
+]
 
 /** Addresses that a page could ask for, and what its browser was answered; `socket` is whether one opened. */
 export async function asksAsStranger(
