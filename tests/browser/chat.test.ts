@@ -145,9 +145,9 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
       .locator('a')
       .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
     expect(addresses.filter((href) => /^(?:javascript|data):/i.test(href ?? ''))).toEqual([])
-    await mesh.submit('remove doomed')
+    await mesh.submit('remove tryout')
     for (const [path, shows] of [
-      ['/fleet', 'doomed'],
+      ['/fleet', 'tryout'],
       ['/approvals', 'is stopped and removed'],
       ['/runs', 'hostile words please'],
       ['/journal', 'run.submitted'],

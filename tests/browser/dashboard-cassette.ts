@@ -72,9 +72,9 @@ export const dashboardCassette = aCassette(
   { agents: ['scribe'], when: 'slow', turns: [runs('sleep 20'), says(slowWords)] },
   {
     agent_kind: 'operator',
-    when: '^remove doomed$',
+    when: '^remove tryout$',
     turns: [
-      calls('delete_agent', { agent_id: 'doomed', reason: `no longer needed ${hostileText}` }),
+      calls('delete_agent', { agent_id: 'tryout', reason: 'The archive is sorted; nothing is left to do.' }),
       says('It waits for you.'),
     ],
   },

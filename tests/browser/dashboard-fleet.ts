@@ -2,13 +2,13 @@ import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { dashboardCassette, hostileText } from './dashboard-cassette.ts'
+import { dashboardCassette } from './dashboard-cassette.ts'
 
-/** A mesh with a few agents, some of whose texts are hostile. */
+/** A mesh with a few agents. */
 export async function startDashboardFleet(): Promise<MeshProcess> {
   const mesh = await startMesh({ cassettes: { dashboard: dashboardCassette } })
   await mesh.createWorker('scribe', { role: 'Reads licences of packages and says which ones need a look.' })
-  await mesh.createWorker('doomed', { role: hostileText.slice(0, 400) })
+  await mesh.createWorker('tryout', { role: 'Sorted the archive of last year, for a try.' })
   await mesh.createWorker('courier', { role: 'Carries reports to whoever asked for them.' })
   await mesh.call(cronHumanEndpoints.cronCreate, {
     body: { agent: 'courier', schedule: '0 9 * * *', message: 'Send the morning report.' },

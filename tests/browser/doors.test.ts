@@ -8,12 +8,13 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+import { asksAsStranger, rebound } from './rebinding.ts'
 
 describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
   let mesh: MeshProcess
   let browser: Browser
   beforeAll(async () => {
-    ;[mesh, browser] = await Promise.all([startMesh(), openBrowser()])
+    ;[mesh, browser] = await Promise.all([startMesh(), openBrowser(rebound)])
   })
   afterAll(async () => {
     await browser?.close()
@@ -70,6 +71,13 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     await page.getByText('Only you').waitFor()
     expect(faults).toEqual([])
     await context.close()
+  })
+
+  it('gives a name of a stranger that was bound to this machine nothing: no page, no answer, no socket', async () => {
+    const paths = ['/', '/fleet', '/work', '/settings', '/api/status', '/api/runs', '/api/setup']
+    const { statuses, socket } = await asksAsStranger(browser, mesh.url, paths)
+    expect(new Set(statuses)).toEqual(new Set([403]))
+    expect(socket).toBe(false)
   })
 
   it('refuses writes without X-Requested-With, names that are not this machine’s, and tokens of agents', async () => {

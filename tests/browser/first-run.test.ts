@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     const log = page.getByRole('log', { name: 'Messages' })
     await log.getByText('everything in it was done for real').waitFor()
     // What the worker saved stands in the conversation.
-    await log.locator('details.artifact').getByText('first-look.md').waitFor()
+    await log.locator('details.artifact').getByText('first-look.md').first().waitFor()
     await log.locator('details.artifact').getByText('Processors:').waitFor()
     await picture('first-answer')
     expect(await breaches()).toEqual([])

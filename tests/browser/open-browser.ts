@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { patient } from '../support/patience.ts'
 import { chromiumVariable } from './set-up.ts'
 
@@ -28,14 +29,16 @@ export interface WatchedPage {
   /** Breaches of its policy, errors of its scripts, dialogs, and requests to other hosts. */
   readonly faults: string[]
   open(path: string): Promise<void>
+  /** Opens a path and waits until its data are there; where they do not come, says what stands there instead, and why. */
+  openWhole(path: string, shows: string, skeletons?: number): Promise<void>
   picture(name: string): Promise<void>
   /** Rules of accessibility that it breaks, with the elements. */
-  breaches(): Promise<readonly string[]>
+  breaches(of?: 'all' | 'colours'): Promise<readonly string[]>
 }
 
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
   // The sandbox of Chromium cannot be had by root; what is looked at is ours.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...more] })
 }
 
 export async function openPage(
@@ -66,24 +69,46 @@ export async function openPage(
     if (asked.protocol.startsWith('http') && asked.origin !== new URL(url).origin)
       faults.push(`foreign request: ${request.url()}`)
   })
+  const troubles: string[] = []
+  page.on('requestfailed', (request) => troubles.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on('response', (reply) => {
+    if (reply.status() >= 400) troubles.push(`${reply.url()}: ${reply.status()}`)
+  })
+  const open = async (path: string): Promise<void> => {
+    await page.goto(url + path)
+    await page.locator('main').waitFor()
+  }
   return {
     page,
     context,
     faults,
-    open: async (path) => {
-      await page.goto(url + path)
-      await page.locator('main').waitFor()
+    open,
+    openWhole: async (path, shows, skeletons = 0) => {
+      await open(path)
+      try {
+        await page.locator('main').getByText(shows).filter({ visible: true }).first().waitFor()
+        await page.locator('[data-line=live]').first().waitFor({ state: 'attached' })
+        await expect.poll(() => page.locator('.skeleton').count()).toBe(skeletons)
+      } catch (error) {
+        const stands = await page.locator('body').innerText()
+        const told = `${path} does not show “${shows}” but:\n${stands}\n${troubles.join('\n')}`
+        throw new Error(told, { cause: error })
+      }
     },
     picture: async (name) => {
       mkdirSync(pictures, { recursive: true })
       await page.screenshot({ path: join(pictures, `${name}.png`) })
     },
-    breaches: () => axeBreaches(page),
+    breaches: (of = 'all') => axeBreaches(page, of),
   }
 }
 
 /** Runs the checker in the world of the test, where the policy of the page does not reach. */
-async function axeBreaches(page: Page): Promise<readonly string[]> {
+async function axeBreaches(page: Page, of: 'all' | 'colours'): Promise<readonly string[]> {
+  const runOnly =
+    of === 'colours'
+      ? ['color-contrast', 'link-in-text-block']
+      : ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']
   const session = await page.context().newCDPSession(page)
   const { frameTree } = await session.send('Page.getFrameTree')
   const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
@@ -94,7 +119,7 @@ async function axeBreaches(page: Page): Promise<readonly string[]> {
     contextId,
     awaitPromise: true,
     returnByValue: true,
-    expression: `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }).then(({ violations }) =>
+    expression: `axe.run(document, { runOnly: ${JSON.stringify(runOnly)} }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? ''))))`,
   })
   await session.detach()

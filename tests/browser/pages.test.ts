@@ -3,14 +3,16 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
+import { wrongWith } from './every-view.ts'
 import { startDashboardFleet } from './dashboard-fleet.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+import type { WatchedPage } from './open-browser.ts'
 
 /** Of everything that the first page loads before it shows its frame. */
 const firstLoadMaxBytes = 150 * 1024
 
 const pages = [
-  { name: 'chat', path: '/chat/scribe', shows: 'Licences' },
+  { name: 'chat', path: '/chat/scribe', shows: 'left-pad states no licence' },
   { name: 'fleet', path: '/fleet', shows: 'Spent today' },
   { name: 'agent', path: '/agents/scribe', shows: 'The whole fleet' },
   { name: 'runs', path: '/runs', shows: 'audit the licences' },
@@ -26,6 +28,7 @@ const pages = [
   { name: 'settings-limits', path: '/settings/limits', shows: 'The whole fleet' },
   { name: 'settings-people', path: '/settings/people', shows: 'Only you' },
   { name: 'welcome', path: '/welcome', shows: 'A question' },
+  { name: 'run', path: '/runs/:run', shows: 'What happened' },
   { name: 'design', path: '/design', shows: 'text-5' },
 ] as const
 
@@ -33,12 +36,19 @@ describe.skipIf(!hasBrowser)('the pages', () => {
   let mesh: MeshProcess
   let browser: Browser
   let runId = ''
+  let looked: WatchedPage | undefined
+  /** One for all that is looked at, at its first width. */
+  async function aPage(): Promise<WatchedPage> {
+    looked ??= await openPage(browser, mesh.url)
+    await looked.page.setViewportSize({ width: 1280, height: 800 })
+    return looked
+  }
   beforeAll(async () => {
     ;[mesh, browser] = await Promise.all([startDashboardFleet(), openBrowser()])
     const [run] = await Promise.all([
       mesh.ask('audit the licences', { agent: 'scribe', session: 'dashboard' }),
       // It waits for a person.
-      mesh.submit('remove doomed'),
+      mesh.submit('remove tryout'),
       mesh.ask('hostile', { agent: 'scribe', session: 'hostile' }),
     ])
     runId = run.id
@@ -48,30 +58,10 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     await mesh?.stop()
   })
 
-  it.each([
-    { theme: 'light', width: 1280 },
-    { theme: 'dark', width: 1280 },
-    { theme: 'light', width: 390 },
-    { theme: 'dark', width: 390 },
-  ] as const)('are whole, quiet and readable: $theme, $width wide', async ({ theme, width }) => {
-    const watched = await openPage(browser, mesh.url, { theme, width })
-    const { page, faults } = watched
-    const breaches: string[] = []
-    for (const { name, path, shows } of [
-      ...pages,
-      { name: 'run', path: `/runs/${runId}`, shows: 'What happened' },
-    ]) {
-      await watched.open(path)
-      await page.locator('main').getByText(shows).first().waitFor()
-      await page.locator('[data-line=live]').first().waitFor({ state: 'attached' })
-      await expect.poll(() => page.locator('.skeleton').count()).toBe(name === 'design' ? 4 : 0)
-      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(width)
-      await watched.picture(`${name}-${theme}-${width < 600 ? 'phone' : 'wide'}`)
-      breaches.push(...(await watched.breaches()).map((breach) => `${path}: ${breach}`))
-    }
-    expect(breaches).toEqual([])
-    expect(faults).toEqual([])
-    await watched.context.close()
+  it.each(pages)('$name is whole, quiet and readable in both themes and widths', async (one) => {
+    const watched = await aPage()
+    await watched.openWhole(one.path.replace(':run', runId), one.shows, one.name === 'design' ? 4 : 0)
+    expect(await wrongWith(watched, one.name)).toEqual([])
   })
 
   it('load little before the first of them is there, and nothing from anywhere else', async () => {

@@ -9,8 +9,8 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { signSession } from '../../packages/mesh/src/http/gates/session-cookie.ts'
 import { heldPort } from '../support/held-port.ts'
+import { canBeHosted, hostedToken, onHostedMachine, sessionOf } from '../support/hosted-machine.ts'
 import { httpCall } from '../support/http-call.ts'
 import { meshArguments, openMesh, pinnedNode, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -21,12 +21,12 @@ import type { Nginx } from './nginx.ts'
 import { cliProgram } from '../support/programs.ts'
 
 const run = promisify(execFile)
-const token = 'a-hosted-machine-s-access-token'
+const token = hostedToken
 const status: string = meshHumanEndpoints.status.path
 const asks = (url: string, headers: Record<string, string> = {}, path = status) =>
   httpCall({ method: 'GET', url: `${url}${path}`, headers })
 const cookie = (secret = token, seconds = 600) => ({
-  cookie: `ol_session=${signSession(secret, { nowMs: Date.now(), seconds })}`,
+  cookie: `ol_session=${sessionOf(secret, seconds)}`,
 })
 
 /** Makes a hook without a secret and gives its path. */
@@ -43,17 +43,7 @@ const delivers = (url: string) =>
     body: '{"from":"outside"}',
   })
 
-/** A view of the file system in which this machine is a hosted one; it ends with the process. */
-const onHostedMachine = [
-  'unshare',
-  '--mount',
-  'sh',
-  '-c',
-  `mount -t tmpfs none /opt && mkdir /opt/flotilla && printf %s ${token} > /opt/flotilla/.access_token && exec "$0" "$@"`,
-]
-
-// Other users and file system views of their own need root; the container lane has it wherever an engine was set up.
-describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy', () => {
+describe.skipIf(!canBeHosted)('the doors behind a real reverse proxy', () => {
   let folder: string
   let nginx: string
 

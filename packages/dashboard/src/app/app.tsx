@@ -1,6 +1,6 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useSyncExternalStore } from 'react'
-import { Redirect, Route, Switch } from 'wouter'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { ServicesContext, useMesh, useServices } from '../data/use-mesh.ts'
 import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
@@ -26,11 +26,12 @@ import { Shell } from './shell.tsx'
 import { Toasts } from './toast-list.tsx'
 
 export function App({ services }: { readonly services: Services }) {
+  const [place] = useLocation()
   return (
     <ServicesContext value={services}>
       <QueryClientProvider client={services.queries}>
         <Shell>
-          <Boundary>
+          <Boundary place={place}>
             <Suspense fallback={<Loading rows={6} />}>
               <Switch>
                 <Route path="/">

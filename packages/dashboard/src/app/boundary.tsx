@@ -2,16 +2,26 @@ import { Component } from 'react'
 import type { ReactNode } from 'react'
 import { Failed } from '../design/parts.tsx'
 
+interface Given {
+  /** Where the page is; at another place an error is forgotten. */
+  readonly place: string
+  readonly children: ReactNode
+}
+
 interface Shown {
   readonly error: unknown
 }
 
 /** A page that fails to draw says so, and leaves the menu standing. React knows no other form for this than a class. */
-export class Boundary extends Component<{ readonly children: ReactNode }, Shown> {
+export class Boundary extends Component<Given, Shown> {
   override state: Shown = { error: null }
 
   static getDerivedStateFromError(error: unknown): Shown {
     return { error }
+  }
+
+  override componentDidUpdate({ place }: Given): void {
+    if (place !== this.props.place && this.state.error !== null) this.setState({ error: null })
   }
 
   override render(): ReactNode {
@@ -19,7 +29,8 @@ export class Boundary extends Component<{ readonly children: ReactNode }, Shown>
     if (error === null) return this.props.children
     return (
       <div className="page">
-        <Failed error={error} retry={() => this.setState({ error: null })} />
+        {/* A part that did not arrive is remembered as missing, so trying again means to load the page anew. */}
+        <Failed error={error} retry={() => window.location.reload()} />
       </div>
     )
   }

@@ -1,42 +1,51 @@
 import { lazy } from 'react'
+import { arrived } from './arrived.ts'
 
 // Each page is loaded when it is first looked at.
 export const ChatPage = lazy(async () => ({
-  default: (await import('../pages/chat/chat-page.tsx')).ChatPage,
+  default: (await arrived(() => import('../pages/chat/chat-page.tsx'))).ChatPage,
 }))
 export const FleetPage = lazy(async () => ({
-  default: (await import('../pages/fleet/fleet-page.tsx')).FleetPage,
+  default: (await arrived(() => import('../pages/fleet/fleet-page.tsx'))).FleetPage,
 }))
 export const AgentPage = lazy(async () => ({
-  default: (await import('../pages/agent/agent-page.tsx')).AgentPage,
+  default: (await arrived(() => import('../pages/agent/agent-page.tsx'))).AgentPage,
 }))
-export const RunsPage = lazy(async () => ({ default: (await import('../pages/runs-page.tsx')).RunsPage }))
-export const RunPage = lazy(async () => ({ default: (await import('../pages/run-page.tsx')).RunPage }))
+export const RunsPage = lazy(async () => ({
+  default: (await arrived(() => import('../pages/runs-page.tsx'))).RunsPage,
+}))
+export const RunPage = lazy(async () => ({
+  default: (await arrived(() => import('../pages/run-page.tsx'))).RunPage,
+}))
 export const WorkPage = lazy(async () => ({
-  default: (await import('../pages/work/work-page.tsx')).WorkPage,
+  default: (await arrived(() => import('../pages/work/work-page.tsx'))).WorkPage,
 }))
 export const BlackboardPage = lazy(async () => ({
-  default: (await import('../pages/blackboard/blackboard-page.tsx')).BlackboardPage,
+  default: (await arrived(() => import('../pages/blackboard/blackboard-page.tsx'))).BlackboardPage,
 }))
 export const ApprovalsPage = lazy(async () => ({
-  default: (await import('../pages/approvals-page.tsx')).ApprovalsPage,
+  default: (await arrived(() => import('../pages/approvals-page.tsx'))).ApprovalsPage,
 }))
-export const CostsPage = lazy(async () => ({ default: (await import('../pages/costs-page.tsx')).CostsPage }))
+export const CostsPage = lazy(async () => ({
+  default: (await arrived(() => import('../pages/costs-page.tsx'))).CostsPage,
+}))
 export const TriggersPage = lazy(async () => ({
-  default: (await import('../pages/triggers-page.tsx')).TriggersPage,
+  default: (await arrived(() => import('../pages/triggers-page.tsx'))).TriggersPage,
 }))
 export const JournalPage = lazy(async () => ({
-  default: (await import('../pages/journal-page.tsx')).JournalPage,
+  default: (await arrived(() => import('../pages/journal-page.tsx'))).JournalPage,
 }))
 export const SettingsPage = lazy(async () => ({
-  default: (await import('../pages/settings/settings-page.tsx')).SettingsPage,
+  default: (await arrived(() => import('../pages/settings/settings-page.tsx'))).SettingsPage,
 }))
 export const WelcomePage = lazy(async () => ({
-  default: (await import('../pages/welcome/welcome-page.tsx')).WelcomePage,
+  default: (await arrived(() => import('../pages/welcome/welcome-page.tsx'))).WelcomePage,
 }))
 export const DesignPage = lazy(async () => ({
-  default: (await import('../pages/design-page.tsx')).DesignPage,
+  default: (await arrived(() => import('../pages/design-page.tsx'))).DesignPage,
 }))
-export const ProofDialog = lazy(async () => ({ default: (await import('./proof-dialog.tsx')).ProofDialog }))
-export const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
-export const Drawer = lazy(async () => ({ default: (await import('./drawer.tsx')).Drawer }))
+export const ProofDialog = lazy(async () => ({
+  default: (await arrived(() => import('./proof-dialog.tsx'))).ProofDialog,
+}))
+export const Palette = lazy(async () => ({ default: (await arrived(() => import('./palette.tsx'))).Palette }))
+export const Drawer = lazy(async () => ({ default: (await arrived(() => import('./drawer.tsx'))).Drawer }))

@@ -41,9 +41,12 @@ export function createServices({ origin }: { readonly origin: string }): Service
       queries: {
         // Events say when something is another; see `live/stale-queries.ts`.
         staleTime: 30_000,
+        // The mesh is on this machine, or behind a name of its own: what the browser thinks of the internet is no matter.
+        networkMode: 'always',
         refetchOnWindowFocus: false,
         retry: (failures, error) => failures < 3 && error instanceof Problem && isPassing(error),
       },
+      mutations: { networkMode: 'always' },
     },
   })
   const live = createLiveStore(queries)

@@ -35,7 +35,7 @@ function Change({ change }: { readonly change: ChangeView }) {
     stale: ['changes', 'agentConfig', 'identityFile', 'identityFiles', 'permissionOrigins', 'status'],
   })
   return (
-    <div className="fact">
+    <div className="kept-row">
       <div className="row apart">
         <div className="row">
           <strong>{change.field}</strong>

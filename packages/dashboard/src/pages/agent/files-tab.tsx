@@ -20,7 +20,7 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
     } else setFile(below)
   }
   return (
-    <div className="panes">
+    <div className="pick-beside">
       <Card title="Files">
         <Crumbs path={path} onChoose={setPath} />
         {folder.isPending && <Loading />}

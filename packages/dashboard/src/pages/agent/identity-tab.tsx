@@ -29,7 +29,7 @@ export function IdentityTab({ agentId }: { readonly agentId: string }) {
   if (files.isPending) return <Loading />
   if (files.error) return <Failed error={files.error} retry={files.refetch} />
   return (
-    <div className="panes">
+    <div className="pick-beside">
       <Card title="Identity files">
         <div className="pick">
           {files.data.files.map((one) => (

@@ -96,7 +96,7 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
   const { tone, words } = trusts[fact.trust]
   const { source } = fact
   return (
-    <div className="fact">
+    <div className="kept-row">
       <div className="row apart">
         <div className="row">
           <strong>{fact.key ?? fact.id}</strong>

@@ -25,7 +25,7 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
           </Empty>
         )}
         {others.map((job) => (
-          <div key={job.id} className="fact">
+          <div key={job.id} className="kept-row">
             <div className="row apart">
               <div className="row">
                 <strong className="mono">{job.schedule}</strong>
@@ -70,7 +70,7 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
       {beats.isPending && <Loading />}
       {beats.error && <Failed error={beats.error} retry={beats.refetch} />}
       {beats.data && (
-        <div className="fact">
+        <div className="kept-row">
           <div className="row">
             <strong>{beat?.schedule ?? 'It does not look around by itself'}</strong>
             {beat?.locked && <Badge>fixed</Badge>}

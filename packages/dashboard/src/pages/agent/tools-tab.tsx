@@ -37,7 +37,7 @@ export function ToolsTab({ agentId }: { readonly agentId: string }) {
 
 function Tool({ name, description }: { readonly name: string; readonly description: string }) {
   return (
-    <div className="fact">
+    <div className="kept-row">
       <strong className="mono">{name}</strong>
       <p className="muted plain-text">{description}</p>
     </div>
@@ -63,7 +63,7 @@ function Servers({ agentId }: { readonly agentId: string }) {
         </Empty>
       )}
       {servers.data?.servers.map(({ name, state, detail, tools, config }) => (
-        <div key={name} className="fact">
+        <div key={name} className="kept-row">
           <div className="row">
             <strong>{name}</strong>
             <Badge tone={tones[state] ?? 'neutral'}>{state}</Badge>

@@ -51,7 +51,9 @@ export function Credentials() {
                   <th>Name</th>
                   <th>Goes to</th>
                   <th>Fingerprint</th>
-                  <th />
+                  <th>
+                    <span className="hidden-words">What can be done</span>
+                  </th>
                 </tr>
               </thead>
               <tbody>

@@ -154,7 +154,9 @@ function Models() {
                 <th>Health</th>
                 <th className="right">In, per million</th>
                 <th className="right">Out, per million</th>
-                <th />
+                <th>
+                  <span className="hidden-words">What can be done</span>
+                </th>
               </tr>
             </thead>
             <tbody>

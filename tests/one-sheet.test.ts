@@ -1,0 +1,29 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const sheets = globSync('packages/dashboard/src/**/*.css', { cwd: root })
+
+/** Classes that stand alone in a rule for every width: what such a rule says holds wherever the class is used. */
+function classesOf(text: string): readonly string[] {
+  const everywhere = text
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/@media[^{]*\{(?:[^{}]*\{[^{}]*\})*\s*\}/g, '')
+  const selectors = [...everywhere.matchAll(/([^{}]+)\{/g)].flatMap(([, list = '']) => list.split(','))
+  return selectors.map((one) => one.trim()).filter((one) => /^\.[\w-]+$/.test(one))
+}
+
+describe('the sheets of the dashboard', () => {
+  it('say of each class in one of them how it looks: they come with the pages, in the order these are looked at', () => {
+    const homes = new Map<string, Set<string>>()
+    for (const sheet of sheets) {
+      for (const name of classesOf(readFileSync(join(root, sheet), 'utf8'))) {
+        homes.set(name, (homes.get(name) ?? new Set()).add(sheet))
+      }
+    }
+    expect(homes.size).toBeGreaterThan(100)
+    const shared = [...homes].filter(([, found]) => found.size > 1).map(([name, found]) => [name, ...found])
+    expect(shared).toEqual([])
+  })
+})
