@@ -25,8 +25,8 @@ beforeAll(async () => {
   await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${cliProgram}' --url '${mesh.url}' "$@"\n`)
   await chmod(program, 0o755)
   for (const shell of ['bash', 'zsh', 'fish'] as const) {
-    const { code, out } = await flotilla({ home: mesh.home }, 'completion', shell)
-    expect(code).toBe(0)
+    const { code, out, err } = await flotilla({ home: mesh.home }, 'completion', shell)
+    if (code !== 0) throw new Error(err)
     await writeFile(join(folder, `flotilla.${shell}`), out)
   }
 })

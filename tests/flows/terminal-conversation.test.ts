@@ -75,6 +75,7 @@ describe('at the prompt of a conversation', () => {
     await atPrompt(program, 'teller ›')
     program.type('/use wri\t\r')
     await atPrompt(program, 'writer ›')
+    expect(program.rows().at(-1)).toBe('writer ›')
     program.kill()
   })
 

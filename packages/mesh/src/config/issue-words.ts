@@ -35,7 +35,11 @@ export function issueWords(issue: z.$ZodIssue): string {
       return `write ${issue.values.length === 1 ? '' : 'one of '}${issue.values.slice(0, choicesShown).map(String).join(', ')}`
     case 'invalid_key':
       return issue.issues[0] === undefined ? issue.message : issueWords(issue.issues[0])
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'invalid_union':
+    case 'not_multiple_of':
       return issue.message
   }
 }
