@@ -3,6 +3,8 @@ export const proofLimits = {
   codeDigits: 8,
   /** How long a code waits to be typed. */
   codeMs: 5 * 60_000,
+  /** Codes that wait at once, one of a person. */
+  openMax: 50,
   triesMax: 5,
   /** How long a page may go on with it. */
   proofMs: 10 * 60_000,

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { HumanCaller } from '../access/index.ts'
 import { isUpgrade } from './event-socket.ts'
 import type { KnownPeople } from './gates/known-people.ts'
 import type { HumanGate } from './gates/people-gate.ts'
@@ -11,7 +10,7 @@ import type { HumanGate } from './gates/people-gate.ts'
 export function cutChangedPeople(
   gate: HumanGate,
   people: Pick<KnownPeople, 'onChange'>,
-): (request: FastifyRequest, reply: FastifyReply, caller: HumanCaller) => void {
+): (request: FastifyRequest, reply: FastifyReply) => void {
   const open = new Map<FastifyReply, { readonly request: FastifyRequest; readonly was: string }>()
 
   function isAsItWas(request: FastifyRequest, was: string): boolean {
@@ -26,7 +25,8 @@ export function cutChangedPeople(
     for (const [reply, { request, was }] of open)
       if (!isAsItWas(request, was)) lineOf(request, reply).destroy()
   })
-  return (request, reply, caller) => {
+  return (request, reply) => {
+    const caller = gate(request)
     if (caller.person === undefined) return
     open.set(reply, { request, was: JSON.stringify(caller) })
     lineOf(request, reply).once('close', () => void open.delete(reply))

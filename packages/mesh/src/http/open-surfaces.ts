@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { provedRoutes } from '@flotilla/protocol/owner-proof'
 import { roleOfRoute } from '@flotilla/protocol/people-roles'
-import { Problem } from '@flotilla/protocol/problem'
+import { requireProof } from '../access/index.ts'
 import type { Guard, HumanCaller } from '../access/index.ts'
 import type { EffectOnce } from '../effects/index.ts'
 import { createBinder } from './bind-endpoint.ts'
@@ -40,26 +40,32 @@ export function openPeople(
 ): void {
   const opened = cutChangedPeople(gate, people)
   const admit: CallerOf<HumanCaller> = (request) => {
-    const caller = gate(request)
+    const caller = atPage(gate(request), request, people)
     const route = request.routeOptions.config.route ?? ''
     guard(caller, { do: 'call-route', role: roleOfRoute(route) })
-    if (provedRoutes.has(route) && isFromPage(request)) requireProof(request, people)
+    if (provedRoutes.has(route)) requireProof(caller, 'do this')
     return caller
   }
   offer({ server, modules }, 'people', (scope, open) => {
     // Before the body is read: whoever is refused is told nothing of what it should have sent.
-    scope.addHook('onRequest', async (request, reply) => opened(request, reply, admit(request)))
+    scope.addHook('onRequest', async (request, reply) => {
+      admit(request)
+      opened(request, reply)
+    })
     open({ ...bindingFor(scope, admit), keepAliveMs })
   })
 }
 
-/** A page that was left open, or that somebody else's script runs in, is not the owner. */
-function requireProof({ headers: sent }: FastifyRequest, people: Pick<KnownPeople, 'isProven'>): void {
-  const proof = sent[headers.ownerProof]
-  if (typeof proof === 'string' && people.isProven(proof)) return
-  throw new Problem('proof-wanted', {
-    detail: 'this cannot be undone, and a page cannot tell who sits at it',
-  })
+/** Says of who calls through a browser's page whether that page holds their proof. */
+function atPage(
+  caller: HumanCaller,
+  request: FastifyRequest,
+  people: Pick<KnownPeople, 'isProven'>,
+): HumanCaller {
+  if (!isFromPage(request)) return caller
+  const proof = request.headers[headers.ownerProof]
+  const isProved = typeof proof === 'string' && people.isProven(proof, caller.person ?? null)
+  return { ...caller, page: isProved ? 'proved' : 'unproved' }
 }
 
 export function openInternal(server: FastifyInstance, modules: Offered, gate: InternalGate): void {

@@ -1,6 +1,8 @@
 import { proofLimits } from '@flotilla/protocol/owner-proof'
+import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, it } from 'vitest'
 import { createOwnerProofs } from './owner-proof.ts'
+import { createProveOwner } from './prove-owner.ts'
 
 function proofs() {
   let now = 1_000_000
@@ -16,32 +18,74 @@ function proofs() {
 describe('the owner’s proof', () => {
   it('is given for the code, once, and holds for a while', () => {
     const { issue, give, holds, pass } = proofs()
-    const { code } = issue()
+    const { code } = issue(null)
     expect(code).toBe('00000042')
-    const { proof } = give(` ${code} `)
-    expect(holds(proof)).toBe(true)
-    expect(holds('another')).toBe(false)
-    expect(() => give(code)).toThrow('no code is open')
+    const { proof } = give(null, ` ${code} `)
+    expect(holds(proof, null)).toBe(true)
+    expect(holds('another', null)).toBe(false)
+    expect(() => give(null, code)).toThrow('no code is open')
     pass(proofLimits.proofMs - 1)
-    expect(holds(proof)).toBe(true)
+    expect(holds(proof, null)).toBe(true)
     pass(1)
-    expect(holds(proof)).toBe(false)
+    expect(holds(proof, null)).toBe(false)
+  })
+
+  it('is one person’s: code and proof are nothing to another', () => {
+    const { issue, give, holds } = proofs()
+    const { code } = issue('odo')
+    for (const other of [null, 'eve']) expect(() => give(other, code)).toThrow('no code is open')
+    const { proof } = give('odo', code)
+    expect([holds(proof, 'odo'), holds(proof, null), holds(proof, 'eve')]).toEqual([true, false, false])
+  })
+
+  it('is kept from nobody by the wrong tries of others, with a code of their own or without', () => {
+    const { issue, give, isAsked } = proofs()
+    const { code } = issue(null)
+    issue('eve')
+    for (let tries = 0; tries < 2 * proofLimits.triesMax; tries++) {
+      expect(() => give('eve', '1')).toThrow(Problem)
+      expect(() => give('bob', '1')).toThrow('no code is open')
+    }
+    expect([isAsked(null), isAsked('eve'), isAsked('bob')]).toEqual([true, false, false])
+    expect(give(null, code).proof).toMatch(/^token/)
   })
 
   it('is not given for a late code, a replaced one, or after five tries', () => {
     const { issue, give, pass } = proofs()
-    const late = issue()
+    const late = issue(null)
     pass(proofLimits.codeMs)
-    expect(() => give(late.code)).toThrow('no code is open')
-    const { code } = issue()
-    for (let tries = 1; tries < proofLimits.triesMax; tries++) expect(() => give('1')).toThrow('not the code')
-    expect(() => give('1')).toThrow(/opens nothing/)
-    expect(() => give(code)).toThrow('no code is open')
+    expect(() => give(null, late.code)).toThrow(expect.objectContaining({ code: 'rate-limited' }))
+    const { code } = issue(null)
+    for (let tries = 1; tries < proofLimits.triesMax; tries++)
+      expect(() => give(null, '1')).toThrow('not the code')
+    expect(() => give(null, '1')).toThrow(/opens nothing/)
+    expect(() => give(null, code)).toThrow('no code is open')
   })
 
-  it('is kept of so many pages at most, the newest', () => {
-    const { issue, give, holds } = proofs()
-    const all = Array.from({ length: proofLimits.givenMax + 1 }, () => give(issue().code).proof)
-    expect(all.map(holds)).toEqual([false, ...all.slice(1).map(() => true)])
+  it('is kept of so many pages at most, the newest, as codes are', () => {
+    const { issue, give, holds, isAsked } = proofs()
+    const all = Array.from({ length: proofLimits.givenMax + 1 }, () => give(null, issue(null).code).proof)
+    expect(all.map((proof) => holds(proof, null))).toEqual([false, ...all.slice(1).map(() => true)])
+    const people = Array.from({ length: proofLimits.openMax + 1 }, (_, index) => `p${index}`)
+    for (const person of people) issue(person)
+    expect(people.map(isAsked)).toEqual([false, ...people.slice(1).map(() => true)])
+  })
+})
+
+describe('the journal of it', () => {
+  const owner = { kind: 'human', channel: 'dashboard', role: 'owner' } as const
+
+  it('has a row for each try of a code, and none for what could fill it', () => {
+    const rows: string[] = []
+    const journal = { append: ({ action }: { action: string }) => void rows.push(action) }
+    const prove = createProveOwner({ guard: () => {}, journal } as never, proofs()) // of the kernel it reads these two
+    for (let tries = 0; tries < 50; tries++) expect(() => prove.give(owner, '1')).toThrow('no code is open')
+    expect(rows).toEqual([])
+    prove.issue(owner, false)
+    for (let tries = 0; tries < 50; tries++) expect(() => prove.give(owner, '1')).toThrow(Problem)
+    expect(rows).toEqual([
+      'proof.asked',
+      ...Array.from({ length: proofLimits.triesMax }, () => 'proof.refused'),
+    ])
   })
 })

@@ -4,69 +4,104 @@ import { proofLimits } from '@flotilla/protocol/owner-proof'
 import { Problem } from '@flotilla/protocol/problem'
 
 /**
- * That whoever sits at a page is the owner, asked anew before what cannot be undone: a short code that a program of the
- * owner's asks for and prints, given back at the page.
+ * That whoever sits at a page is who the page's calls come from, asked anew before what cannot be undone: a short code that
+ * a program of theirs asks for and prints, given back at the page. `person` is their name, null for an owner whom the file
+ * of people does not name.
  *
- * 1. One code is open at a time; it holds five minutes, opens once, and bears five tries.
- * 2. What it opens is a random proof that only the page holds, for ten minutes; here stands its digest.
+ * 1. Each has one code open at a time; it holds five minutes, opens once, and bears five tries, all of that same person's.
+ * 2. What it opens is a random proof that only the page holds, for ten minutes; here stands its digest, and whose it is.
  * 3. Nothing of it outlives the process.
  */
 export interface OwnerProofs {
-  /** A new code; the one before opens nothing any more. */
-  issue(): { readonly code: string; readonly expires_at: number }
-  /** Problem `proof-wanted` for a code that is not, or no longer, right. */
-  give(code: string): { readonly proof: string; readonly expires_at: number }
-  holds(proof: string): boolean
+  /** A new code of theirs; their code before opens nothing any more. */
+  issue(person: ProofPerson): { readonly code: string; readonly expires_at: number }
+  /** Whether a code of theirs waits to be typed. */
+  isAsked(person: ProofPerson): boolean
+  /** Problem `proof-wanted` for a wrong code, `rate-limited` where none of theirs is open: that counts as no try. */
+  give(person: ProofPerson, code: string): { readonly proof: string; readonly expires_at: number }
+  holds(proof: string, person: ProofPerson): boolean
 }
+
+export type ProofPerson = string | null
+
+interface OpenCode {
+  readonly digest: Buffer
+  readonly until: number
+  tries: number
+}
+
+/** Whoever tried where no code is open may try again after so many seconds; it will not help before there is one. */
+const noCodeRetrySeconds = 5
 
 export function createOwnerProofs(deps: {
   readonly clock: Pick<Clock, 'now'>
   readonly randomToken: () => string
   readonly randomNumber: (below: number) => number
 }): OwnerProofs {
-  let open: { readonly digest: Buffer; readonly until: number; tries: number } | null = null
-  const given = new Map<string, number>()
+  const open = new Map<ProofPerson, OpenCode>()
+  const given = new Map<string, { readonly person: ProofPerson; readonly until: number }>()
 
-  function sweep(): void {
-    const now = deps.clock.now()
-    for (const [digest, until] of given) if (until <= now) given.delete(digest)
-    // The oldest goes first: whoever holds it is asked once more.
-    while (given.size >= proofLimits.givenMax) given.delete(given.keys().next().value ?? '')
+  function openOf(person: ProofPerson): OpenCode | null {
+    const asked = open.get(person)
+    return asked !== undefined && asked.until > deps.clock.now() ? asked : null
   }
 
   return {
-    issue() {
+    issue(person) {
       const code = String(deps.randomNumber(10 ** proofLimits.codeDigits)).padStart(
         proofLimits.codeDigits,
         '0',
       )
-      const until = deps.clock.now() + proofLimits.codeMs
-      open = { digest: digestOf(code), until, tries: 0 }
+      const now = deps.clock.now()
+      open.delete(person)
+      makeRoom(open, { now, max: proofLimits.openMax })
+      const until = now + proofLimits.codeMs
+      open.set(person, { digest: digestOf(code), until, tries: 0 })
       return { code, expires_at: until }
     },
-    give(code) {
-      const now = deps.clock.now()
-      const asked = open
-      if (asked === null || asked.until <= now) {
-        open = null
-        throw wanted('no code is open; flotilla proof prints one')
+    isAsked: (person) => openOf(person) !== null,
+    give(person, code) {
+      const asked = openOf(person)
+      if (asked === null) {
+        throw new Problem('rate-limited', {
+          detail: 'no code is open; flotilla proof prints one',
+          repair:
+            'Run flotilla proof in a terminal of the machine, and type the code that it prints into the page.',
+          retryAfterSeconds: noCodeRetrySeconds,
+        })
       }
       asked.tries += 1
       if (!timingSafeEqual(asked.digest, digestOf(code.trim()))) {
         if (asked.tries < proofLimits.triesMax) throw wanted('this is not the code')
-        open = null
+        open.delete(person)
         throw wanted(
           `this is not the code, and after ${proofLimits.triesMax} tries it opens nothing any more`,
         )
       }
-      open = null
-      sweep()
+      open.delete(person)
+      const now = deps.clock.now()
+      makeRoom(given, { now, max: proofLimits.givenMax })
       const proof = deps.randomToken()
       const until = now + proofLimits.proofMs
-      given.set(digestOf(proof).toString('hex'), until)
+      given.set(digestOf(proof).toString('hex'), { person, until })
       return { proof, expires_at: until }
     },
-    holds: (proof) => (given.get(digestOf(proof).toString('hex')) ?? 0) > deps.clock.now(),
+    holds(proof, person) {
+      const found = given.get(digestOf(proof).toString('hex'))
+      return found !== undefined && found.person === person && found.until > deps.clock.now()
+    },
+  }
+}
+
+/** What is over goes, and then the oldest: whoever holds it is asked once more. */
+function makeRoom<Key>(
+  all: Map<Key, { readonly until: number }>,
+  { now, max }: { readonly now: number; readonly max: number },
+): void {
+  for (const [key, { until }] of all) if (until <= now) all.delete(key)
+  for (const key of all.keys()) {
+    if (all.size < max) return
+    all.delete(key)
   }
 }
 

@@ -2,8 +2,8 @@ import type { OwnerIdentity, Person } from '@flotilla/protocol/people'
 
 /** Whom the people's door knows beside the owner of this machine. */
 export interface KnownPeople {
-  /** Whether this is a proof of the owner’s that still holds. */
-  isProven(proof: string): boolean
+  /** Whether this is a proof that still holds, of this person; null is an owner whom the file does not name. */
+  isProven(proof: string, person: string | null): boolean
   /** Why nobody is known at the moment, in words; null while the file is whole or missing. */
   broken(): string | null
   byToken(token: string): Person | null
