@@ -111,6 +111,21 @@ describe('a home without a provider', () => {
     }
   })
 
+  it('lets no page change where prompts go without the owner’s proof', async () => {
+    const page = { 'sec-fetch-site': 'same-origin', origin: mesh.url }
+    const moved = await mesh.call(endpoints.setupProvider, {
+      body: { provider: 'openai', base_url: 'http://127.0.0.1:9/v1', key: 'sk-of-an-attacker', model: 'x' },
+      headers: page,
+    })
+    expect([moved.status, moved.json()['code']]).toEqual([403, 'proof-wanted'])
+    const another = await mesh.call(endpoints.setupProvider, {
+      body: { provider: 'openrouter', key: 'sk-of-an-attacker' },
+      headers: page,
+    })
+    expect([another.status, another.json()['code']]).toEqual([403, 'proof-wanted'])
+    expect(await envFile()).not.toContain('attacker')
+  })
+
   it('takes a price of the owner’s, forgets a provider, and says what it lacks then', async () => {
     const price = { input_per_mtok: 1, output_per_mtok: 2 }
     await mesh.call(endpoints.setupPrice, { body: { model: 'openai/hello', price } })

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
-import { actorOf, requireOwner } from '../access/index.ts'
+import { actorOf, requireOwner, requireProof } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import type { Environment, SettingsFile } from '../config/index.ts'
 import type { Credentials, Vault } from '../credentials/index.ts'
@@ -39,7 +39,8 @@ export type SetUpModels = ReturnType<typeof createSetUpModels>
  * What agents think with, chosen by an owner at a page or a terminal; nobody edits a file by hand. A key is tried before it
  * is kept, and written to `.env` of the home; the default model goes to `config/settings.json`. A key that is kept is sent
  * where it was kept for and nowhere else, whoever asks; an address of one's own is for the owner on the machine of the mesh,
- * since what is there answers in words.
+ * since what is there answers in words. The first provider of a home is free to choose at a page; whatever changes where
+ * prompts go after that wants the owner's proof there.
  *
  * Problems: `denied`; `unprocessable` for a provider or a value that cannot be; `conflict` for what the environment of the
  * mesh decides; and those of the provider's own refusal.
@@ -104,11 +105,25 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
         repair: 'Give the plain address of the server; a key goes into its own field.',
       })
     }
-    const isUsual = [
-      providerPresets[provider]?.baseUrl,
-      ...places.map(({ place }) => `http://${place}`),
-    ].some((known) => known != null && originOf(known) === originOf(baseUrl))
-    if (!isUsual) requireOwner(caller, 'have a provider answer from an address of their own')
+    if (!isUsual(provider, baseUrl))
+      requireOwner(caller, 'have a provider answer from an address of their own')
+  }
+
+  function isUsual(provider: string, baseUrl: string): boolean {
+    return [providerPresets[provider]?.baseUrl, ...places.map(({ place }) => `http://${place}`)].some(
+      (known) => known != null && originOf(known) === originOf(baseUrl),
+    )
+  }
+
+  /** Nothing thinks here yet but the recording, nothing is kept of this provider, and it is where everybody's is. */
+  function isFirst({ provider, base_url: baseUrl }: ProviderInput): boolean {
+    const names = credentialNamesOf(deps.settings(), provider)
+    const preset = deps.catalog.preset()
+    return (
+      (preset === null || preset.name === recordedDemo.model) &&
+      [names.apiKey, names.baseUrl].every((name) => vault.systemSourceOf(name) === null) &&
+      (baseUrl === undefined || isUsual(provider, baseUrl))
+    )
   }
 
   /** A kept key would go to whoever is at the new address. */
@@ -165,6 +180,7 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
       const locked = input.make_default ? defaultLocked() : null
       if (locked !== null) throw new Problem('conflict', { detail: locked })
       const candidate = candidateOf(caller, input)
+      if (!isFirst(input)) requireProof(caller, 'change where prompts and keys go')
       const model = input.model ?? usualModelOf(input.provider)
       if (model === null) {
         throw new Problem('unprocessable', {
