@@ -4,6 +4,7 @@ import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
 const rightKey = 'sk-right-0123456789abcdef'
@@ -57,6 +58,8 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByLabel('Model', { exact: true }).fill('hello')
     await page.getByLabel('Key', { exact: true }).fill('sk-wrong-0123456789abcdef')
     await page.getByRole('button', { name: 'Check and keep' }).click()
+    // An address that is not everybody's.
+    await giveProof(meshes[1] as MeshProcess, page)
     await page.getByRole('alert').getByText('Incorrect API key').waitFor()
     await page.getByLabel('Key', { exact: true }).fill(rightKey)
     await page.getByRole('button', { name: 'Check and keep' }).click()

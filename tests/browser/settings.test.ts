@@ -95,6 +95,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     const key = page.getByLabel('Key', { exact: true })
     await key.fill('sk-wrong-0123456789abcdef')
     await page.getByRole('button', { name: 'Check and keep' }).click()
+    await giveProof(mesh, page)
     const refusal = page.getByRole('alert')
     await refusal.getByText('Incorrect API key').waitFor()
     expect(await refusal.textContent()).not.toContain('sk-wrong')
