@@ -60,7 +60,11 @@ export function createKeptThings(deps: {
       return shownFolder(await asking(agentId, (connection, signal) => connection.listFolder(path, signal)))
     },
     /** Its bytes count as held until they are given back. Problems `not-found`, `path-refused`, `body-too-large`, `rate-limited`. */
-    file: async (caller: Caller, agentId: string, path: string, gone: AbortSignal) => {
+    file: async (
+      caller: Caller,
+      agentId: string,
+      { path, gone }: { readonly path: string; readonly gone: AbortSignal },
+    ) => {
       guard(caller, { do: 'view-fleet' })
       const file = await asking(agentId, (connection, signal) => connection.readFile(path, signal), gone)
       return { name: downloadName(path), ...file }

@@ -43,7 +43,7 @@ function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
   bind(paths.folder, kept.folder, ({ caller, params, query }) => things.folder(caller, params.id, query.path))
   bind(paths.fileRead, kept.fileRead, async ({ caller, params, reply }) => {
     const { name, content, giveBack } = await downloads.pass({ caller, reply }, (gone) =>
-      things.file(caller, params.id, params.path, gone),
+      things.file(caller, params.id, { path: params.path, gone }),
     )
     if (reply.raw.destroyed) giveBack()
     else reply.raw.once('close', giveBack)
