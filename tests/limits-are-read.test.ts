@@ -6,6 +6,7 @@ import {
   jsonLimits,
   lifecycleLimits,
   limits,
+  memoryLimits,
   spawnLimits,
   recordLimits,
   templateLimits,
@@ -15,6 +16,7 @@ import { readSourceFiles } from './source-files.ts'
 
 const stated = {
   limits,
+  memoryLimits,
   wireLimits,
   jsonLimits,
   agentShare,

@@ -5,6 +5,7 @@ import { createHeldBytes } from '../../packages/mesh/src/intake/held-bytes.ts'
 export function freeShares() {
   return {
     held: createHeldBytes(agentShare.heldBytes),
+    downloads: createHeldBytes(agentShare.downloadBytes),
     loop: { require: () => {}, waitMs: () => 0, spend: <T>(_agentId: string, work: () => T): T => work() },
   }
 }

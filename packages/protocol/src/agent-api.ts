@@ -10,14 +10,22 @@ import {
 import type { AgentEndpointName } from './agent-endpoints.ts'
 import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
-import { factsQuerySchema, factsSchema, folderSchema, forgottenSchema } from './kept-api.ts'
+import {
+  factsQuerySchema,
+  factsSchema,
+  folderSchema,
+  forgottenSchema,
+  identityFileSchema,
+  keptLimits,
+} from './kept-api.ts'
 import { mcpServerStatusSchema } from './mcp-api.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
-import { wireLimits } from './limits.ts'
+import { wireLimits, workspaceTextMaxChars } from './limits.ts'
 import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
 import { taskAssignmentSchema, taskTurnSchema } from './task.ts'
 import { toolOutputSchema } from './tool-call.ts'
+import { workspaceFiles } from './workspace-file.ts'
 
 const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
 const runCall = { run_id: runIdSchema, fence: z.int() }
@@ -164,14 +172,6 @@ export const chatFrameSchema = z.discriminatedUnion('type', [
 ])
 export type ChatFrame = z.infer<typeof chatFrameSchema>
 
-const workspaceEntry = z.strictObject({
-  name: z.string(),
-  size: z.int(),
-  cap: z.nullable(z.int()),
-  is_default: z.boolean(),
-  read_only: z.boolean(),
-})
-
 export const agentApi = {
   healthz: { response: z.strictObject({ status: z.literal('ok') }) },
   task: { request: taskAssignmentSchema, response: acceptedSchema },
@@ -219,8 +219,17 @@ export const agentApi = {
       mcp_servers: z.array(mcpServerStatusSchema),
     }),
   },
-  workspaceList: { response: z.strictObject({ files: z.array(workspaceEntry) }) },
-  workspaceRead: { response: z.strictObject({ filename: z.string(), content: z.string() }) },
+  workspaceList: {
+    response: z.strictObject({
+      files: z.array(identityFileSchema).check(z.maxLength(workspaceFiles.length)),
+    }),
+  },
+  workspaceRead: {
+    response: z.strictObject({
+      filename: z.string(),
+      content: z.string().check(z.maxLength(workspaceTextMaxChars)),
+    }),
+  },
   workspaceWrite: {
     request: z.strictObject({ content: z.string().check(z.maxLength(wireLimits.chatMessageMaxChars)) }),
     response: z.strictObject({ filename: z.string(), size: z.int() }),
@@ -230,7 +239,7 @@ export const agentApi = {
   fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
   fileRead: {},
   fileList: {
-    query: z.strictObject({ path: z.string().check(z.maxLength(1000)) }),
+    query: z.strictObject({ path: z.string().check(z.maxLength(keptLimits.pathMaxChars)) }),
     response: folderSchema,
   },
   memoryList: { query: factsQuerySchema, response: factsSchema },

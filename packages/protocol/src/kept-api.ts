@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
+import { memoryLimits, workspaceTextMaxChars } from './limits.ts'
 
 /** The people's door: what an agent keeps, takes and says, and where its permissions come from. */
 export const keptEndpoints = {
@@ -56,6 +57,10 @@ export const keptEndpoints = {
 export type KeptEndpointName = keyof typeof keptEndpoints
 
 export const keptLimits = {
+  /** Of a name of a file or folder. */
+  nameMaxChars: 255,
+  /** Of a path below /data. */
+  pathMaxChars: 1000,
   /** Entries of one folder that an answer holds. */
   folderEntriesMax: 500,
   /** Of one file that is read through the mesh, bytes: it is held while it passes. */
@@ -70,12 +75,16 @@ export const keptLimits = {
 const count = (max: number, preset: number) =>
   z._default(z.coerce.number().check(z.minimum(1), z.maximum(max), z.multipleOf(1)), preset)
 
+const text = (maxChars: number) => z.string().check(z.maxLength(maxChars))
+const atLeastNone = z.int().check(z.minimum(0))
+const entryName = text(keptLimits.nameMaxChars)
+
 export const identityFileSchema = z.strictObject({
-  name: z.string(),
+  name: entryName,
   /** Characters. */
-  size: z.int(),
+  size: atLeastNone,
   /** Characters that it may have; null without a cap. */
-  cap: z.nullable(z.int()),
+  cap: z.nullable(atLeastNone),
   /** Nobody has written it yet. */
   is_default: z.boolean(),
   /** Written by the mesh alone. */
@@ -84,19 +93,27 @@ export const identityFileSchema = z.strictObject({
 export type IdentityFile = z.infer<typeof identityFileSchema>
 
 export const folderEntrySchema = z.strictObject({
-  /** Below the folder that was asked for. */
-  name: z.string(),
+  /** Below the folder that was asked for, as it is: what the entry is addressed by. */
+  name: entryName,
   kind: z.enum(['file', 'directory', 'link', 'other']),
-  size_bytes: z.number(),
+  size_bytes: atLeastNone,
 })
-export type FolderEntry = z.infer<typeof folderEntrySchema>
 
-export const folderSchema = z.strictObject({
-  path: z.string(),
-  entries: z.array(folderEntrySchema),
+const folder = {
+  path: text(keptLimits.pathMaxChars),
   /** Whether there are more than are listed. */
   more: z.boolean(),
-})
+}
+const entries = <Entry extends z.core.$ZodType>(entry: Entry) =>
+  z.array(entry).check(z.maxLength(keptLimits.folderEntriesMax))
+
+/** As the agent says it. */
+export const folderSchema = z.strictObject({ ...folder, entries: entries(folderEntrySchema) })
+
+/** As people see it: `shown` is the name in one line, without what cannot be seen; two may be shown alike. */
+export const shownEntrySchema = z.strictObject({ ...folderEntrySchema.shape, shown: entryName })
+export type ShownEntry = z.infer<typeof shownEntrySchema>
+export const shownFolderSchema = z.strictObject({ ...folder, entries: entries(shownEntrySchema) })
 
 /** The name of a fact, as the agent's own tools show it. */
 export const factNameSchema = z.string().check(z.regex(/^fact_\d{1,15}$/, 'a fact is named like fact_12'))
@@ -104,23 +121,25 @@ export const factNameSchema = z.string().check(z.regex(/^fact_\d{1,15}$/, 'a fac
 /** How far a fact may be believed: by the least trusted text that whoever saved it had read. */
 export const factTrusts = ['owner', 'self', 'agent', 'outside'] as const
 
+const sourceWord = text(memoryLimits.sourceWordMaxChars)
+
 /** All of it is an agent's word. Times are milliseconds since 1970. */
 export const factSchema = z.strictObject({
   id: factNameSchema,
-  key: z.nullable(z.string()),
-  text: z.string(),
-  category: z.string(),
+  key: z.nullable(text(memoryLimits.factKeyMaxChars)),
+  text: text(memoryLimits.factTextMaxChars),
+  category: text(memoryLimits.factCategoryMaxChars),
   trust: z.enum(factTrusts),
   source: z.strictObject({
-    run_id: z.string(),
-    tool: z.string(),
-    origin: z.string(),
-    channel: z.string(),
-    urls: z.array(z.string()),
+    run_id: sourceWord,
+    tool: sourceWord,
+    origin: sourceWord,
+    channel: sourceWord,
+    urls: z.array(text(memoryLimits.sourceUrlMaxChars)).check(z.maxLength(memoryLimits.sourceUrlsMax)),
   }),
-  created_at: z.number(),
-  last_used_at: z.number(),
-  use_count: z.number(),
+  created_at: atLeastNone,
+  last_used_at: atLeastNone,
+  use_count: atLeastNone,
 })
 export type FactView = z.infer<typeof factSchema>
 
@@ -133,9 +152,9 @@ export const factsQuerySchema = z.strictObject({
 })
 
 export const factsSchema = z.strictObject({
-  facts: z.array(factSchema),
+  facts: z.array(factSchema).check(z.maxLength(keptLimits.factsMax)),
   /** Of the whole memory. */
-  total: z.int(),
+  total: atLeastNone,
   /** Whether there are older ones that fit. */
   more: z.boolean(),
 })
@@ -176,10 +195,10 @@ export type PermissionOrigin = z.infer<typeof permissionOriginSchema>
 export const keptApi = {
   fleetUse: { response: z.strictObject({ agents: z.array(agentUseSchema) }) },
   identityFiles: { response: z.strictObject({ files: z.array(identityFileSchema) }) },
-  identityFile: { response: z.strictObject({ name: z.string(), content: z.string() }) },
+  identityFile: { response: z.strictObject({ name: entryName, content: text(workspaceTextMaxChars) }) },
   folder: {
-    query: z.strictObject({ path: z._default(z.string().check(z.maxLength(1000)), '') }),
-    response: folderSchema,
+    query: z.strictObject({ path: z._default(text(keptLimits.pathMaxChars), '') }),
+    response: shownFolderSchema,
   },
   fileRead: {},
   facts: { query: factsQuerySchema, response: factsSchema },
@@ -199,7 +218,7 @@ export const keptApi = {
   agentLogs: {
     query: z.strictObject({ lines: count(keptLimits.logLinesMax, 200) }),
     /** Oldest first; an agent's word. */
-    response: z.strictObject({ lines: z.array(z.string()) }),
+    response: z.strictObject({ lines: z.array(z.string()).check(z.maxLength(keptLimits.logLinesMax)) }),
   },
   permissionOrigins: {
     response: z.strictObject({

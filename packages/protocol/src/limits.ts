@@ -119,6 +119,21 @@ export const jsonLimits = {
   delivery: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
 } as const satisfies Record<string, JsonBounds>
 
+/** What an agent keeps of a fact, and what is believed to be one. Characters but where it says otherwise. */
+export const memoryLimits = {
+  factTextMaxChars: 4000,
+  factKeyMaxChars: 200,
+  factCategoryMaxChars: 64,
+  /** Of what says where a fact comes from: run, tool, origin, channel. */
+  sourceWordMaxChars: 200,
+  /** Addresses that a fact names. */
+  sourceUrlsMax: 5,
+  sourceUrlMaxChars: 2048,
+} as const
+
+/** A text that an agent works by and that has no cap of its own, characters. */
+export const workspaceTextMaxChars = 1024 * 1024
+
 /** What one agent may have the mesh do and keep for it, whatever it sends or answers. */
 export const agentShare = {
   /** Bodies of calls that are held for all agents at once, and for one of them; and as much again of replies. */
@@ -126,6 +141,13 @@ export const agentShare = {
     max: 128 * 1024 * 1024,
     perAgentMax: 16 * 1024 * 1024,
     /** Always there for an agent, and set apart of all for these: for 128 agents. */
+    floor: 256 * 1024,
+    reserveMax: 32 * 1024 * 1024,
+  },
+  /** Files of agents that are held for people, until each has taken theirs. */
+  downloadBytes: {
+    max: 128 * 1024 * 1024,
+    perAgentMax: 32 * 1024 * 1024,
     floor: 256 * 1024,
     reserveMax: 32 * 1024 * 1024,
   },

@@ -1,18 +1,15 @@
+import { memoryLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { embeddingSourceOf } from '../memory/embed-texts.ts'
-import {
-  factCategoryMaxChars,
-  factKeyMaxChars,
-  factName,
-  factTextMaxChars,
-  readFactName,
-} from '../memory/fact.ts'
+import { factName, readFactName } from '../memory/fact.ts'
 import type { Fact, FactSource } from '../memory/fact.ts'
 import type { Memory, SearchWay } from '../memory/memory.ts'
 import type { FoundFact } from '../memory/memory-store.ts'
 import { integer, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { CallProvenance, Tool, ToolContext } from '../tools/tool.ts'
+
+const { factTextMaxChars, factKeyMaxChars, factCategoryMaxChars } = memoryLimits
 
 const memoryTimeoutMs = 30_000
 const queryMaxChars = 2000

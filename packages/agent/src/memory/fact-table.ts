@@ -1,10 +1,19 @@
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { sourceUrlsMax } from './fact.ts'
+import { memoryLimits } from '@flotilla/protocol/limits'
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Fact, NewFact } from './fact.ts'
 import type { MemoryDatabase } from './memory-database.ts'
 import type { FactUse } from './score-facts.ts'
 import { foldText, searchExpression } from './search-query.ts'
 import { isTrust } from './trust.ts'
+
+const {
+  factTextMaxChars,
+  factKeyMaxChars,
+  factCategoryMaxChars,
+  sourceWordMaxChars,
+  sourceUrlsMax,
+  sourceUrlMaxChars,
+} = memoryLimits
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -160,32 +169,36 @@ function sourceValues({ from: { source, trust } }: FactWrite) {
   return [trust, source.runId, source.tool, source.origin, source.channel, urls] as const
 }
 
-/** Programs in the container can write to the file: what comes back is cleaned again, and a label is one of ours. */
+/** Programs in the container can write to the file: what comes back is cleaned and cut again, and a label is one of ours. */
 function factOf(row: Row): Fact {
-  const clean = (column: string) => sanitizeForPrompt(row[column])
+  const clean = (column: string, maxChars: number) =>
+    truncatePromptText(sanitizeForPrompt(row[column]), maxChars, '')
+  const word = (column: string) => clean(column, sourceWordMaxChars)
+  const count = (column: string) => Math.max(0, Math.trunc(Number(row[column])) || 0)
   return {
     id: Number(row['id']),
-    key: row['key'] === null ? null : clean('key'),
-    text: clean('text'),
-    category: clean('category'),
+    key: row['key'] === null ? null : clean('key', factKeyMaxChars),
+    text: clean('text', factTextMaxChars),
+    category: clean('category', factCategoryMaxChars),
     source: {
-      runId: clean('run_id'),
-      tool: clean('tool'),
-      origin: clean('origin'),
-      channel: clean('channel'),
+      runId: word('run_id'),
+      tool: word('tool'),
+      origin: word('origin'),
+      channel: word('channel'),
       urls: readUrls(row['urls']),
     },
     trust: isTrust(row['trust']) ? row['trust'] : 'outside',
-    createdAt: Number(row['created_at']),
-    lastUsedAt: Number(row['last_used_at']),
-    useCount: Number(row['use_count']),
+    createdAt: count('created_at'),
+    lastUsedAt: count('last_used_at'),
+    useCount: count('use_count'),
   }
 }
 
 function readUrls(text: unknown): readonly string[] {
   try {
     const value: unknown = JSON.parse(String(text))
-    return Array.isArray(value) ? value.slice(0, sourceUrlsMax).map(sanitizeForPrompt) : []
+    if (!Array.isArray(value)) return []
+    return value.slice(0, sourceUrlsMax).map((url) => sanitizeForPrompt(url).slice(0, sourceUrlMaxChars))
   } catch {
     return []
   }

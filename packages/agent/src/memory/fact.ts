@@ -1,12 +1,8 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Trust } from './trust.ts'
 
-export const factTextMaxChars = 4000
-export const factKeyMaxChars = 200
-export const factCategoryMaxChars = 64
 /** Facts in one memory; beyond them the one that was not used for longest gives way, never an owner’s. */
 export const factsMax = 20_000
-export const sourceUrlsMax = 5
 
 /** Where a fact comes from. */
 export interface FactSource {

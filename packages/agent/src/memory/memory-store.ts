@@ -1,7 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { memoryLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { factCategoryMaxChars, factKeyMaxChars, factName, factsMax, factTextMaxChars } from './fact.ts'
+import { factName, factsMax } from './fact.ts'
 import type { Fact, NewFact } from './fact.ts'
 import { createFactTable } from './fact-table.ts'
 import type { FactTable, FactWrite } from './fact-table.ts'
@@ -192,6 +193,7 @@ function cleanFact(fact: NewFact): { text: string; key: string | null; category:
     .trim()
     .toLowerCase()
   if (text === '') throw new Problem('unprocessable', { detail: 'The fact has no visible text.' })
+  const { factTextMaxChars, factKeyMaxChars, factCategoryMaxChars } = memoryLimits
   const tooLong =
     text.length > factTextMaxChars || key.length > factKeyMaxChars || category.length > factCategoryMaxChars
   if (tooLong) {

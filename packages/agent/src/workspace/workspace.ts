@@ -1,5 +1,6 @@
 import { promises } from 'node:fs'
 import { join } from 'node:path'
+import { workspaceTextMaxChars } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -11,8 +12,6 @@ import { defaultHeartbeats } from './default-heartbeat.ts'
 import { codeOf } from '../files/walk-path.ts'
 
 export const workspaceFolder = 'workspace'
-/** Bounds a file whose text has no cap of its own. */
-const uncappedMaxBytes = 1024 * 1024
 
 export interface WorkspaceEntry {
   readonly name: string
@@ -47,7 +46,7 @@ export function createWorkspace(deps: {
   const readStored = async (file: WorkspaceFile): Promise<string | null> => {
     try {
       if (file.readOnly) return await promises.readFile(join(deps.briefingDirectory, file.name), 'utf8')
-      return (await files.read(file.path, uncappedMaxBytes)).toString('utf8')
+      return (await files.read(file.path, workspaceTextMaxChars)).toString('utf8')
     } catch (error) {
       const missing = error instanceof Problem ? error.code === 'not-found' : codeOf(error) === 'ENOENT'
       if (missing) return null
@@ -106,7 +105,7 @@ export function createWorkspace(deps: {
       const file = known(name)
       if (file.readOnly) throw new Problem('denied', { detail: `${name} is written by the mesh alone.` })
       const clean = sanitizeForPrompt(content)
-      if (clean.length > (file.maxChars ?? uncappedMaxBytes)) {
+      if (clean.length > (file.maxChars ?? workspaceTextMaxChars)) {
         throw new Problem('body-too-large', { detail: `${name} has at most ${file.maxChars} characters.` })
       }
       await ready()

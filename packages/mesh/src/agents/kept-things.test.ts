@@ -38,7 +38,7 @@ describe('what an agent keeps, for people', () => {
       (caller: Caller) => things.identityFiles(caller, 'scribe'),
       (caller: Caller) => things.identityFile(caller, 'scribe', 'SOUL.md'),
       (caller: Caller) => things.folder(caller, 'scribe', ''),
-      (caller: Caller) => things.file(caller, 'scribe', 'a'),
+      (caller: Caller) => things.file(caller, 'scribe', { path: 'a', gone: new AbortController().signal }),
       (caller: Caller) => things.facts(caller, 'scribe', { words: '', limit: 5 }),
       (caller: Caller) => things.tools(caller, 'scribe'),
     ]

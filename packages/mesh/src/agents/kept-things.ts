@@ -9,6 +9,7 @@ import type { Journal } from '../journal/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
 import type { Fleet } from './fleet.ts'
+import { shownFact, shownFolder, shownTool } from './shown-words.ts'
 
 /** A container may have to be started first, milliseconds. */
 const answerMaxMs = 120_000
@@ -31,9 +32,11 @@ export function createKeptThings(deps: {
   async function asking<T>(
     agentId: string,
     ask: (connection: AgentConnection, signal: AbortSignal) => Promise<T>,
+    gone?: AbortSignal,
   ): Promise<T> {
     fleet.requireWorking(agentId, 'waits')
-    const signal = AbortSignal.timeout(answerMaxMs)
+    const late = AbortSignal.timeout(answerMaxMs)
+    const signal = gone ? AbortSignal.any([late, gone]) : late
     return ask(await fleet.reach(agentId, signal), signal)
   }
 
@@ -50,21 +53,26 @@ export function createKeptThings(deps: {
       const content = await asking(agentId, (connection, signal) =>
         connection.readWorkspaceFile(name, signal),
       )
-      return { name, content }
+      return { name, content: sanitizeForPrompt(content) }
     },
     folder: async (caller: Caller, agentId: string, path: string) => {
       guard(caller, { do: 'view-fleet' })
-      return asking(agentId, (connection, signal) => connection.listFolder(path, signal))
+      return shownFolder(await asking(agentId, (connection, signal) => connection.listFolder(path, signal)))
     },
-    /** Problems `not-found`, `path-refused`, `body-too-large`. */
-    file: async (caller: Caller, agentId: string, path: string) => {
+    /** Its bytes count as held until they are given back. Problems `not-found`, `path-refused`, `body-too-large`, `rate-limited`. */
+    file: async (
+      caller: Caller,
+      agentId: string,
+      { path, gone }: { readonly path: string; readonly gone: AbortSignal },
+    ) => {
       guard(caller, { do: 'view-fleet' })
-      const content = await asking(agentId, (connection, signal) => connection.readFile(path, signal))
-      return { name: downloadName(path), content }
+      const file = await asking(agentId, (connection, signal) => connection.readFile(path, signal), gone)
+      return { name: downloadName(path), ...file }
     },
     facts: async (caller: Caller, agentId: string, asked: FactsAsked) => {
       guard(caller, { do: 'view-fleet' })
-      return asking(agentId, (connection, signal) => connection.facts(asked, signal))
+      const found = await asking(agentId, (connection, signal) => connection.facts(asked, signal))
+      return { ...found, facts: found.facts.map(shownFact) }
     },
     /** It stands in the journal before the agent is asked, without its text. Problem `bad-request` for no name of a fact. */
     forgetFact: async (caller: Caller, agentId: string, fact: string) => {
@@ -84,7 +92,7 @@ export function createKeptThings(deps: {
     tools: async (caller: Caller, agentId: string) => {
       guard(caller, { do: 'view-fleet' })
       const tools = await asking(agentId, (connection, signal) => connection.tools(signal))
-      return { tools: tools.map(({ name, description, source }) => ({ name, description, source })) }
+      return { tools: tools.map(shownTool) }
     },
     /** Starts nothing: what is kept of a sandbox that ended can be read too. */
     logs: async (caller: Caller, agentId: string, lines: number) => {

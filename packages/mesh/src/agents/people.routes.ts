@@ -2,7 +2,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { keptApi as kept, keptEndpoints as paths } from '@flotilla/protocol/kept-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
-import { alreadySent } from '../http/index.ts'
+import { alreadySent, createDownloadRoom } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { KeptThings } from './kept-things.ts'
 import type { createListMcpServers } from './mcp-servers.ts'
@@ -17,11 +17,12 @@ export function agentPeopleRoutes(
   },
 ): void {
   const { bind, scope } = surface
-  scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  )
+  // Nothing else is sent here: what somebody puts is the file, whatever their program calls it.
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const upload = { ...api.fileWrite, bodyMaxBytes: wireLimits.uploadMaxBytes }
   bind(endpoints.fileWrite, upload, ({ caller, raw, params: { id: agentId, path } }) => {
+    // A body of no bytes is none.
     const content = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
     return use.files.write(caller, { agentId, path, content })
   })
@@ -32,6 +33,7 @@ export function agentPeopleRoutes(
 }
 
 function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
+  const downloads = createDownloadRoom()
   bind(paths.identityFiles, kept.identityFiles, ({ caller, params }) =>
     things.identityFiles(caller, params.id),
   )
@@ -40,12 +42,16 @@ function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
   )
   bind(paths.folder, kept.folder, ({ caller, params, query }) => things.folder(caller, params.id, query.path))
   bind(paths.fileRead, kept.fileRead, async ({ caller, params, reply }) => {
-    const { name, content } = await things.file(caller, params.id, params.path)
+    const { name, content, giveBack } = await downloads.pass({ caller, reply }, (gone) =>
+      things.file(caller, params.id, { path: params.path, gone }),
+    )
+    if (reply.raw.destroyed) giveBack()
+    else reply.raw.once('close', giveBack)
     // Whatever it is, no browser is to make a page of it.
     void reply
       .header('content-disposition', `attachment; filename="${name}"`)
       .type('application/octet-stream')
-    await reply.send(Buffer.from(content))
+    await reply.send(Buffer.from(content.buffer, content.byteOffset, content.byteLength))
     return alreadySent
   })
   bind(paths.facts, kept.facts, ({ caller, params, query }) => things.facts(caller, params.id, query))
@@ -53,7 +59,7 @@ function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
     things.forgetFact(caller, params.id, params.fact),
   )
   bind(paths.agentTools, kept.agentTools, ({ caller, params }) => things.tools(caller, params.id))
-  bind(paths.agentLogs, kept.agentLogs, ({ caller, params, query }) =>
-    things.logs(caller, params.id, query.lines),
+  bind(paths.agentLogs, kept.agentLogs, ({ caller, params, query, reply }) =>
+    downloads.pass({ caller, reply }, () => things.logs(caller, params.id, query.lines)),
   )
 }

@@ -61,7 +61,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     isolation: isolation.api,
     permissions,
     models: known,
-    replies: { held: shares.held.replies, loop: shares.replies },
+    replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
     loopLimits: loopLimits(environment, kernel.settings()),
     briefsFolder: paths.briefsFolder,
     secret: meshSecret.reveal(),

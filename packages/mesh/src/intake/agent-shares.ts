@@ -9,7 +9,11 @@ export type AgentShares = ReturnType<typeof createAgentShares>
 export function createAgentShares(deps: { readonly clock: Clock; readonly cpuMs: () => number }) {
   const share = { ...deps, msPerMinute: agentShare.loopMsPerMinute }
   return {
-    held: { calls: createHeldBytes(agentShare.heldBytes), replies: createHeldBytes(agentShare.heldBytes) },
+    held: {
+      calls: createHeldBytes(agentShare.heldBytes),
+      replies: createHeldBytes(agentShare.heldBytes),
+      downloads: createHeldBytes(agentShare.downloadBytes),
+    },
     calls: createLoopShare({ ...share, what: 'calls of this agent' }),
     replies: createLoopShare({ ...share, what: 'replies of this agent' }),
   }

@@ -325,7 +325,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     },
     writeFile: async () => {},
     listFolder: async (path) => ({ path, entries: [], more: false }),
-    readFile: async () => new Uint8Array(),
+    readFile: async () => ({ content: new Uint8Array(), giveBack: () => {} }),
     facts: async () => ({ facts: [], total: 0, more: false }),
     forgetFact: async () => false,
     workspaceFiles: async () => [],

@@ -282,6 +282,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     ports: { agentDoor: 8420, proxy: 8421, open: [] },
     replies: {
       held: createHeldBytes(agentShare.heldBytes),
+      downloads: createHeldBytes(agentShare.downloadBytes),
       loop: { waitMs: () => 0, spend: (_agentId, work) => work() },
     },
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keptLimits } from '@flotilla/protocol/kept-api'
-import type { FolderEntry } from '@flotilla/protocol/kept-api'
+import type { ShownEntry } from '@flotilla/protocol/kept-api'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { formatBytes } from '../../data/format.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
@@ -12,7 +13,7 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
   const [path, setPath] = useState('')
   const [file, setFile] = useState<string | null>(null)
   const folder = useMesh('folder', { params: { id: agentId }, query: { path } })
-  const open = (entry: FolderEntry): void => {
+  const open = (entry: ShownEntry): void => {
     const below = path === '' ? entry.name : `${path}/${entry.name}`
     if (entry.kind === 'directory') {
       setPath(below)
@@ -38,8 +39,14 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
               onClick={() => open(entry)}
             >
               <span className="mono">
-                {entry.name}
+                {entry.shown}
                 {entry.kind === 'directory' && '/'}
+                {entry.shown !== entry.name && (
+                  <>
+                    {' '}
+                    <Badge tone="warn">hidden characters</Badge>
+                  </>
+                )}
               </span>
               <span className="small muted number">
                 {entry.kind === 'file'
@@ -80,7 +87,7 @@ function Crumbs({ path, onChoose }: { readonly path: string; readonly onChoose: 
           className="button small quiet"
           onClick={() => onChoose(parts.slice(0, index + 1).join('/'))}
         >
-          / {part}
+          / {sanitizeForPrompt(part)}
         </button>
       ))}
     </nav>
@@ -95,9 +102,10 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
     retry: false,
   })
   const shown = file.data && readText(file.data)
+  const name = sanitizeForPrompt(path)
   return (
     <Card
-      title={path}
+      title={name}
       more={
         file.data && (
           <button type="button" className="button small" onClick={() => save(path, file.data)}>
@@ -115,7 +123,7 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
         {shown?.kind === 'text' && shown.text === '' && <Empty title="The file is empty" />}
         {shown?.kind === 'text' && shown.text !== '' && (
           <>
-            <Code value={shown.text} label={`Text of ${path}`} />
+            <Code value={shown.text} label={`Text of ${name}`} />
             {shown.cut && (
               <p className="row small muted">
                 <Badge tone="warn">cut</Badge> The beginning is shown; download it for the rest.

@@ -15,6 +15,7 @@ import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 import type * as z from 'zod'
+import type { HeldFile } from './agent-line.ts'
 
 export type FactsAsked = z.output<typeof factsQuerySchema>
 
@@ -81,8 +82,8 @@ export interface AgentConnection {
   chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
   /** One folder below /data; empty for the first one. Its names are an agent's word. */
   listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
-  /** All of a file. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
-  readFile(path: string, signal: AbortSignal): Promise<Uint8Array>
+  /** All of a file, which is given back once it was handed on. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
+  readFile(path: string, signal: AbortSignal): Promise<HeldFile>
   /** What it remembers, newest first. An agent's word. */
   facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
   /** False where the fact was not there, or is no more: the call may have been sent twice. */

@@ -280,7 +280,9 @@ describe('a file of an agent', () => {
       expect(request.url).toBe('/files/a%20b/c')
       bytes(response, Buffer.from([0, 255, 10]))
     })
-    expect([...(await line.readFile('a b/c', patient))]).toEqual([0, 255, 10])
+    const file = await line.readFile('a b/c', patient)
+    expect([...file.content]).toEqual([0, 255, 10])
+    file.giveBack()
   })
 
   test('that says it is too long is not read, and the repair is said', async () => {

@@ -53,7 +53,15 @@ const passedCodes: readonly ProblemCode[] = [
 
 export interface ReplyShares {
   readonly held: HeldBytes
+  /** Of files, for as long as a person takes them: no reader's slowness uses up what an agent's own replies have. */
+  readonly downloads: HeldBytes
   readonly loop: Pick<LoopShare, 'spend' | 'waitMs'>
+}
+
+/** Bytes that are counted as held until they are given back; more than once is as once. */
+export interface HeldFile {
+  readonly content: Uint8Array
+  giveBack(): void
 }
 
 export interface AgentLineDeps {
@@ -86,8 +94,8 @@ export interface Send {
 export interface AgentLine {
   /** One reply of the agreed form. Rejects with `agent-unavailable`, or with what the agent may say to a person. */
   call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
-  /** A reply that is no JSON, whole. Problem `body-too-large` above `maxBytes`, which are held meanwhile. */
-  bytes(send: Send, maxBytes: number): Promise<Uint8Array>
+  /** A reply that is no JSON, whole, and held until whoever asked gives it back. Problems `body-too-large` above `maxBytes`, `rate-limited` where there is no room. */
+  bytes(send: Send, maxBytes: number): Promise<HeldFile>
   /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /** Frames as they come, and the result at their end; null where the line broke before. */
@@ -140,8 +148,8 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
     }
   }
 
-  async function bytes(send: Send, maxBytes: number): Promise<Uint8Array> {
-    const held = share.hold()
+  async function bytes(send: Send, maxBytes: number): Promise<HeldFile> {
+    const held = share.holdFile()
     const deadline = AbortSignal.timeout(send.deadlineMs ?? callDeadlineMs)
     const signal = AbortSignal.any([send.signal, deadline])
     try {
@@ -158,11 +166,12 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
       const body = await readBody(reply, { maxBytes, hold: held.take }, signal)
       if (reply.statusCode !== 200)
         throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
-      return body
+      return { content: body, giveBack: held.giveBack }
     } catch (error) {
-      throw send.signal.aborted ? send.signal.reason : unavailable(deps.agentId, error)
-    } finally {
       held.giveBack()
+      if (send.signal.aborted) throw send.signal.reason
+      // Nothing is wrong with the agent: whoever asked can wait for who is before them.
+      throw isOurRefusal(error) ? error : unavailable(deps.agentId, error)
     }
   }
 
@@ -218,33 +227,43 @@ export interface FollowedStream {
   readonly signal: AbortSignal
 }
 
+interface Holding {
+  take(bytes: number): void
+  giveBack(): void
+}
+
 interface Share {
   /** Waits until the agent has some of its share of the loop again. */
   room(signal: AbortSignal): Promise<void>
   spend<T>(work: () => T): T
   /** Counts bytes that are kept of one reply. */
-  hold(): { take(bytes: number): void; giveBack(): void }
+  hold(): Holding
+  /** The same of a file. */
+  holdFile(): Holding
 }
 
-function shareOf({ agentId, clock, replies: { held, loop } }: AgentLineDeps): Share {
+function shareOf({ agentId, clock, replies: { held, downloads, loop } }: AgentLineDeps): Share {
   return {
     room: async (signal) => {
       for (let wait = loop.waitMs(agentId); wait > 0; wait = loop.waitMs(agentId))
         await clock.sleep(wait, signal)
     },
     spend: (work) => loop.spend(agentId, work),
-    hold: () => {
-      let kept = 0
-      return {
-        take: (bytes) => {
-          held.take(agentId, bytes)
-          kept += bytes
-        },
-        giveBack: () => {
-          held.giveBack(agentId, kept)
-          kept = 0
-        },
-      }
+    hold: () => holdingOf(held, agentId),
+    holdFile: () => holdingOf(downloads, agentId),
+  }
+}
+
+function holdingOf(held: HeldBytes, agentId: string): Holding {
+  let kept = 0
+  return {
+    take: (bytes) => {
+      held.take(agentId, bytes)
+      kept += bytes
+    },
+    giveBack: () => {
+      held.giveBack(agentId, kept)
+      kept = 0
     },
   }
 }

@@ -43,6 +43,8 @@ async function anAgent(
   }
   const held = createHeldBytes({ ...agentShare.heldBytes, ...bounds })
   const work = { held: 0, spends: 0 }
+  const files = { held: 0 }
+  const downloads = createHeldBytes({ ...agentShare.downloadBytes, perAgentMax: 5 * mib })
   const loop = createLoopShare({
     clock,
     cpuMs: () => Math.floor(work.spends++ / 2 + 0.5) * (bounds.cpuMsOfEach ?? 0),
@@ -56,6 +58,16 @@ async function anAgent(
     clock,
     replies: {
       loop,
+      downloads: {
+        take: (agentId, bytes) => {
+          downloads.take(agentId, bytes)
+          files.held += bytes
+        },
+        giveBack: (agentId, bytes) => {
+          downloads.giveBack(agentId, bytes)
+          files.held -= bytes
+        },
+      },
       held: {
         take: (agentId, bytes) => {
           held.take(agentId, bytes)
@@ -69,13 +81,31 @@ async function anAgent(
     },
     http,
   })
-  return { line, work, clock, held, loop, asked: () => asked, sleeps: () => sleeps }
+  return { line, files, work, clock, held, loop, asked: () => asked, sleeps: () => sleeps }
 }
 
 const ends = (text: string) => (response: ServerResponse) => {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.end(text)
 }
+
+test('a file is held until it was handed on, and takes nothing of what replies have', async () => {
+  const { line, files, work } = await anAgent((response) => {
+    response.writeHead(200)
+    response.end(Buffer.alloc(2 * mib))
+  })
+  const [first, second] = [await line.readFile('a', patient), await line.readFile('b', patient)]
+  expect([files.held, work.held]).toEqual([4 * mib, 0])
+  await expect(line.readFile('c', patient)).rejects.toMatchObject({ code: 'rate-limited' })
+  expect(files.held).toBe(4 * mib)
+  first.giveBack()
+  first.giveBack()
+  expect(files.held).toBe(2 * mib)
+  second.giveBack()
+  const third = await line.readFile('c', patient)
+  third.giveBack()
+  expect(files.held).toBe(0)
+})
 
 const values = (bytes: number) => '1,'.repeat(bytes / 2)
 

@@ -1,0 +1,89 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { expect, onTestFinished, test } from 'vitest'
+import { openPeople } from '../http/open-surfaces.ts'
+import { createServer } from '../http/server.ts'
+import { silentLog } from '../platform/log.ts'
+import type { HumanCaller } from '../access/index.ts'
+import { createKeptThings } from './kept-things.ts'
+import { agentPeopleRoutes } from './people.routes.ts'
+
+const caller: HumanCaller = { kind: 'human', channel: 'api', role: 'owner', person: 'max' }
+
+/** The people's door with the routes of agents alone: what was written, and a log whose reading the test ends. */
+function aDoor(logs: () => Promise<string> = async () => '') {
+  const server = createServer(silentLog)
+  const written: string[] = []
+  const things = createKeptThings({
+    guard: () => {},
+    journal: { append: () => {} },
+    runtime: { logs },
+    fleet: {
+      find: () => ({}) as never,
+      requireWorking: () => {},
+      reach: async () => {
+        throw new Problem('agent-unavailable')
+      },
+    },
+  })
+  openPeople(
+    server,
+    [
+      {
+        routes: {
+          people: (surface) =>
+            agentPeopleRoutes(surface, {
+              things,
+              listMcpServers: async () => ({ agent_id: 'bob', servers: [] }),
+              files: {
+                read: async () => '',
+                write: async (_caller, { path, content }) => {
+                  written.push(Buffer.from(content).toString())
+                  return { path, size: content.length }
+                },
+              },
+            }),
+        },
+      },
+    ],
+    {
+      gate: () => caller,
+      guard: () => {},
+      people: { onChange: () => {}, isProven: () => false },
+      keepAliveMs: 1000,
+    },
+  )
+  onTestFinished(() => server.close())
+  return { server, written }
+}
+
+test.each([
+  ['JSON', 'application/json', '{"a": 1}'],
+  ['JSON that is none', 'application/json', '{"a": '],
+  ['bytes', 'application/octet-stream', 'ab\u0000'],
+  ['text', 'text/plain; charset=utf-8', 'words'],
+  ['something without a name', undefined, 'words'],
+])('a file that is put as %s is what was sent', async (_what, contentType, payload) => {
+  const { server, written } = aDoor()
+  const headers = contentType === undefined ? {} : { 'content-type': contentType }
+  const url = '/api/agents/bob/files/keep.txt'
+  const reply = await server.inject({ method: 'PUT', url, headers, payload: Buffer.from(payload) })
+  expect([reply.statusCode, reply.json()]).toEqual([200, { path: 'keep.txt', size: payload.length }])
+  expect(written).toEqual([payload])
+})
+
+test('logs that one person reads at once are bounded', async () => {
+  let asked = 0
+  let end: (text: string) => void = () => {}
+  const ended = new Promise<string>((resolve) => (end = resolve))
+  const { server } = aDoor(() => {
+    asked++
+    return ended
+  })
+  const look = () => server.inject({ method: 'GET', url: '/api/agents/bob/logs' })
+  const waiting = [1, 2, 3, 4].map(look)
+  await expect.poll(() => asked, { timeout: 10_000 }).toBe(4)
+  expect((await look()).json()).toMatchObject({ code: 'rate-limited', status: 429 })
+  end('one\n')
+  for (const reply of await Promise.all(waiting)) expect(reply.json()).toEqual({ lines: ['one'] })
+  expect((await look()).statusCode).toBe(200)
+})

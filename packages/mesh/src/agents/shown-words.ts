@@ -1,0 +1,46 @@
+import type * as z from 'zod'
+import type { FactView, folderSchema, ShownEntry } from '@flotilla/protocol/kept-api'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ListedTool } from './connection/agent-connection.ts'
+
+/** Shown where nothing of a name can be seen. */
+const unseenName = '(no visible name)'
+
+/** A name in one line, without what cannot be seen or turns what stands around it. Pure. */
+export function shownName(name: string): string {
+  const shown = sanitizeForPrompt(name).replaceAll(/[\t\r\n]+/g, ' ')
+  return shown.trim() === '' ? unseenName : shown
+}
+
+/** An entry keeps the name that it is addressed by. Pure. */
+export function shownFolder(folder: z.infer<typeof folderSchema>) {
+  const entries = folder.entries.map((entry): ShownEntry => ({ ...entry, shown: shownName(entry.name) }))
+  return { ...folder, entries }
+}
+
+/** Pure. An agent may have written into its memory past its own cleaning. */
+export function shownFact(fact: FactView): FactView {
+  const { source } = fact
+  return {
+    ...fact,
+    key: fact.key === null ? null : sanitizeForPrompt(fact.key),
+    text: sanitizeForPrompt(fact.text),
+    category: sanitizeForPrompt(fact.category),
+    source: {
+      run_id: sanitizeForPrompt(source.run_id),
+      tool: sanitizeForPrompt(source.tool),
+      origin: sanitizeForPrompt(source.origin),
+      channel: sanitizeForPrompt(source.channel),
+      urls: source.urls.map((url) => sanitizeForPrompt(url)),
+    },
+  }
+}
+
+/** What people see of a tool. Pure. */
+export function shownTool({ name, description, source }: ListedTool) {
+  return {
+    name: sanitizeForPrompt(name),
+    description: sanitizeForPrompt(description),
+    source: sanitizeForPrompt(source),
+  }
+}

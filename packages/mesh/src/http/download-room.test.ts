@@ -1,0 +1,141 @@
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Caller } from '../access/index.ts'
+import { silentLog } from '../platform/log.ts'
+import { createDownloadRoom, downloadLimits, downloadObstacle } from './download-room.ts'
+import { createServer } from './server.ts'
+
+const { perPersonMax, totalMax } = downloadLimits
+const times = (count: number, person: string | null) => Array.from({ length: count }, () => person)
+const named = (person: string): Caller => ({ kind: 'human', channel: 'api', role: 'viewer', person })
+const patient = { stalledMaxMs: 60_000, takingMaxMs: 60_000 }
+
+/** More than the buffers of both ends of a loopback connection take, bytes. */
+const fileBytes = 8 * 1024 * 1024
+
+describe('room for one more download', () => {
+  test('is for each person as long as they have fewer than one may have', () => {
+    expect(downloadObstacle(times(perPersonMax - 1, 'vic'), 'vic')).toBeNull()
+    expect(downloadObstacle(times(perPersonMax, 'vic'), 'vic')).toMatch(/^vic has 4 downloads/)
+    expect(downloadObstacle(times(perPersonMax, 'vic'), 'ann')).toBeNull()
+    expect(downloadObstacle(times(perPersonMax, null), null)).toMatch(/^the owner has 4 downloads/)
+  })
+
+  test('is never taken from the owner by all others, and all together stay below the bound', () => {
+    const others = ['a', 'b', 'c'].flatMap((person) => times(perPersonMax, person))
+    expect(downloadObstacle(others, 'd')).toMatch(/^12 downloads are under way/)
+    expect(downloadObstacle(others, null)).toBeNull()
+    expect(others.length + perPersonMax).toBe(totalMax)
+  })
+})
+
+/** A door that hands on a file through the room, and how many it holds. */
+async function aDoor(
+  waits: Parameters<typeof createDownloadRoom>[0],
+  read?: (gone: AbortSignal) => Promise<Buffer>,
+) {
+  const server = createServer(silentLog)
+  const room = createDownloadRoom(waits)
+  let reads = 0
+  server.get('/file/:person', async (request, reply) => {
+    const { person } = request.params as { person: string }
+    const bytes = await room.pass({ caller: named(person), reply }, async (gone) => {
+      reads++
+      return read ? read(gone) : Buffer.alloc(fileBytes, 65)
+    })
+    await reply.type('application/octet-stream').send(bytes)
+    return reply
+  })
+  await server.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = server.server.address() as AddressInfo
+  const sockets: Socket[] = []
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    await server.close()
+  })
+  const send = (person: string) => {
+    const socket = connect(port, '127.0.0.1', () =>
+      socket.write(`GET /file/${person} HTTP/1.1\r\nhost: here\r\n\r\n`),
+    )
+    socket.on('error', () => {})
+    sockets.push(socket)
+    return socket
+  }
+  /** Reads the head of the answer and nothing after it. */
+  const slowReader = (person: string) =>
+    new Promise<{ socket: Socket; head: string }>((resolve) => {
+      const socket = send(person)
+      socket.once('data', (bytes: Buffer) => {
+        socket.pause()
+        resolve({ socket, head: String(bytes.subarray(0, 1000)) })
+      })
+    })
+  const url = `http://127.0.0.1:${port}`
+  return { url, send, slowReader, reads: () => reads, open: () => openSockets(server.server) }
+}
+
+const openSockets = (server: { getConnections(done: (error: unknown, count: number) => void): void }) =>
+  new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+
+describe('downloads that nobody takes', () => {
+  test('are bounded: the next is refused with its repair before anything is read for it', async () => {
+    const { slowReader, reads } = await aDoor(patient)
+    const taken = []
+    for (let at = 0; at < perPersonMax; at++) taken.push(await slowReader('vic'))
+    for (const { head } of taken) expect(head).toMatch(/^HTTP\/1.1 200/)
+    const { head } = await slowReader('vic')
+    expect(head).toMatch(/^HTTP\/1.1 429/)
+    expect(head).toContain('Let a download that is under way end')
+    expect(head.toLowerCase()).toContain('retry-after')
+    expect(reads()).toBe(perPersonMax)
+    expect((await slowReader('ann')).head).toMatch(/^HTTP\/1.1 200/)
+
+    taken[0]?.socket.destroy()
+    await expect
+      .poll(async () => (await slowReader('vic')).head, { timeout: 10_000 })
+      .toMatch(/^HTTP\/1.1 200/)
+  })
+
+  test('are let go of, and their places are free again', async () => {
+    const { slowReader, open, url } = await aDoor({ ...patient, stalledMaxMs: 200 })
+    for (let at = 0; at < perPersonMax; at++) await slowReader('vic')
+    await expect.poll(open, { timeout: 20_000 }).toBe(0)
+    const whole = await fetch(`${url}/file/vic`)
+    expect((await whole.arrayBuffer()).byteLength).toBe(fileBytes)
+  })
+
+  test('and those that take next to none, after a time in all', async () => {
+    const { slowReader, open } = await aDoor({ ...patient, takingMaxMs: 200 })
+    await slowReader('vic')
+    await expect.poll(open, { timeout: 20_000 }).toBe(0)
+  })
+
+  test('hold their place until what is read for them has ended, which is told that they are gone', async () => {
+    const gone: AbortSignal[] = []
+    let end: () => void = () => {}
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    const { send, slowReader } = await aDoor(patient, async (signal) => {
+      gone.push(signal)
+      await ended
+      return Buffer.from('late')
+    })
+    const waiting = times(perPersonMax, 'vic').map(() => send('vic'))
+    await expect.poll(() => gone.length, { timeout: 10_000 }).toBe(perPersonMax)
+    for (const socket of waiting) socket.destroy()
+    await expect.poll(() => gone.every(({ aborted }) => aborted), { timeout: 10_000 }).toBe(true)
+    expect((await slowReader('vic')).head).toMatch(/^HTTP\/1.1 429/)
+    end()
+    await expect
+      .poll(async () => (await slowReader('vic')).head, { timeout: 10_000 })
+      .toMatch(/^HTTP\/1.1 200/)
+  })
+})
+
+test('one after the other on the same line, any number are taken', async () => {
+  const { url } = await aDoor({ ...patient, stalledMaxMs: 30_000 })
+  for (let at = 0; at < 2 * perPersonMax; at++) {
+    const reply = await fetch(`${url}/file/vic`)
+    expect([reply.status, (await reply.arrayBuffer()).byteLength]).toEqual([200, fileBytes])
+  }
+})

@@ -1,0 +1,91 @@
+import type { FastifyReply } from 'fastify'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../access/index.ts'
+import { clientGone, clientWentAway } from './client-gone.ts'
+import { readerOf } from './socket-room.ts'
+import type { SocketReader } from './socket-room.ts'
+
+/** Answers that are held whole in the mesh while somebody takes them: files and logs of agents. */
+export const downloadLimits = {
+  /** At once, of one person. */
+  perPersonMax: 4,
+  /** At once, of all; as many of these as one person may have are for the owner of this mesh alone. */
+  totalMax: 16,
+  /** A reader that takes no byte for so many milliseconds is let go. */
+  stalledMaxMs: 30_000,
+  /** And one that takes next to none, after so many milliseconds in all. */
+  takingMaxMs: 15 * 60_000,
+} as const
+
+/** After so many seconds one that was refused may ask again. */
+const refusedRetrySeconds = 5
+
+type Taker = SocketReader['person']
+
+/** Why one more of `by` is not begun, in words; null where it is. Pure. */
+export function downloadObstacle(open: readonly Taker[], by: Taker): string | null {
+  const { perPersonMax, totalMax } = downloadLimits
+  if (open.filter((person) => person === by).length >= perPersonMax)
+    return `${by ?? 'the owner'} has ${perPersonMax} downloads under way, which is all that one person may`
+  const namedMax = totalMax - perPersonMax
+  if (by !== null && open.filter((person) => person !== null).length >= namedMax)
+    return `${namedMax} downloads are under way, which is all`
+  return null
+}
+
+export interface DownloadRoom {
+  /**
+   * Reads what is to be answered, in a place that is held until it was read and the answer is closed, whoever closed it.
+   * From when it was read on, a reader that takes nothing is let go. `gone` aborts when the reader hangs up. Throws the
+   * Problem `rate-limited`, before anything is read, where `caller` or all have as many places as they may.
+   */
+  pass<T>(
+    by: { readonly caller: Caller; readonly reply: FastifyReply },
+    read: (gone: AbortSignal) => Promise<T>,
+  ): Promise<T>
+}
+
+export function createDownloadRoom(
+  waits: { readonly stalledMaxMs: number; readonly takingMaxMs: number } = downloadLimits,
+): DownloadRoom {
+  const open = new Set<{ readonly person: Taker }>()
+  return {
+    pass: async ({ caller, reply }, read) => {
+      const { raw } = reply
+      if (raw.destroyed) throw clientWentAway
+      const place = { person: readerOf(caller).person }
+      const obstacle = downloadObstacle(
+        [...open].map(({ person }) => person),
+        place.person,
+      )
+      if (obstacle !== null) {
+        throw new Problem('rate-limited', {
+          detail: obstacle,
+          repair: 'Let a download that is under way end, or end it; then ask again.',
+          retryAfterSeconds: refusedRetrySeconds,
+        })
+      }
+      open.add(place)
+      const gone = clientGone(reply)
+      const closed = new Promise<void>((resolve) => raw.once('close', resolve))
+      const reading = read(gone)
+      void Promise.allSettled([reading, closed]).then(() => open.delete(place))
+      try {
+        return await reading
+      } finally {
+        letGoOfIdle(raw, waits)
+      }
+    },
+  }
+}
+
+/** Until its answer is closed. Silence is counted by the socket, which knows what the reader's side has taken. */
+function letGoOfIdle(
+  raw: FastifyReply['raw'],
+  { stalledMaxMs, takingMaxMs }: { readonly stalledMaxMs: number; readonly takingMaxMs: number },
+): void {
+  if (raw.destroyed) return
+  raw.setTimeout(stalledMaxMs, () => raw.destroy())
+  const whole = setTimeout(() => raw.destroy(), takingMaxMs)
+  raw.once('close', () => clearTimeout(whole))
+}
