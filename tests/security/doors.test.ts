@@ -220,7 +220,7 @@ describe('what a page of the dashboard does', () => {
 
   it('counts and records no try where no code is open', async () => {
     const refusals = async () =>
-      (await mesh.call(journalEndpoints.journal)).text.split('proof.refused').length
+      (await mesh.call(journalEndpoints.journalExport)).text.split('proof.refused').length
     const before = await refusals()
     for (let tries = 0; tries < 8; tries++) {
       const tried = { headers: page(), body: { code: '1' } }
@@ -483,6 +483,9 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'POST /api/pending/{id}/cancel': 'lets nothing happen; the agent asks again',
   'POST /api/projects/{name}/manage': 'renames and puts away, and is taken back',
   'POST /api/recording': 'keeps in memory what runs say, for who may read them anyway',
+  'POST /api/templates/apply':
+    'asked in the use case for MCP servers, and what gives agents that are there more',
+  'POST /api/templates/plan': 'changes nothing',
   'POST /api/templates/{name}/apply':
     'makes new agents below the operator’s ceiling; MCP servers are asked for there',
   'POST /api/webhooks':

@@ -23,7 +23,6 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'DELETE /api/agents/{id}/memory/{fact}',
   'DELETE /api/projects/{name}',
   'POST /api/journal/accept',
-  'POST /api/templates/apply',
   'DELETE /api/webhooks/{id}',
   'POST /api/webhooks/{id}/rotate',
   'DELETE /api/setup/provider/{name}',

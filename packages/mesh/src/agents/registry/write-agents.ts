@@ -1,7 +1,7 @@
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '../../access/index.ts'
-import { actorOf, requireAtTerminal, requireProof } from '../../access/index.ts'
+import { actorOf, requireAtTerminal } from '../../access/index.ts'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
 import { changeAgent } from './change-agent.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
@@ -59,10 +59,8 @@ export function writeAgents(deps: {
         if (!life.agents.find(agent.id)) requireFreeId(agent.id)
         if (agent.project !== undefined) guard(caller, { do: 'manage-projects' })
         if (agent.model !== undefined) deps.requireModel(caller, { agentId: agent.id, model: agent.model })
-        if (Object.keys(agent.mcpServers ?? {}).length > 0) {
+        if (Object.keys(agent.mcpServers ?? {}).length > 0)
           requireAtTerminal(caller, 'give an agent MCP servers')
-          requireProof(caller, 'give an agent MCP servers')
-        }
       }
     },
     rows: (caller, { created, changed }) => {
