@@ -170,6 +170,7 @@ async function ourSender(path: string, kept: boolean): Promise<Sender> {
       guard,
       people: { onChange: () => {}, isProven: () => true },
       keepAliveMs: 15_000,
+      clock: systemClock,
     },
   )
   const url = await server.listen({ port: 0, host: '127.0.0.1' })

@@ -6,6 +6,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { hostileFile, hostileFileName, hostileText } from './dashboard-cassette.ts'
 import { startDashboardFleet } from './dashboard-fleet.ts'
 import { wrongWith } from './every-view.ts'
+import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 import type { WatchedPage } from './open-browser.ts'
 
@@ -171,6 +172,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await page.getByText('<script>alert(2)</script>').first().waitFor()
     await page.getByRole('button', { name: 'Forget … port' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
+    await giveProof(mesh, page)
     await page.locator('.toast').getByText('It is forgotten.').waitFor()
     await expect.poll(() => page.getByText('The port is 8080').count()).toBe(0)
     await page.getByText('The owner likes short answers.').waitFor()

@@ -74,6 +74,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await picture('webhook-deliveries')
     await page.getByRole('button', { name: 'New secret' }).click()
     await page.getByRole('button', { name: 'Make a new secret' }).click()
+    await giveProof(mesh, page)
     await shown.waitFor()
     const next = (await shown.textContent()) ?? ''
     expect(next).not.toBe(secret)

@@ -1,6 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import { connect } from 'node:net'
 import { readFile } from 'node:fs/promises'
+import { rolesOfRoutes } from '@flotilla/protocol/people-roles'
+import { provedRoutes } from '@flotilla/protocol/owner-proof'
+import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
@@ -156,6 +159,88 @@ describe("the people's door", () => {
     )
     expect((await Promise.all(tried)).filter(({ isOpen }) => isOpen)).toEqual([])
     expect(await listeningAddresses(ports)).toEqual(['0100007F'])
+  })
+})
+
+describe('what a page of the dashboard does', () => {
+  const owners = Object.entries<string>(rolesOfRoutes).filter(
+    ([route, role]) => role === 'owner' && !route.startsWith('GET '),
+  )
+  const writes = owners.map(([route]) => route).filter((route) => !route.includes('/api/setup/'))
+  const page = () => ({ origin: mesh.url, 'sec-fetch-site': 'same-origin' })
+  const asPage = (endpoint: Endpoint, id: string, body: unknown, proof?: string) =>
+    mesh.call(endpoint, {
+      params: { ...params, id },
+      body,
+      headers: { ...page(), ...(proof === undefined ? {} : { [headers.ownerProof]: proof }) },
+    })
+  const edit = (value: object, proof?: string) => asPage(controlEndpoints.agentEdit, 'bob', value, proof)
+  const budget = (daily: number, proof?: string) =>
+    asPage(moneyEndpoints.budgetSet, 'bob', { scope: 'agent', id: 'bob', daily_usd: daily }, proof)
+
+  it('wants the owner’s proof for every write of an owner, or there is a reason', () => {
+    expect(
+      writes.filter((route) => provedRoutes.has(route) === Object.hasOwn(unprovedWrites, route)),
+    ).toEqual([])
+    expect(Object.keys(unprovedWrites).filter((route) => !writes.includes(route))).toEqual([])
+  })
+
+  it('is refused without it on each of those routes, before anything is looked at', async () => {
+    for (const route of provedRoutes) {
+      const [method, path] = route.split(' ') as [Endpoint['method'], Endpoint['path']]
+      const reply = await mesh.call({ method, path, summary: '' }, { params, headers: page() })
+      expectProblem(reply, 'proof-wanted')
+    }
+  })
+
+  it('is refused without it where an agent may more afterwards, and done where it may not', async () => {
+    const more = { field: 'permissions', value: { set: { can_view_fleet_metrics: true } } }
+    expectProblem(await edit(more), 'proof-wanted')
+    expectProblem(await edit(more, 'guessed'), 'proof-wanted')
+    expectProblem(await edit({ field: 'mcpServers', value: { set: {}, remove: ['x'] } }), 'proof-wanted')
+    expect((await edit({ field: 'role', value: 'Counts tea.' })).status).toBe(200)
+    expect((await budget(1)).status).toBe(200)
+    expectProblem(await budget(2), 'proof-wanted')
+    expectProblem(await edit({ field: 'budget', value: { daily_usd: 2 } }), 'proof-wanted')
+    const created = { id: 'rich', role: 'r', budget: { daily_usd: 900, monthly_usd: 9000 } }
+    expectProblem(await asPage(meshHumanEndpoints.agentCreate, 'x', created), 'proof-wanted')
+    const { code } = (await mesh.call(peopleAdminEndpoints.proofCode)).json()
+    const given = await mesh.call(peopleAdminEndpoints.proofGive, { headers: page(), body: { code } })
+    const proof = String(given.json()['proof'])
+    const widened = await edit(more, proof)
+    expect(widened.status, widened.text).toBe(200)
+    expect((await budget(2, proof)).status).toBe(200)
+    // What is taken back may widen as well.
+    const undo = await mesh.call(controlEndpoints.changeUndo, {
+      params: { token: String(widened.json()['undo_token']) },
+      headers: page(),
+    })
+    expectProblem(undo, 'proof-wanted')
+  })
+
+  it('counts and records no try where no code is open', async () => {
+    const refusals = async () =>
+      (await mesh.call(journalEndpoints.journalExport)).text.split('proof.refused').length
+    const before = await refusals()
+    for (let tries = 0; tries < 8; tries++) {
+      const tried = { headers: page(), body: { code: '1' } }
+      expectProblem(await mesh.call(peopleAdminEndpoints.proofGive, tried), 'rate-limited')
+    }
+    expect(await refusals()).toBe(before)
+  })
+
+  it('is not read, nor an agent woken, for a picture in a page of another site', async () => {
+    const picture = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
+    for (const site of ['cross-site', 'same-site'])
+      for (const path of ['/api/agents/bob/workspace', '/api/events', '/fleet'])
+        expectProblem(
+          await httpCall({
+            method: 'GET',
+            url: `${mesh.url}${path}`,
+            headers: { 'sec-fetch-site': site, ...picture },
+          }),
+          'host-refused',
+        )
   })
 })
 
@@ -382,6 +467,34 @@ const bodies: Readonly<Record<string, unknown>> = {
   credentialRequest: { name: 'x', service: 's', description: 'd' },
   skillCheck: { source: '' },
   chatCompletions: { model: 'scripted/works', messages: [{ role: 'user', content: 'work' }] },
+}
+
+/** Writes of owners that a page does without the proof, each with its reason. Set-up decides in its own use cases. */
+const unprovedWrites: Readonly<Record<string, string>> = {
+  'DELETE /api/blackboard/{*key}': 'its history keeps what stood there',
+  'DELETE /api/recording': 'gives conversations to who may read them anyway',
+  'PATCH /api/webhooks/{id}': 'asked in the use case where signatures are no longer wanted',
+  'POST /api/agents': 'asked in the use case for MCP servers and what is above the operator’s ceiling',
+  'POST /api/blackboard-watches':
+    'wakes an agent at most as often as its budget pays for, and can be given back',
+  'POST /api/credential-requests/{id}/deny': 'gives nothing; the agent asks again',
+  'POST /api/pauses': 'stops work, and is taken back',
+  'POST /api/pauses/resume': 'goes on with what budgets and permissions allow',
+  'POST /api/pending/{id}/cancel': 'lets nothing happen; the agent asks again',
+  'POST /api/projects/{name}/manage': 'renames and puts away, and is taken back',
+  'POST /api/recording': 'keeps in memory what runs say, for who may read them anyway',
+  'POST /api/templates/apply':
+    'asked in the use case for MCP servers, and what gives agents that are there more',
+  'POST /api/templates/plan': 'changes nothing',
+  'POST /api/templates/{name}/apply':
+    'makes new agents below the operator’s ceiling; MCP servers are asked for there',
+  'POST /api/webhooks':
+    'asked in the use case where no signatures are wanted; with them the page alone has the secret',
+  'POST /api/webhooks/{id}/deliveries/{delivery}/replay': 'starts a run that came before, paid by its agent',
+  'POST /api/webhooks/{id}/test': 'starts a run, as a message to the agent does',
+  'PUT /api/agents/{id}/project': 'asked in the use case where a budget holds the agent',
+  'PUT /api/blackboard/{*key}': 'its history keeps what stood there',
+  'PUT /api/projects/{name}/text': 'words for agents, as in a message to them',
 }
 
 function opens(host: string, port: number): Promise<boolean> {

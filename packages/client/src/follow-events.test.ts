@@ -56,6 +56,20 @@ describe('followed events', () => {
     expect(server.calls[0]?.headers.accept).toBe('text/event-stream')
   })
 
+  it('go on from the last one seen where the mesh ends a stream that has lasted long enough', async () => {
+    await using server = await startLoopbackServer((_call, reply, nth) => {
+      send(reply, nth === 2 ? [] : [nth])
+      reply.end()
+    })
+    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const { signal } = new AbortController()
+    // Ends of streams are no failures, however many.
+    expect(await take(client.events({ onDropped, signal, failuresMax: 1 }), 3)).toEqual([1, 3, 4])
+    expect(server.calls.map((call) => call.url)).toEqual(
+      [0, 1, 1, 3].map((seq) => `/api/events?since=${seq}`),
+    )
+  })
+
   it('say what is no longer kept, and are asked for from there on', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, [])

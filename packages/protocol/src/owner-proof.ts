@@ -12,11 +12,19 @@ export const proofLimits = {
   givenMax: 50,
 } as const
 
-/** What a page must bring it for: approvals, deletion, people, and where credentials go. */
+/**
+ * What a page must bring it for, whatever it sends: approvals, deletion, people, where credentials go, who may wake an agent
+ * from outside, and what stands in the journal. Routes that have harmless uses as well are not here: their use cases ask for
+ * it (`requireProof`), before permissions, MCP servers and more money.
+ */
 export const provedRoutes: ReadonlySet<string> = new Set([
   'POST /api/pending/{id}/confirm',
   'DELETE /api/agents/{id}',
+  'DELETE /api/agents/{id}/memory/{fact}',
+  'DELETE /api/projects/{name}',
+  'POST /api/journal/accept',
   'DELETE /api/webhooks/{id}',
+  'POST /api/webhooks/{id}/rotate',
   'DELETE /api/setup/provider/{name}',
   'POST /api/people',
   'PATCH /api/people/{name}',
@@ -25,4 +33,5 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'PUT /api/credentials/{name}',
   'PUT /api/credentials/{name}/binding',
   'DELETE /api/credentials/{name}',
+  'DELETE /api/credentials/{name}/binding',
 ])

@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
 import { useServices } from './use-mesh.ts'
+import { withProof } from './with-proof.ts'
 
 const stale = [
   'status',
@@ -15,13 +16,13 @@ const stale = [
 
 /** Edits of one agent, one after the other; the message over the page takes all of them back, the last one first. */
 export function useEdits(agentId: string) {
-  const { client, queries, toasts } = useServices()
+  const { client, queries, toasts, proofs } = useServices()
   const makeStale = (): void => {
     for (const name of stale) void queries.invalidateQueries({ queryKey: [name] })
   }
   const undo = async (changes: readonly ChangeView[]): Promise<string> => {
     for (const { undo_token: token } of changes.toReversed()) {
-      await client.call('changeUndo', { params: { token } })
+      await withProof(proofs, () => client.call('changeUndo', { params: { token } }))
     }
     makeStale()
     return `${agentId} is as it was.`
@@ -31,7 +32,8 @@ export function useEdits(agentId: string) {
       const changes: ChangeView[] = []
       try {
         for (const body of edits) {
-          changes.push(await client.call('agentEdit', { params: { id: agentId }, body }))
+          const parts = { params: { id: agentId }, body }
+          changes.push(await withProof(proofs, () => client.call('agentEdit', parts)))
         }
       } catch (error) {
         // What was done before stays, and can be taken back.

@@ -3,9 +3,9 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { createContext, use, useSyncExternalStore } from 'react'
 import type { CallParts, Reply } from '@flotilla/client/mesh-call'
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
-import { Problem } from '@flotilla/protocol/problem'
 import type { Services } from '../app/services.ts'
 import type { LiveState } from '../live/live-store.ts'
+import { withProof } from './with-proof.ts'
 
 export const ServicesContext = createContext<Services | null>(null)
 
@@ -56,20 +56,12 @@ export function useAction<N extends PeopleEndpointName>(
     for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
   }
   return useMutation({
-    mutationFn: async (parts: CallParts<N>) => {
-      try {
-        return await client.call(name, parts)
-      } catch (error) {
-        const isAsked = error instanceof Problem && error.code === 'proof-wanted'
-        if (!isAsked || !(await proofs.ask())) throw error
-        return await client.call(name, parts)
-      }
-    },
+    mutationFn: (parts: CallParts<N>) => withProof(proofs, () => client.call(name, parts)),
     onSuccess: (reply, parts) => {
       if (options.done === undefined) return
       const undoing = options.undo?.(reply, parts)
       const undo = async (): Promise<string> => {
-        await undoing?.run()
+        if (undoing) await withProof(proofs, undoing.run)
         makeStale()
         return undoing?.done ?? ''
       }

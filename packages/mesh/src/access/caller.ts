@@ -25,6 +25,8 @@ export type Caller =
       readonly agents?: readonly string[]
       /** The mesh knows that it is the owner's own program on its machine; a session from outside tells nobody apart. */
       readonly local?: true
+      /** When the token ends that they came by, in milliseconds; none where it does not, or they came without. */
+      readonly expiresAt?: number
       /** A browser sent it for a page; whether that brought the owner's proof. None for programs and chats. */
       readonly page?: 'proved' | 'unproved'
     }

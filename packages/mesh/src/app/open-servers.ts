@@ -83,7 +83,7 @@ function serve(server: FastifyInstance, { modules, kernel: { guard } }: Composed
   openPublic(server, Object.values(modules))
   const people = modules.people.api
   const { keepAliveMs } = modules.models.api
-  openPeople(server, Object.values(modules), { gate, guard, people, keepAliveMs })
+  openPeople(server, Object.values(modules), { gate, guard, people, keepAliveMs, clock: systemClock })
 }
 
 function ownHome({ homeId, paths }: Composed): OwnHome {

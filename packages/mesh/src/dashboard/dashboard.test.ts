@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventFrameSchema } from '@flotilla/protocol/dashboard-api'
 import type { EventFrame } from '@flotilla/protocol/dashboard-api'
+import type { Clock } from '@flotilla/protocol/clock'
 import { personTokenPrefix } from '@flotilla/protocol/people'
 import { stampOf } from '@flotilla/protocol/built-program'
 import type { FastifyInstance } from 'fastify'
@@ -50,7 +51,12 @@ const nobody: KnownPeople = {
 }
 
 /** A people's door that other machines reach, with the pages of a build that is as small as one can be. */
-async function aHostedDoor({ built = true, keepAliveMs = 15_000, people = nobody } = {}) {
+async function aHostedDoor({
+  built = true,
+  keepAliveMs = 15_000,
+  people = nobody,
+  clock = systemClock,
+} = {}) {
   const repositoryRoot = mkdtempSync(join(tmpdir(), 'flotilla-pages-'))
   folders.push(repositoryRoot)
   if (built) buildSmall(repositoryRoot)
@@ -63,7 +69,7 @@ async function aHostedDoor({ built = true, keepAliveMs = 15_000, people = nobody
   const runs = { find: (id: string) => (id === 'run_0000000000000001' ? {} : null) }
   openPeople(server, [dashboardModule(kernel, { repositoryRoot, runs })], {
     gate: createHumanGate({
-      clock: systemClock,
+      clock,
       accessToken: () => token,
       home: { id: 'home', folder: '/home' },
       direct: null,
@@ -72,6 +78,7 @@ async function aHostedDoor({ built = true, keepAliveMs = 15_000, people = nobody
     guard: () => {},
     people,
     keepAliveMs,
+    clock,
   })
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const cookie = `ol_session=${signSession(token, { nowMs: systemClock.now(), seconds: 60 })}`
@@ -316,6 +323,43 @@ describe('the socket of events', () => {
     for (const listener of listeners) listener()
     await closed
     expect(ours.socket.readyState).toBe(WebSocket.OPEN)
+  })
+
+  it('is over when the token ends that it came by, whatever else is looked at then', async () => {
+    const atMs = systemClock.now()
+    let nowMs = atMs
+    let endIt = () => {}
+    // Time stands still until the test says.
+    const clock: Clock = {
+      now: () => nowMs,
+      sleep: (ms, signal) =>
+        ms > 60_000
+          ? systemClock.sleep(ms, signal)
+          : new Promise((resolve) => {
+              endIt = () => {
+                nowMs = atMs + ms
+                resolve()
+              }
+            }),
+    }
+    const people: KnownPeople = {
+      ...nobody,
+      byToken: () => ({
+        ...nobodys,
+        name: 'ann',
+        role: 'viewer',
+        token_expires_at: new Date(atMs + 5000).toISOString(),
+      }),
+    }
+    const { url } = await aHostedDoor({ people, clock })
+    const ann = new WebSocket(`${url.replace('http', 'ws')}/ws/events?since=0`, {
+      headers: { authorization: `Bearer ${personTokenPrefix}anything`, origin: url },
+    })
+    await once(ann, 'open')
+    const closed = once(ann, 'close')
+    endIt()
+    await closed
+    expect(ann.readyState).toBe(WebSocket.CLOSED)
   })
 
   it('is over at once when the mesh ends', async () => {

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-async function aDoor() {
+async function aDoor(lifeMs?: number) {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
   const events = createEventBus({ database, clock: systemClock, log: silentLog })
@@ -29,12 +29,20 @@ async function aDoor() {
   servers.push(server)
   openPeople(
     server,
-    [{ routes: { people: (surface) => eventRoutes(surface, { guard: () => {}, events }) } }],
+    [
+      {
+        routes: {
+          people: (surface) =>
+            eventRoutes(surface, { guard: () => {}, events, ...(lifeMs === undefined ? {} : { lifeMs }) }),
+        },
+      },
+    ],
     {
       gate: () => ({ kind: 'human', role: 'owner', channel: 'api' }),
       guard: () => {},
       people: { onChange: () => {}, isProven: () => false },
       keepAliveMs: 15_000,
+      clock: systemClock,
     },
   )
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
@@ -110,4 +118,18 @@ test('a reader that asks for events which are no longer kept is told so before t
   }
   const begins = `event: events.dropped\nid: ${dropped}\ndata: {"since":0,"dropped_until":${dropped}}\n\nid: ${dropped + 1}\n`
   expect(text.startsWith(begins)).toBe(true)
+})
+
+test('a stream ends by itself after its life, and goes on where it stood for whoever comes back', async () => {
+  const { events, url } = await aDoor(50)
+  publish(events, 2)
+  const seen = async (lastId?: number) => {
+    const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) }
+    // Ends cleanly, so that nobody takes it for a broken line.
+    const text = await (await fetch(`${url}/api/events?since=0`, { headers })).text()
+    return [...text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
+  }
+  expect(await seen()).toEqual([1, 2])
+  publish(events, 1)
+  expect(await seen(2)).toEqual([3])
 })

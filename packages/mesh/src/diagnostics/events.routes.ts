@@ -3,21 +3,30 @@ import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
 import type { Guard } from '../access/index.ts'
 import type { EventBus } from '../events/index.ts'
-import { alreadySent, openEventStream } from '../http/index.ts'
+import { alreadySent, openEventStream, readerLifeMs } from '../http/index.ts'
 import type { EventStream, PeopleSurface } from '../http/index.ts'
 
 /** Events handed over per step when a reader catches up: far fewer bytes than a reader may leave unread. */
 const replayPageEvents = 100
 
-/** What happens in the fleet, as it happens. */
+/**
+ * What happens in the fleet, as it happens. A stream ends after `lifeMs`: whoever reads on comes back with the last number
+ * it was given, and is asked again who it is.
+ */
 export function eventRoutes(
   { bind, keepAliveMs }: PeopleSurface,
-  { guard, events }: { readonly guard: Guard; readonly events: EventBus },
+  {
+    guard,
+    events,
+    lifeMs = readerLifeMs,
+  }: { readonly guard: Guard; readonly events: EventBus; readonly lifeMs?: number },
 ): void {
   bind(endpoints.events, api.events, async ({ caller, raw, query, reply }) => {
     guard(caller, { do: 'view-fleet' })
     const lastId = Number(raw.headers['last-event-id'])
     const stream = openEventStream(reply, keepAliveMs)
+    const life = setTimeout(stream.end, lifeMs)
+    stream.signal.addEventListener('abort', () => clearTimeout(life), { once: true })
     await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
     return alreadySent
   })

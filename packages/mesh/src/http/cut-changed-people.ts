@@ -1,16 +1,23 @@
+import type { Clock } from '@flotilla/protocol/clock'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUpgrade } from './event-socket.ts'
 import type { KnownPeople } from './gates/known-people.ts'
 import type { HumanGate } from './gates/people-gate.ts'
 
+/** The longest that one wait for the end of a token lasts, in milliseconds; a timer of more than 24 days ends at once. */
+const waitMaxMs = 24 * 3_600_000
+
 /**
- * Answers that are under way when somebody is removed, rotated or may less are cut off: a stream of events would else go
- * on for as long as its reader likes. Who is the owner of the machine, by no entry of the file, is left alone.
+ * Answers that are under way when somebody is removed, rotated or may less, or when the token ends that they came by, are
+ * cut off: a stream of events would else go on for as long as its reader likes. Who is the owner of the machine, by no
+ * entry of the file, is left alone.
  */
-export function cutChangedPeople(
-  gate: HumanGate,
-  people: Pick<KnownPeople, 'onChange'>,
-): (request: FastifyRequest, reply: FastifyReply) => void {
+export function cutChangedPeople(deps: {
+  readonly gate: HumanGate
+  readonly people: Pick<KnownPeople, 'onChange'>
+  readonly clock: Clock
+}): (request: FastifyRequest, reply: FastifyReply) => void {
+  const { gate, people, clock } = deps
   const open = new Map<FastifyReply, { readonly request: FastifyRequest; readonly was: string }>()
 
   function isAsItWas(request: FastifyRequest, was: string): boolean {
@@ -18,6 +25,14 @@ export function cutChangedPeople(
       return JSON.stringify(gate(request)) === was
     } catch {
       return false
+    }
+  }
+
+  async function cutAt(expiresAt: number, cut: () => void, closed: AbortSignal): Promise<void> {
+    for (;;) {
+      const leftMs = expiresAt - clock.now()
+      if (leftMs <= 0) return cut()
+      await clock.sleep(Math.min(leftMs, waitMaxMs), closed)
     }
   }
 
@@ -29,7 +44,15 @@ export function cutChangedPeople(
     const caller = gate(request)
     if (caller.person === undefined) return
     open.set(reply, { request, was: JSON.stringify(caller) })
-    lineOf(request, reply).once('close', () => void open.delete(reply))
+    const closed = new AbortController()
+    const line = lineOf(request, reply)
+    line.once('close', () => {
+      open.delete(reply)
+      closed.abort()
+    })
+    // Rejects when the answer is over first.
+    if (caller.expiresAt !== undefined)
+      cutAt(caller.expiresAt, () => void line.destroy(), closed.signal).catch(() => undefined)
   }
 }
 

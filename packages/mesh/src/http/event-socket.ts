@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import type { Caller } from '../access/index.ts'
+import { readerLifeMs } from './reader-life.ts'
 import { readerOf, socketObstacle } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 
@@ -16,8 +17,6 @@ const heardMaxBytes = 256
 const refusedRetrySeconds = 5
 /** So long one that was refused keeps its line to read why, milliseconds. */
 const refusedLingerMs = 250
-/** After so many milliseconds a reader has to come back, and is asked again who it is. */
-const socketLifeMs = 10 * 60_000
 
 /** Codes of RFC 6455 and of its registry. */
 const closeCodes = { goingAway: 1001, tryAgain: 1013 } as const
@@ -137,7 +136,7 @@ function socketOf(
   const waiting = new Set<() => void>()
   let unsent = 0
   const keepAlive = setInterval(() => send(alive()), keepAliveMs)
-  const life = setTimeout(() => reader.close(closeCodes.goingAway, 'come back'), socketLifeMs)
+  const life = setTimeout(() => reader.close(closeCodes.goingAway, 'come back'), readerLifeMs)
   // It says nothing that we would hear.
   reader.on('message', () => reader.terminate())
   reader.on('error', () => reader.terminate())

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Clock } from '@flotilla/protocol/clock'
 import { headers } from '@flotilla/protocol/headers'
 import { provedRoutes } from '@flotilla/protocol/owner-proof'
 import { roleOfRoute } from '@flotilla/protocol/people-roles'
@@ -31,14 +32,15 @@ export interface PeopleDoor {
   readonly guard: Guard
   readonly people: Pick<KnownPeople, 'onChange' | 'isProven'>
   readonly keepAliveMs: number
+  readonly clock: Clock
 }
 
 export function openPeople(
   server: FastifyInstance,
   modules: Offered,
-  { gate, guard, people, keepAliveMs }: PeopleDoor,
+  { gate, guard, people, keepAliveMs, clock }: PeopleDoor,
 ): void {
-  const opened = cutChangedPeople(gate, people)
+  const opened = cutChangedPeople({ gate, people, clock })
   const admit: CallerOf<HumanCaller> = (request) => {
     const caller = atPage(gate(request), request, people)
     const route = request.routeOptions.config.route ?? ''

@@ -78,7 +78,7 @@ describe('the journal of it', () => {
   it('has a row for each try of a code, and none for what could fill it', () => {
     const rows: string[] = []
     const journal = { append: ({ action }: { action: string }) => void rows.push(action) }
-    const prove = createProveOwner({ guard: () => {}, journal } as never, proofs()) // of the kernel it reads these two
+    const prove = createProveOwner({ guard: () => {}, journal }, proofs())
     for (let tries = 0; tries < 50; tries++) expect(() => prove.give(owner, '1')).toThrow('no code is open')
     expect(rows).toEqual([])
     prove.issue(owner, false)

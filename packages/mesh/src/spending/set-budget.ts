@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Action, Caller, Guard, RefuseAboveCeiling } from '../access/index.ts'
-import { actorOf, isAtTerminal, raisedPeriod } from '../access/index.ts'
+import { actorOf, isAtTerminal, raisedPeriod, requireProof } from '../access/index.ts'
 import type { Database } from '../storage/index.ts'
 import { edited, requireScope, scopeText } from './budget-scope.ts'
 import type { BudgetEdit, BudgetLimits, BudgetScope } from './budget-scope.ts'
@@ -43,9 +43,9 @@ export interface BudgetChange {
 
 /**
  * Sets one or both periods of a budget; the other stays. Holds from the next call on, also of runs that are busy. Only
- * an owner at the terminal raises one; everybody else lowers. An agent that may manage the fleet does so to other
- * agents alone: never to its own, a project's or the fleet's. Problems `denied`, `human-only`, `unknown-agent`,
- * `bad-request` with field and range.
+ * an owner at the terminal raises one, on a page with their proof; everybody else lowers. An agent that may manage the fleet does so to other
+ * agents alone: never to its own, a project's or the fleet's. Problems `denied`, `human-only`, `proof-wanted`,
+ * `unknown-agent`, `bad-request` with field and range.
  */
 export type SetBudget = (caller: Caller, scope: BudgetScope, edit: BudgetEdit) => BudgetChange
 
@@ -91,10 +91,11 @@ function holdBudget(
   caller: Caller,
   { scope, edit }: { readonly scope: BudgetScope; readonly edit: BudgetEdit },
 ): void {
-  if (isAtTerminal(caller)) return
   const before = limitsOf(deps, scope)
   const raised = raisedPeriod(before, edited(before, edit, scope.scope))
-  if (raised) deps.refuseAbove(caller, { subject: scopeText(scope), ...raised })
+  if (!raised) return
+  if (isAtTerminal(caller)) requireProof(caller, 'raise a budget')
+  else deps.refuseAbove(caller, { subject: scopeText(scope), ...raised })
 }
 
 /**
@@ -153,11 +154,14 @@ function holdProject(
   caller: Caller,
   { agentId, project }: { readonly agentId: string; readonly project: string | null },
 ): void {
-  if (isAtTerminal(caller)) return
   const before = requireAgent(deps.agents, agentId).project
   if (before === null || before === project) return
   const { dailyUsd, monthlyUsd } = deps.table.read(scopeText({ scope: 'project', id: before }))
   if (dailyUsd === null && monthlyUsd === null) return
+  if (isAtTerminal(caller)) {
+    requireProof(caller, `take an agent out of project ${before}, whose budget holds it`)
+    return
+  }
   const reason = `the budget of project ${before} holds this agent, and only a person at the terminal takes it out`
   deps.refuseAbove(caller, { subject: agentId, field: 'project', reason })
 }

@@ -4,7 +4,7 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import type { TemplatePlan } from '@flotilla/protocol/templates-api'
 import type { Caller, PermissionGrants, PermissionStore } from '../access/index.ts'
-import { actorOf, isAtTerminal, raisedPeriod, workerDefaultRecord } from '../access/index.ts'
+import { actorOf, isAtTerminal, raisedPeriod, requireProof, workerDefaultRecord } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Kernel } from '../kernel/index.ts'
@@ -221,6 +221,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
     plan: (caller, template) => planNow(caller, template, {}).plan,
     async apply(caller, template, asked = {}) {
       const before = planNow(caller, template, asked)
+      holdPage(caller, before, standingFleet(deps))
       const ids = template.agents.map((agent) => agent.id)
       const application = await agents.write.inTurns(ids, async () => {
         // The turns may have been waited for, and another may have made one of them meanwhile.
@@ -252,6 +253,18 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
     const raised = before && budget ? raisedPeriod(before, budget) : null
     if (raised) throw new Problem('human-only', { detail: `agent ${id}: ${raised.field}: ${raised.reason}` })
   }
+}
+
+/** Problem `proof-wanted` for a page after which agents that are there may more, or any has MCP servers. */
+function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): void {
+  const { created, changed, permissions } = planned
+  const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)
+  const raises = changed.some(({ id, budget }) => {
+    const before = standing.agent(id)?.record.budget
+    return before !== undefined && budget !== undefined && raisedPeriod(before, budget) !== null
+  })
+  if (servers || raises || changed.some(({ id }) => permissions.has(id)))
+    requireProof(caller, 'give agents that are there more, or any agent MCP servers')
 }
 
 function mapped<In, Out>(record: Readonly<Record<string, In>>, map: (value: In) => Out): Record<string, Out> {

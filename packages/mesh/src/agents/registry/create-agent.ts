@@ -5,7 +5,7 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard, PermissionGrants } from '../../access/index.ts'
-import { actorOf, isAtTerminal, raisedPeriod, requireAtTerminal } from '../../access/index.ts'
+import { actorOf, isAtTerminal, raisedPeriod, requireAtTerminal, requireProof } from '../../access/index.ts'
 import { onceOnly } from '../../storage/index.ts'
 import type { Resumable } from '../../storage/index.ts'
 import { spawnedPrefix } from '../../kernel/index.ts'
@@ -43,7 +43,7 @@ export type CreateAgent = (
 
 /**
  * Creates a worker; it is started when work reaches it. Everything or nothing: where the record of permissions cannot
- * be written, or the row cannot, neither stays. Problems `denied`, `human-only`, `reserved-agent-id`, `conflict`, `bad-request`,
+ * be written, or the row cannot, neither stays. Problems `denied`, `human-only`, `proof-wanted`, `reserved-agent-id`, `conflict`, `bad-request`,
  * `unprocessable`.
  */
 export function createAgent(deps: {
@@ -58,12 +58,18 @@ export function createAgent(deps: {
     requireFreeId(input.id)
     if (input.model !== undefined) deps.requireModel(caller, { agentId: input.id, model: input.model })
     const mcpServers = input.mcpServers ?? {}
-    if (Object.keys(mcpServers).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
+    if (Object.keys(mcpServers).length > 0) {
+      requireAtTerminal(caller, 'give an agent MCP servers')
+      requireProof(caller, 'give an agent MCP servers')
+    }
     const overrides = input.permissions ?? {}
-    const above = isAtTerminal(caller) ? null : deps.grants.aboveOperatorCeiling(overrides)
-    if (above !== null) throw new Problem('human-only', { detail: above })
-    const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, input.budget ?? defaultBudget)
-    if (raised) throw new Problem('human-only', { detail: `${raised.field}: ${raised.reason}` })
+    const raised = raisedPeriod(defaultBudget, input.budget ?? defaultBudget)
+    const above =
+      deps.grants.aboveOperatorCeiling(overrides) ?? (raised && `${raised.field}: ${raised.reason}`)
+    if (above !== null) {
+      if (!isAtTerminal(caller)) throw new Problem('human-only', { detail: above })
+      requireProof(caller, 'make an agent that may more than the operator can give')
+    }
     const record: AgentRecord = {
       id: input.id,
       kind: 'worker',

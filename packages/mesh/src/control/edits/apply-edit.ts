@@ -13,6 +13,7 @@ import type { ChangeRow } from './change-table.ts'
 import { ownersPart } from './editable.ts'
 import type { Difference } from './editable.ts'
 import type { EditParts } from './edit-deps.ts'
+import { holdPage } from './hold-page.ts'
 
 export interface AskedEdit {
   readonly edit: AgentEdit
@@ -23,7 +24,7 @@ export interface AskedEdit {
 }
 
 /**
- * Applies an edit at once. Problems `denied`, `human-only`, `unknown-agent`, `bad-request`, `conflict` for a key that
+ * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`, `conflict` for a key that
  * was used for something else, `unprocessable` while the permissions file is broken, and what reaching the agent meets.
  */
 export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => Promise<ChangeRow>
@@ -32,6 +33,7 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
   const { table, clock } = parts
   return async (caller, agentId, { edit, idempotencyKey, step = onceOnly(parts.database) }) => {
     parts.guard(caller, { do: 'edit-agent-config', agentId, ...ownersPart(edit.field) })
+    holdPage(caller, edit.field)
     requireAgent(parts, agentId)
     return parts.turns.take(agentId, async () => {
       requireAgent(parts, agentId)

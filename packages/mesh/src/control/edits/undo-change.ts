@@ -6,13 +6,15 @@ import type { Caller } from '../../access/index.ts'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import type { EditParts } from './edit-deps.ts'
 import type { ChangeRow } from './change-table.ts'
+import { holdPage } from './hold-page.ts'
 import { ownersPart } from './editable.ts'
 import { journalValue } from './journal-value.ts'
 
 /**
  * Takes a change back. A person may undo every change, an agent its own: those of others look as if they were not
  * there. Problems, each of its own: `not-found`, `undo-used`, `undo-expired`, `undo-overtaken` with both values where
- * the value was changed since, `human-only` where it would raise what only a person may raise.
+ * the value was changed since, `human-only` where it would raise what only a person may raise, `proof-wanted` of
+ * a page.
  */
 export type UndoChange = (caller: Caller, token: string, step?: Resumable<ChangeRow>) => Promise<ChangeRow>
 
@@ -51,7 +53,8 @@ export function createUndoChange(parts: EditParts): UndoChange {
       agentId: asked?.agent_id ?? '',
       ...ownersPart(asked?.field ?? ''),
     })
-    const { agent_id: agentId } = required(caller, token)
+    const { agent_id: agentId, field: asksFor } = required(caller, token)
+    holdPage(caller, asksFor)
     return parts.turns.take(agentId, async () => {
       const isResumed = step.begun !== null
       const row = required(caller, token)

@@ -33,12 +33,18 @@ function gateWith(accessToken: string | null, user: number | null | 'unknown' = 
 }
 
 /** As far as the gate looks at a request. */
-function aRequest(headers: Record<string, string> = {}, method = 'GET', remoteAddress = '127.0.0.1') {
+function aRequest(
+  headers: Record<string, string> = {},
+  method = 'GET',
+  remoteAddress = '127.0.0.1',
+  route?: string,
+) {
   const request = {
     method,
     headers: { host: '127.0.0.1:8420', ...headers },
     socket: { remoteAddress },
     raw: { httpVersion: '1.1' },
+    routeOptions: { config: { route } },
   }
   return request as unknown as FastifyRequest
 }
@@ -199,7 +205,7 @@ describe('a personal token', () => {
         people: known,
         direct: { port: () => 8420, userOf: () => 1000, isOwner: () => true },
       })
-    expect(gate(until(nowMs + 1))(aRequest(bearer))).toEqual(asAnn)
+    expect(gate(until(nowMs + 1))(aRequest(bearer))).toEqual({ ...asAnn, expiresAt: nowMs + 1 })
     for (const ended of [nowMs, nowMs - 1])
       expect(() => gate(until(ended))(aRequest(bearer))).toThrow(
         expect.objectContaining({
@@ -245,5 +251,46 @@ describe('an account of this machine that the file names', () => {
 
   test('takes nothing from the owner of the machine', () => {
     expect(gateWith(null, 1000)(aRequest())).toMatchObject({ role: 'owner', local: true })
+  })
+})
+
+describe('what a browser sends for a page of another site', () => {
+  const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  const picture = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
+  const ask = (headers: Record<string, string>, route: string, method = 'GET') =>
+    gateWith(null)(aRequest({ 'x-requested-with': 'x', ...headers }, method, '127.0.0.1', route))
+  const workspace = 'GET /api/agents/{id}/workspace'
+  const refused = expect.objectContaining({ code: 'host-refused' })
+
+  test.each(['cross-site', 'same-site', '', 'new-word'])('is refused from %j, on every route', (site) => {
+    const from = { 'sec-fetch-site': site }
+    for (const more of [
+      picture,
+      {},
+      { ...link, 'sec-fetch-dest': 'iframe' },
+      { ...link, 'sec-fetch-mode': 'cors' },
+    ])
+      for (const route of [workspace, 'GET /fleet', 'GET /ws/events', 'GET /api/events', 'GET /metrics'])
+        expect(() => ask({ ...from, ...more }, route), route).toThrow(refused)
+    for (const route of [
+      workspace,
+      'GET /assets/{name}',
+      'GET /api/artifacts/{agent}/{name}',
+      '',
+      'POST /fleet',
+    ])
+      expect(() => ask({ ...from, ...link }, route, route.split(' ')[0]), route).toThrow(refused)
+  })
+
+  test('opens a page of the dashboard where the person follows a link', () => {
+    for (const site of ['cross-site', 'same-site'])
+      for (const route of ['GET /', 'GET /fleet', 'GET /agents/{id}'])
+        expect(ask({ 'sec-fetch-site': site, ...link }, route)).toMatchObject({ kind: 'human' })
+  })
+
+  test('is no matter for our own pages, the address bar and programs', () => {
+    for (const from of [{ 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, {}])
+      for (const more of [picture, link])
+        expect(ask({ ...from, ...more }, workspace)).toMatchObject({ kind: 'human' })
   })
 })

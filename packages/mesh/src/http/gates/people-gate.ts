@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Clock } from '@flotilla/protocol/clock'
 import { personTokenPrefix, tokenStateOf } from '@flotilla/protocol/people'
 import type { Person } from '@flotilla/protocol/people'
+import { dashboardPageEndpoints } from '@flotilla/protocol/dashboard-api'
 import { dashboardSurface, headers, sessionCookieName } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { HumanCaller } from '../../access/index.ts'
@@ -28,7 +29,8 @@ export type HumanGate = (request: FastifyRequest) => HumanCaller
  * Who is on the people's door. Whoever sends a personal token is the person of that token and nobody else, from
  * wherever. Without one, self-hosted: whoever calls directly from this machine is its owner, or the person whom the file
  * names for another account. Hosted (the access token file exists): whoever holds a valid session cookie is the owner.
- * Writes want a header that no form can send, and a page of another origin is refused in all cases.
+ * Writes want a header that no form can send, and a page of another origin is refused in all cases, except that
+ * a link from it opens a page of the dashboard.
  */
 export function createHumanGate(deps: HumanGateDeps): HumanGate {
   return (request) => {
@@ -37,7 +39,13 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
     refuseForeignPages(request)
     requireMeantHome(request, deps.home)
     const channel = channelOf(request)
-    if (named !== null) return callerOf(deps, request, { person: named, channel })
+    if (named !== null) {
+      const expiresAt = token === null ? null : named.token_expires_at
+      return {
+        ...callerOf(deps, request, { person: named, channel }),
+        ...(expiresAt === null ? {} : { expiresAt: Date.parse(expiresAt) }),
+      }
+    }
     const isHosted = deps.accessToken() !== null
     const isLocal = deps.direct !== null && (!isHosted || isDirectCall(request, deps.direct))
     const owner = deps.people.ownerBy(isHosted ? 'session' : 'local')
@@ -146,6 +154,24 @@ function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token
   }
 }
 
+/** Where a browser says that its call comes from: this origin, or the person themselves. All else is another's page. */
+const ownSites: ReadonlySet<unknown> = new Set(['same-origin', 'none'])
+
+const pageRoutes: ReadonlySet<string> = new Set(
+  Object.values(dashboardPageEndpoints).map(({ method, path }) => `${method} ${path}`),
+)
+
+/** A link that the person follows from another page to one of ours. What comes so is shown to the person alone. */
+function opensPage({ headers: sent, routeOptions }: FastifyRequest): boolean {
+  const isFollowed = sent['sec-fetch-mode'] === 'navigate' && sent['sec-fetch-dest'] === 'document'
+  return isFollowed && pageRoutes.has(routeOptions?.config.route ?? '')
+}
+
+function foreignPage(): Problem {
+  return new Problem('host-refused', { detail: 'a page of another origin may not call this door' })
+}
+
+/** Reading is refused as well: what is looked at of a sleeping agent wakes it. A picture's address has no `Origin`. */
 function refuseForeignPages(request: FastifyRequest): void {
   const origin = request.headers.origin
   if (
@@ -153,8 +179,9 @@ function refuseForeignPages(request: FastifyRequest): void {
     origin !== `http://${request.headers.host}` &&
     origin !== `https://${request.headers.host}`
   ) {
-    throw new Problem('host-refused', { detail: 'a page of another origin may not call this door' })
+    throw foreignPage()
   }
+  if (!ownSites.has(request.headers['sec-fetch-site'] ?? 'none') && !opensPage(request)) throw foreignPage()
   const writes = request.method !== 'GET' && request.method !== 'HEAD'
   if (writes && !request.headers[headers.requestedWith]) {
     throw new Problem('denied', { detail: 'send the header X-Requested-With on every write' })

@@ -7,6 +7,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { silentLog } from '../../platform/log.ts'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
+import { systemClock } from '../../platform/system-clock.ts'
 import { createServer } from '../../http/server.ts'
 import { openPeople } from '../../http/open-surfaces.ts'
 import { createLookUpRuns } from '../look-up-runs.ts'
@@ -56,6 +57,7 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
       guard: () => {},
       people: { onChange: () => {}, isProven: () => false },
       keepAliveMs,
+      clock: systemClock,
     },
   )
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }))

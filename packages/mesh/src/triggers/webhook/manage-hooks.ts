@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { parseCondition } from '../conditions/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
-import { actorOf } from '../../access/index.ts'
+import { actorOf, requireProof } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { HookRates } from './hook-rates.ts'
 import type { HookSecrets } from './hook-secrets.ts'
@@ -129,6 +129,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     async create(caller, input) {
       guard(caller, { do: 'make-webhooks' })
       requireUsable(deps, input)
+      if (!input.signed) requireProof(caller, 'let anybody deliver to an agent')
       if (hooks.count() >= hooksMax) {
         throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks; delete one first` })
       }
@@ -161,6 +162,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     },
     async change(caller, hookId, { signed, ...change }) {
       guard(caller, { do: 'make-webhooks' })
+      if (signed === false) requireProof(caller, 'let anybody deliver to an agent')
       const before = required(hookId)
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
       const unsigned =

@@ -1,0 +1,16 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ProofStore } from '../app/owner-proof.ts'
+
+/** Does it; where the mesh wants the owner's proof first, asks the person for it and does it once more. */
+export async function withProof<Reply>(
+  proofs: Pick<ProofStore, 'ask'>,
+  call: () => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await call()
+  } catch (error) {
+    const isAsked = error instanceof Problem && error.code === 'proof-wanted'
+    if (!isAsked || !(await proofs.ask())) throw error
+    return await call()
+  }
+}
