@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { bundleProgram } from './build-program.ts'
 import { forgetOldBuilds } from './forget-old-builds.ts'
 import { withOlderPlace, withPlace } from './read-sources.ts'
 
@@ -23,6 +25,23 @@ describe('a source that asks where it lies', () => {
   test('and keeps those that it makes itself', () => {
     const source = 'const __dirname = dirname(fileURLToPath(import.meta.url))'
     expect(withOlderPlace(source, '/a/b.mjs')).toBe(source)
+  })
+})
+
+describe('a module of Node’s own', () => {
+  test.each(['http', 'node:http', 'https'])('%s has its names, imported early or late', async (name) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bundled-'))
+    const entry = join(folder, 'main.ts')
+    writeFileSync(
+      entry,
+      `import { Agent as Early } from '${name}'
+      const { Agent: Late } = await import('${name}')
+      export const made = [new Early(), new Late()].map((agent) => typeof agent.destroy)`,
+    )
+    for (const { path, contents } of await bundleProgram(folder, entry, {}))
+      writeFileSync(join(folder, basename(path)), contents)
+    const built: unknown = await import(pathToFileURL(join(folder, 'main.mjs')).href)
+    expect(built).toMatchObject({ made: ['function', 'function'] })
   })
 })
 

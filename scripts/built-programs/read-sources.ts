@@ -26,7 +26,10 @@ export function readSources(onRead: (file: string) => void, places: Places = pla
     name: 'read-sources',
     setup: (hooks) => {
       // Imported as an ES module it reads each of its exports at once, and among them Node's own undici.
-      hooks.onResolve({ filter: /^(?:node:)?http$/ }, ({ path }) => ({ path, namespace: 'late-builtin' }))
+      hooks.onResolve({ filter: /^(?:node:)?http$/ }, ({ path, kind }) =>
+        // Who imports it late wants its exports by name, which the other form has none of.
+        kind === 'dynamic-import' ? { path, external: true } : { path, namespace: 'late-builtin' },
+      )
       hooks.onLoad({ filter: /./, namespace: 'late-builtin' }, ({ path }) => ({
         contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
       }))

@@ -168,15 +168,20 @@ describe('what a page of the dashboard does', () => {
   )
   const writes = owners.map(([route]) => route).filter((route) => !route.includes('/api/setup/'))
   const page = () => ({ origin: mesh.url, 'sec-fetch-site': 'same-origin' })
-  const asPage = (endpoint: Endpoint, id: string, body: unknown, proof?: string) =>
+  const asPage = (endpoint: Endpoint, asked: { id: string; body: object; proof?: string | undefined }) =>
     mesh.call(endpoint, {
-      params: { ...params, id },
-      body,
-      headers: { ...page(), ...(proof === undefined ? {} : { [headers.ownerProof]: proof }) },
+      params: { ...params, id: asked.id },
+      body: asked.body,
+      headers: { ...page(), ...(asked.proof === undefined ? {} : { [headers.ownerProof]: asked.proof }) },
     })
-  const edit = (value: object, proof?: string) => asPage(controlEndpoints.agentEdit, 'bob', value, proof)
+  const edit = (body: object, proof?: string) =>
+    asPage(controlEndpoints.agentEdit, { id: 'bob', body, proof })
   const budget = (daily: number, proof?: string) =>
-    asPage(moneyEndpoints.budgetSet, 'bob', { scope: 'agent', id: 'bob', daily_usd: daily }, proof)
+    asPage(moneyEndpoints.budgetSet, {
+      id: 'bob',
+      body: { scope: 'agent', id: 'bob', daily_usd: daily },
+      proof,
+    })
 
   it('wants the owner’s proof for every write of an owner, or there is a reason', () => {
     expect(
@@ -203,7 +208,7 @@ describe('what a page of the dashboard does', () => {
     expectProblem(await budget(2), 'proof-wanted')
     expectProblem(await edit({ field: 'budget', value: { daily_usd: 2 } }), 'proof-wanted')
     const created = { id: 'rich', role: 'r', budget: { daily_usd: 900, monthly_usd: 9000 } }
-    expectProblem(await asPage(meshHumanEndpoints.agentCreate, 'x', created), 'proof-wanted')
+    expectProblem(await asPage(meshHumanEndpoints.agentCreate, { id: 'x', body: created }), 'proof-wanted')
     const { code } = (await mesh.call(peopleAdminEndpoints.proofCode)).json()
     const given = await mesh.call(peopleAdminEndpoints.proofGive, { headers: page(), body: { code } })
     const proof = String(given.json()['proof'])

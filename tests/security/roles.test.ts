@@ -33,6 +33,7 @@ const params = {
   topic: 'builds',
   view: 'topics',
   item: 'x',
+  part: 'providers',
 }
 const run = promisify(execFile)
 

@@ -1,5 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, onTestFinished, test } from 'vitest'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { openPeople } from '../http/open-surfaces.ts'
 import { createServer } from '../http/server.ts'
 import { silentLog } from '../platform/log.ts'
@@ -49,6 +50,7 @@ function aDoor(logs: () => Promise<string> = async () => '') {
       gate: () => caller,
       guard: () => {},
       people: { onChange: () => {}, isProven: () => false },
+      clock: createManualClock(),
       keepAliveMs: 1000,
     },
   )

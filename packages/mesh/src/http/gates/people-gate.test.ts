@@ -36,8 +36,7 @@ function gateWith(accessToken: string | null, user: number | null | 'unknown' = 
 function aRequest(
   headers: Record<string, string> = {},
   method = 'GET',
-  remoteAddress = '127.0.0.1',
-  route?: string,
+  { remoteAddress = '127.0.0.1', route }: { remoteAddress?: string; route?: string | undefined } = {},
 ) {
   const request = {
     method,
@@ -61,7 +60,7 @@ describe('without an access token file', () => {
   })
 
   test.each([
-    ['another machine', 'unauthenticated', aRequest({}, 'GET', '192.0.2.1')],
+    ['another machine', 'unauthenticated', aRequest({}, 'GET', { remoteAddress: '192.0.2.1' })],
     ['a foreign Host', 'host-refused', aRequest({ host: 'evil.example:8420' })],
     ['a proxy in between', 'host-refused', aRequest({ 'x-forwarded-for': '192.0.2.1' })],
     ['a page of another origin', 'host-refused', aRequest({ origin: 'http://evil.example' })],
@@ -79,7 +78,7 @@ describe('who is the owner where the mesh is hosted', () => {
     ['a direct call of its own user', 1000, aRequest(cookie), true],
     ['another user of this machine', 33, aRequest(cookie), undefined],
     ['a user that cannot be told', 'unknown', aRequest(cookie), undefined],
-    ['another machine', 1000, aRequest(cookie, 'GET', '192.0.2.1'), undefined],
+    ['another machine', 1000, aRequest(cookie, 'GET', { remoteAddress: '192.0.2.1' }), undefined],
     ['a proxy', 1000, aRequest({ ...cookie, 'x-forwarded-for': '192.0.2.1' }), undefined],
     ['a foreign Host', 1000, aRequest({ ...cookie, host: 'fleet.example' }), undefined],
   ] as const)('%s with a session', (...[, user, request, owner]) => {
@@ -101,7 +100,7 @@ describe('which home a call means', () => {
   })
 
   test('is told to nobody who may not come in', () => {
-    const stranger = aRequest({ 'x-flotilla-home': 'b' }, 'GET', '192.0.2.1')
+    const stranger = aRequest({ 'x-flotilla-home': 'b' }, 'GET', { remoteAddress: '192.0.2.1' })
     expect(() => gateWith(null)(stranger)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
   })
 })
@@ -172,7 +171,7 @@ describe('a personal token', () => {
     ['from this machine', null, 1000, aRequest(bearer)],
     ['of a program of another account', null, 33, aRequest(bearer)],
     ['through a proxy', null, 1000, aRequest({ ...bearer, 'x-forwarded-for': '192.0.2.1' })],
-    ['from another machine', null, null, aRequest(bearer, 'GET', '192.0.2.1')],
+    ['from another machine', null, null, aRequest(bearer, 'GET', { remoteAddress: '192.0.2.1' })],
     ['under a name of its own', null, 1000, aRequest({ ...bearer, host: 'fleet.example' })],
     ['beside the session of an owner', 'token', 1000, aRequest({ ...bearer, cookie: cookieOf('token') })],
     ['where the mesh is hosted', 'token', 1000, aRequest(bearer)],
@@ -188,7 +187,7 @@ describe('a personal token', () => {
       people,
       direct: null,
     })
-    expect(gate(aRequest(bearer, 'GET', '192.0.2.1'))).toEqual(asAnn)
+    expect(gate(aRequest(bearer, 'GET', { remoteAddress: '192.0.2.1' }))).toEqual(asAnn)
   })
 
   test('is refused from its end on, with who it was of and what to do', () => {
@@ -239,7 +238,7 @@ describe('an account of this machine that the file names', () => {
     expect(gateWith(null, 2000)(aRequest())).toMatchObject({ person: 'ann', role: 'member' })
     const proxied = aRequest({ 'x-forwarded-for': '192.0.2.1' })
     expect(() => gateWith(null, 2000)(proxied)).toThrow(expect.objectContaining({ code: 'host-refused' }))
-    const far = aRequest({}, 'GET', '192.0.2.1')
+    const far = aRequest({}, 'GET', { remoteAddress: '192.0.2.1' })
     expect(() => gateWith(null, 2000)(far)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
   })
 
@@ -258,7 +257,7 @@ describe('what a browser sends for a page of another site', () => {
   const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
   const picture = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
   const ask = (headers: Record<string, string>, route: string, method = 'GET') =>
-    gateWith(null)(aRequest({ 'x-requested-with': 'x', ...headers }, method, '127.0.0.1', route))
+    gateWith(null)(aRequest({ 'x-requested-with': 'x', ...headers }, method, { route }))
   const workspace = 'GET /api/agents/{id}/workspace'
   const refused = expect.objectContaining({ code: 'host-refused' })
 

@@ -39,7 +39,7 @@ export async function bundleAgent(options: {
   readonly cacheDirectory: string
 }): Promise<AgentBundle> {
   const { entry, cacheDirectory } = options
-  if (entry.endsWith('.cjs')) return bundleBeside(entry)
+  if (basename(entry) === packedEntry) return bundleBeside(entry)
   await mkdir(cacheDirectory, { recursive: true })
   const recordPath = join(cacheDirectory, `bundle-${hashOf(entry).slice(0, 12)}.json`)
   const parts = await partsBeside(entry)
@@ -61,6 +61,9 @@ export async function bundleAgent(options: {
   await writeWhole(recordPath, JSON.stringify({ tool: toolHash(), inputs, names, bundleHash }))
   return bundle
 }
+
+/** As `npm pack` leaves it; the image starts it under this name. */
+const packedEntry = 'agent.cjs'
 
 /** The agent as it was packed: its files lie beside its entry. */
 async function bundleBeside(entry: string): Promise<AgentBundle> {
