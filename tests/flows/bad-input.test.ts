@@ -66,7 +66,9 @@ describe('a body that is wrong', () => {
   it('is told what is wrong: no JSON, unknown fields, missing fields, another content type', async () => {
     verifies('errors:problem-bodies')
     expectProblem(await mesh.call(chat, { ...operator, body: '{"message": "hi"' }), 'bad-json')
-    expectProblem(await mesh.call(chat, { ...operator, body: '' }), 'bad-json')
+    // Nothing sent is no body, and what is wanted is named.
+    const nothing = expectProblem(await mesh.call(chat, { ...operator, body: '' }), 'bad-request')
+    expect(nothing['detail']).toContain('message')
     const unknown = expectProblem(
       await mesh.call(chat, { ...operator, body: { message: 'hi', as: 'root' } }),
       'bad-request',
