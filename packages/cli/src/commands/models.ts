@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ModelView } from '@flotilla/protocol/models-api'
 import { commandAction } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { noModelWords } from '../set-up/no-model-words.ts'
+import { noModelNotice } from '../set-up/no-model-notice.ts'
 import type { Color } from '../terminal/color.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
@@ -29,7 +29,7 @@ async function models(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   const reply = await (await context.mesh()).call('models', { signal })
   terminal.printJson(reply)
-  if (reply.models.length === 0) return terminal.print(noModelWords(context.environment.command))
+  if (reply.models.length === 0) return terminal.print(noModelNotice(context.environment.command))
   terminal.print(
     ...renderTable(
       [

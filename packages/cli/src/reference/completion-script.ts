@@ -1,24 +1,24 @@
 import type { Command } from 'commander'
-import { commandWords } from './command-words.ts'
-import type { CommandWords } from './command-words.ts'
+import { readCommands } from './read-commands.ts'
+import type { CommandReference } from './read-commands.ts'
 
 /** How each shell asks a fleet for its agents; where no mesh runs it completes none, and says nothing. */
 const agentNames = `flotilla agents --json 2>/dev/null | sed 's/{"id":"/\\n&/g' | sed -n 's/^{"id":"\\([A-Za-z0-9_-]*\\)".*/\\1/p'`
 
 /** A script that makes a shell complete the command line: commands, options, choices, and the agents of the fleet. Pure. */
 export function completionScript(program: Command, shell: 'bash' | 'zsh' | 'fish'): string {
-  const commands = commandWords(program)
+  const commands = readCommands(program)
   const shared = commands[0]?.options ?? []
   if (shell === 'fish') return fishScript(commands)
   return shell === 'bash' ? bashScript(commands, shared) : zshScript(commands, shared)
 }
 
-type Options = CommandWords['options']
+type Options = CommandReference['options']
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** What may stand behind a command: its commands, choices of its arguments, and agents. */
-function behind(command: CommandWords): { readonly words: readonly string[]; readonly agents: boolean } {
+function behind(command: CommandReference): { readonly words: readonly string[]; readonly agents: boolean } {
   return {
     words: [...command.children.map(({ name }) => name), ...command.takes.flatMap(({ choices }) => choices)],
     agents: command.takes.some(({ name }) => name === 'agent' || name === 'agents'),
@@ -27,7 +27,7 @@ function behind(command: CommandWords): { readonly words: readonly string[]; rea
 
 const newAgentCommands = ['create', 'agent add']
 
-function bashScript(commands: readonly CommandWords[], shared: Options): string {
+function bashScript(commands: readonly CommandReference[], shared: Options): string {
   const cases = commands.map((command) => {
     const { words, agents } = behind(command)
     const options = [...command.options, ...(command.path === '' ? [] : shared)].flatMap(({ names }) => names)
@@ -55,7 +55,7 @@ complete -o default -F _flotilla flotilla
 `
 }
 
-function zshScript(commands: readonly CommandWords[], shared: Options): string {
+function zshScript(commands: readonly CommandReference[], shared: Options): string {
   const described = (name: string, text: string) =>
     quoted(name.replaceAll(':', '\\:') + (text === '' ? '' : `:${text}`))
   const cases = commands.map((command) => {
@@ -97,7 +97,7 @@ if [ "$funcstack[1]" = _flotilla ]; then _flotilla "$@"; else compdef _flotilla 
 `
 }
 
-function fishScript(commands: readonly CommandWords[]): string {
+function fishScript(commands: readonly CommandReference[]): string {
   const lines = commands.flatMap((command) => {
     const condition =
       command.path === '' ? '__flotilla_path_is ""' : `__flotilla_path_is ${quoted(command.path)}`

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { commandTable } from '../command-table.ts'
 import { exitCodeWords } from '../exit-codes.ts'
-import { commandWords } from './command-words.ts'
-import type { CommandWords } from './command-words.ts'
+import { readCommands } from './read-commands.ts'
+import type { CommandReference } from './read-commands.ts'
 
 /** Text of ours as troff takes it: no line begins a request, no character is one. Pure. */
 function plain(text: string): string {
@@ -15,7 +15,7 @@ function plain(text: string): string {
 
 /** The manual page flotilla(1), made of the same table and lines as the help. `version` is the product's. Pure. */
 export function manPage(program: Command, version: string): string {
-  const words = new Map(commandWords(program).map((command) => [command.path, command]))
+  const words = new Map(readCommands(program).map((command) => [command.path, command]))
   const [all] = words.values()
   return [
     `.TH FLOTILLA 1 "" "Flotilla ${plain(version)}" "User Commands"`,
@@ -45,7 +45,7 @@ export function manPage(program: Command, version: string): string {
   ].join('\n')
 }
 
-function commandLines(words: ReadonlyMap<string, CommandWords>, path: string): string[] {
+function commandLines(words: ReadonlyMap<string, CommandReference>, path: string): string[] {
   const command = words.get(path)
   if (command === undefined) return []
   return [
@@ -57,7 +57,7 @@ function commandLines(words: ReadonlyMap<string, CommandWords>, path: string): s
   ]
 }
 
-function optionLines({ flags, text }: CommandWords['options'][number]): string[] {
+function optionLines({ flags, text }: CommandReference['options'][number]): string[] {
   return ['.TP', `.B ${plain(flags)}`, plain(text)]
 }
 

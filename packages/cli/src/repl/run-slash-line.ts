@@ -5,7 +5,7 @@ import { requireAgent } from '../require-agent.ts'
 import { errorLines, formatError } from '../terminal/format-error.ts'
 import { oneLine } from '../terminal/color.ts'
 import type { Conversation } from './conversation.ts'
-import { createRunWords } from './run-words.ts'
+import { createRunTypedCommand } from './run-typed-command.ts'
 import { slashCommands } from './slash-commands.ts'
 import type { Steering } from './steering.ts'
 
@@ -48,7 +48,7 @@ export async function runSlashLine(
         await requireAgent(context, client, agentId)
         talk.agentId = agentId
       },
-      run: (words, input) => createRunWords(context)(words, input),
+      run: (words, input) => createRunTypedCommand(context)(words, input),
       ask: async (question, isSecret) => {
         refuseWhile(streaming, 'It is asked for')
         return (await talk.ask(question, isSecret)) ?? ''

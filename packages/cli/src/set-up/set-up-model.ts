@@ -7,7 +7,7 @@ import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
 import { errorLines, formatError } from '../terminal/format-error.ts'
 import { readSecret } from '../terminal/read-secret.ts'
-import { noModelWords } from './no-model-words.ts'
+import { noModelNotice } from './no-model-notice.ts'
 
 /** What was decided on: a model that has answered, the recorded demo with what to ask it, or nothing yet. */
 export type ModelChoice =
@@ -151,7 +151,7 @@ async function askForProvider(
 /** What was chosen, and what comes next, as lines. Pure. */
 export function choiceLines(choice: ModelChoice, command: string): string[] {
   if (choice.kind === 'model') return [`Agents think with ${choice.model}; it has answered.`]
-  if (choice.kind === 'later') return [noModelWords(command)]
+  if (choice.kind === 'later') return [noModelNotice(command)]
   return [
     'A recording thinks for the fleet; every call of a tool is real. Ask it what it knows:',
     `  ${command} chat ${choice.agent} "${choice.question}"`,

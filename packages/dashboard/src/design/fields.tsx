@@ -26,6 +26,27 @@ function Field({
   )
 }
 
+/** What every control of a field has in common. Pure. */
+function controlOf({
+  id,
+  hint,
+  value,
+  onChange,
+}: {
+  readonly id: string
+  readonly hint: Labelled['hint']
+  readonly value: string
+  readonly onChange: (value: string) => void
+}) {
+  return {
+    id,
+    'aria-describedby': hint === undefined ? undefined : `${id}-hint`,
+    className: 'input',
+    value,
+    onChange: (event: { readonly target: { readonly value: string } }) => onChange(event.target.value),
+  }
+}
+
 export function TextField({
   label,
   hint,
@@ -48,11 +69,7 @@ export function TextField({
   return (
     <Field id={id} label={label} hint={hint}>
       <input
-        id={id}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        className="input"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
+        {...controlOf({ id, hint, value, onChange })}
         // What is typed here is for the mesh and for no memory of the browser.
         autoComplete="off"
         spellCheck={false}
@@ -78,14 +95,7 @@ export function AreaField({
   const id = useId()
   return (
     <Field id={id} label={label} hint={hint}>
-      <textarea
-        id={id}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        className="input"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        {...rest}
-      />
+      <textarea {...controlOf({ id, hint, value, onChange })} {...rest} />
     </Field>
   )
 }
@@ -104,13 +114,7 @@ export function ChoiceField({
   const id = useId()
   return (
     <Field id={id} label={label} hint={hint}>
-      <select
-        id={id}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
-        className="input"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-      >
+      <select {...controlOf({ id, hint, value, onChange })}>
         {choices.map(([choice, words]) => (
           <option key={choice} value={choice}>
             {words}

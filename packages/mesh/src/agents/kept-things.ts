@@ -9,7 +9,7 @@ import type { Journal } from '../journal/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
 import type { Fleet } from './fleet.ts'
-import { shownFact, shownFolder, shownTool } from './shown-words.ts'
+import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 
 /** A container may have to be started first, milliseconds. */
 const answerMaxMs = 120_000

@@ -2,7 +2,7 @@ import { findNodeAtLocation, parseTree, printParseErrorCode } from 'jsonc-parser
 import type { Node, ParseError } from 'jsonc-parser'
 import type * as z from 'zod/v4/core'
 import { safeParse } from 'zod/v4/core'
-import { issueWords } from './issue-words.ts'
+import { formatIssue } from './format-issue.ts'
 
 /** A JSON text whose fields know their lines. */
 export interface JsonDocument<T> {
@@ -54,7 +54,7 @@ function readShallow<S extends z.$ZodType>(text: string, schema: S): JsonReading
     const issues = parsed.error.issues
     const complaints = issues
       .slice(0, complaintsMax)
-      .map((issue) => `${issue.path.join('.') || 'file'}: ${issueWords(issue)}`)
+      .map((issue) => `${issue.path.join('.') || 'file'}: ${formatIssue(issue)}`)
     const issue = issues[0]
     const line = issue ? lineAt(nearestNode(root, issueKeys(issue))?.offset ?? 0) : 1
     return { ok: false, line, reason: complaints.join('; ') }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { useMesh } from '../../data/use-mesh.ts'
-import { logWords } from './log-words.ts'
+import { formatLogLine } from './format-log.ts'
 import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
 const counts = [100, 200, 500, 1000] as const
@@ -17,7 +17,7 @@ export function LogsTab({ agentId }: { readonly agentId: string }) {
     { params: { id: agentId }, query: { lines } },
     { staleTime: 0, refetchInterval: following ? everyMs : false },
   )
-  const text = logs.data?.lines.map(logWords).join('\n') ?? ''
+  const text = logs.data?.lines.map(formatLogLine).join('\n') ?? ''
   useEffect(() => {
     if (following && box.current) box.current.scrollTop = box.current.scrollHeight
   }, [text, following])

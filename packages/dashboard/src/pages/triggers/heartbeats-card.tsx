@@ -4,7 +4,7 @@ import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { JobHistory } from './job-history.tsx'
-import { scheduleWords } from './schedule-words.ts'
+import { formatSchedule } from './format-schedule.ts'
 
 /** When each agent looks around by itself, and why it last did not. */
 export function Heartbeats() {
@@ -67,7 +67,7 @@ function Beat({
       <tr>
         <td>{agent}</td>
         <td data-label="Looks around">
-          {schedule === null ? <span className="muted">not by itself</span> : scheduleWords(schedule)}{' '}
+          {schedule === null ? <span className="muted">not by itself</span> : formatSchedule(schedule)}{' '}
           {locked && <Badge>fixed</Badge>}
         </td>
         <td data-label="Last">

@@ -3,7 +3,7 @@ import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { JobHistory } from './job-history.tsx'
-import { scheduleWords } from './schedule-words.ts'
+import { formatSchedule } from './format-schedule.ts'
 
 export function Jobs() {
   const jobs = useMesh('cronJobs')
@@ -70,7 +70,7 @@ function JobRow({
     <>
       <tr>
         <td>
-          {scheduleWords(job.schedule)}
+          {formatSchedule(job.schedule)}
           <div className="small muted">
             <span className="mono">{job.schedule}</span>, {job.timezone}
             {job.when !== null && `, when ${job.when}`}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { scheduleWords } from './schedule-words.ts'
+import { formatSchedule } from './format-schedule.ts'
 
 it.each([
   ['every 15m', 'Every 15 minutes'],
@@ -12,5 +12,5 @@ it.each([
   ['0 12 * * 7', 'At 12:00, only on Sunday'],
   ['nothing of the kind', 'nothing of the kind'],
 ])('a schedule %s is said as %s', (schedule, words) => {
-  expect(scheduleWords(schedule)).toBe(words)
+  expect(formatSchedule(schedule)).toBe(words)
 })

@@ -3,7 +3,7 @@ import { toString as wordsOfCron } from 'cronstrue'
 const units: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' }
 
 /** A schedule as people say it, such as `Every 15 minutes` or `At 09:00, Monday through Friday`. Pure. */
-export function scheduleWords(schedule: string): string {
+export function formatSchedule(schedule: string): string {
   const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(schedule.trim()) ?? []
   const name = units[unit.toLowerCase()]
   if (name !== undefined) return Number(count) === 1 ? `Every ${name}` : `Every ${Number(count)} ${name}s`

@@ -13,7 +13,7 @@ const articles: Readonly<Record<string, string>> = {
 const choicesShown = 12
 
 /** What is wrong with a value of a file, and what belongs there, for whoever wrote it by hand. Pure. */
-export function issueWords(issue: z.$ZodIssue): string {
+export function formatIssue(issue: z.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type': {
       const wanted = articles[issue.expected] ?? `a value of the kind ${issue.expected}`
@@ -34,7 +34,7 @@ export function issueWords(issue: z.$ZodIssue): string {
     case 'invalid_value':
       return `write ${issue.values.length === 1 ? '' : 'one of '}${issue.values.slice(0, choicesShown).map(String).join(', ')}`
     case 'invalid_key':
-      return issue.issues[0] === undefined ? issue.message : issueWords(issue.issues[0])
+      return issue.issues[0] === undefined ? issue.message : formatIssue(issue.issues[0])
     case 'custom':
     case 'invalid_element':
     case 'invalid_format':

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** One command as shells and pages need it. */
-export interface CommandWords {
+export interface CommandReference {
   /** `cron add`; empty for the command line itself. */
   readonly path: string
   readonly summary: string
@@ -17,8 +17,8 @@ export interface CommandWords {
 }
 
 /** Every command of the program, parents before their children. Pure. */
-export function commandWords(program: Command): readonly CommandWords[] {
-  const walk = (command: Command, path: string): CommandWords[] => [
+export function readCommands(program: Command): readonly CommandReference[] {
+  const walk = (command: Command, path: string): CommandReference[] => [
     {
       path,
       summary: command.summary() || command.description(),

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts'
 import type { TextSink } from '../terminal/text-sink.ts'
 
 /** Runs lines of the command line at the prompt of a conversation, against the same mesh; `input` is all they can read. */
-export function createRunWords(
+export function createRunTypedCommand(
   context: CommandContext,
 ): (words: readonly string[], input?: string) => Promise<void> {
   const { terminal, place } = context

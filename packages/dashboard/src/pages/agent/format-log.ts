@@ -2,7 +2,7 @@
  * A line that a process printed, as a person reads it: moment, level, sentence, then what belongs to it. A line of another
  * form stays as it is. Pure.
  */
-export function logWords(line: string): string {
+export function formatLogLine(line: string): string {
   const fact = readFact(line)
   if (fact === null) return line
   const { time, level, msg, ...rest } = fact

@@ -1,6 +1,6 @@
 import type { FactView } from '@flotilla/protocol/kept-api'
 import { expect, test } from 'vitest'
-import { shownFact, shownFolder, shownName, shownTool } from './shown-words.ts'
+import { shownFact, shownFolder, shownName, shownTool } from './sanitize-shown.ts'
 
 test.each([
   ['notes.md', 'notes.md'],
