@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -371,14 +371,49 @@ describe('the command line', () => {
     expect(wrong.err).toContain('neither the name of a template nor a file')
   })
 
+  it('watches the folders that a file names, says which this machine has not, and writes them out again', async () => {
+    const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
+    const inbox = join(workshop, 'inbox')
+    await mkdir(inbox)
+    const file = join(workshop, 'watching.yaml')
+    const text = `name: watching
+description: d
+agents: [{ id: reader, role: r, instructions: i }]
+watchers:
+  - { path: ${inbox}, pattern: '*.csv', agent: reader, message: 'Read {filename}' }
+  - { path: ${workshop}/gone, pattern: '*', agent: reader, message: m, when: size_bytes > 0 }
+`
+    await writeFile(file, text)
+    const watchersFile = join(mesh.home, 'config/watchers.yaml')
+    await writeFile(watchersFile, '# mine\nwatchers: []\n')
+    const plan = await cli('apply', file, '--plan')
+    expect(plan.out).toContain(`+ watcher reader: ${inbox}/*.csv`)
+    expect(plan.out).toContain(`! there is no folder ${workshop}/gone on this machine`)
+    expect(plan.out).not.toContain(`no folder ${inbox}`)
+    expect((await cli('apply', file, '--yes')).code).toBe(0)
+    expect(await readFile(watchersFile, 'utf8')).toContain('# mine')
+    expect((await cli('watchers', 'check')).out).toContain(`${inbox}/*.csv`)
+    expect((await cli('apply', file)).out).toContain('Nothing to do')
+    const exported = await cli('export', 'reader', '--name', 'watching')
+    expect(exported.err).not.toContain('Left out')
+    expect(exported.out).toContain(`path: ${workshop}/gone`)
+    const out = join(workshop, 'watching-out.yaml')
+    await writeFile(out, exported.out)
+    expect((await cli('apply', out)).out).toContain('Nothing to do')
+  })
+
   it('a mesh that is killed while a template is applied has all of it afterwards or nothing', async () => {
     const ids = ['brief-x', 'brief-y']
     const text = `name: halves\ndescription: d\nagents:\n${ids
       .map((id) => `  - { id: ${id}, role: r, instructions: i, permissions: { allowed_apis: [llm] } }`)
       .join(
         '\n',
-      )}\nwebhooks: [{ name: w, agent: brief-x }]\nschedules: [{ id: halves-look, agent: brief-y, schedule: '0 7 * * *', message: m }]\n`
+      )}\nwatchers: [{ path: /srv/halves, pattern: '*', agent: brief-x, message: m }]\nwebhooks: [{ name: w, agent: brief-x }]\nschedules: [{ id: halves-look, agent: brief-y, schedule: '0 7 * * *', message: m }]\n`
+    const watchersFile = join(mesh.home, 'config/watchers.yaml')
+    const ownWatchers = '# mine\nwatchers:   # none   yet\n'
+    await writeFile(watchersFile, ownWatchers)
     const found = async () => {
+      const watchers = await readFile(watchersFile, 'utf8')
       const permissions = JSON.parse(await readFile(join(mesh.home, 'config/permissions.json'), 'utf8')) as {
         permissions: Record<string, unknown>
       }
@@ -393,11 +428,12 @@ describe('the command line', () => {
         agents: ids.filter((id) => status.includes(`"${id}"`)).length,
         jobs: [jobs.includes('halves-look'), ids.filter((id) => jobs.includes(`"${id}"`)).length],
         hooks: JSON.stringify(hooks).includes('brief-x'),
+        watchers: watchers === ownWatchers ? 'as it was' : watchers.includes('path: /srv/halves'),
         secrets: env.match(/webhook_/gi)?.length ?? 0,
       }
     }
     const none = await found()
-    expect(none).toMatchObject({ permissions: 0, agents: 0, hooks: false })
+    expect(none).toMatchObject({ permissions: 0, agents: 0, hooks: false, watchers: 'as it was' })
     const outcomes = new Set<number>()
     // From before anything is written to behind the end: the moments in between are as the machine has them.
     for (const afterMs of [0, 2, 4, 6, 8, 10, 14, 18, 24, 32, 48, 80]) {
@@ -420,8 +456,11 @@ describe('the command line', () => {
         agents: 2,
         jobs: [true, 2],
         hooks: true,
+        watchers: true,
         secrets: none.secrets + 1,
       })
+      expect(await readFile(watchersFile, 'utf8')).toContain('# mine')
+      await writeFile(watchersFile, ownWatchers)
       for (const id of ids) await mesh.call({ method: 'DELETE', path: `/api/agents/${id}`, summary: '' })
     }
     expect(outcomes.has(0)).toBe(true)

@@ -25,7 +25,7 @@ export const templateEndpoints = {
     method: 'GET',
     path: '/api/export',
     summary:
-      'The workers as a template, with their webhooks, schedules, watches of the blackboard, files and budgets',
+      'The workers as a template, with their webhooks, schedules, watches of the blackboard and of folders, files and budgets',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -36,13 +36,15 @@ const templateName = z
   .check(z.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a template is named by a-z 0-9 and -, 64 at most'))
 
 export const planItemSchema = z.strictObject({
-  kind: z.enum(['project', 'agent', 'schedule', 'webhook', 'watch']),
-  /** Of the agent, the schedule or the project; a webhook is its agent and its name, a watch its agent and its pattern. */
+  kind: z.enum(['project', 'agent', 'schedule', 'webhook', 'watch', 'watcher']),
+  /** Of the agent, the schedule or the project; a webhook is its agent and its name, a watch its agent and its pattern, a watcher its agent, its folder and its pattern. */
   id: z.string(),
   /** `by-hand` is what this caller may not do: webhooks are made at the dashboard or by its API alone. */
   action: z.enum(['create', 'change', 'keep', 'by-hand']),
   /** What is new, and what stood there before; null where nothing did. */
   changes: z.array(z.strictObject({ field: z.string(), before: z.nullable(z.string()), after: z.string() })),
+  /** What stands in the way of it on this machine and does not keep it from being applied. */
+  warning: z.optional(z.string()),
 })
 export type PlanItem = z.infer<typeof planItemSchema>
 

@@ -132,6 +132,7 @@ export function planRows({ name, items }: TemplatePlan, color: Color): string[] 
         `  ${marks[item.action]} ${item.kind} ${printable(item.id)}${item.action === 'keep' ? ' (stays as it is)' : ''}`,
       ),
       ...changeRows(item, color),
+      ...(item.warning === undefined ? [] : [color.warning(`      ! ${printable(item.warning)}`)]),
     ]),
   ]
 }

@@ -39,6 +39,14 @@ export interface DataPaths {
   readonly templatesFolder: string
 }
 
+/**
+ * Where backups are that were made from a page. No part of the paths of a home: who removes a home does not remove what it
+ * could be made of again. Pure.
+ */
+export function backupsFolder(home: string): string {
+  return join(home, 'backups')
+}
+
 export function dataPaths(home: string): DataPaths {
   const config = join(home, 'config')
   const data = join(home, 'data')

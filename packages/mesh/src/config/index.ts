@@ -12,7 +12,7 @@ export {
   writeFileAtomically,
 } from './atomic-file.ts'
 export type { FileEditor, FileStamp } from './atomic-file.ts'
-export { dataPaths } from './data-paths.ts'
+export { backupsFolder, dataPaths } from './data-paths.ts'
 export type { DataPaths } from './data-paths.ts'
 export { environmentOnlyNames } from './environment-only.ts'
 export { homeOf, readEnvironment, readWhatHolds } from './environment.ts'

@@ -1,4 +1,5 @@
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { channelNames } from '@flotilla/protocol/people'
 import { lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
@@ -132,6 +133,10 @@ const webSearchSchema = z
     message: 'write the address of your SearXNG, such as http://192.168.1.20:8888',
   })
 
+/** What agents and the mesh tell owners, what waits for a person, budgets at 80 and 100 %, and ended hand-offs of the operator. */
+const noticeKinds = ['notes', 'approvals', 'budgets', 'tasks'] as const
+const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day is expected, such as 22:00')
+
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
 /** Below 64 MB an agent's own state would have no room; 1 TB is more than any machine that this runs on. */
 const dataLimitMb = z.number().int().min(64).max(1_048_576)
@@ -227,6 +232,28 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** Deliveries that each webhook takes in a minute, unless the hook says otherwise. */
       per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).default(60),
+    })
+    .prefault({}),
+  /** People on chat platforms; what switches each on is its token, a credential of the mesh. */
+  channels: z
+    .strictObject({
+      /** Messages that one person may send in a minute. */
+      per_minute: z.number().int().min(1).max(600).default(20),
+      /** Where the webhook channel posts what is said to people. */
+      webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
+      /** What owners are told without having asked, alone with us, where they spoke to us before. */
+      notices: z
+        .strictObject({
+          /** On which channels; none by default. */
+          to: z.array(z.enum(channelNames)).max(channelNames.length).default([]),
+          about: z
+            .array(z.enum(noticeKinds))
+            .max(noticeKinds.length)
+            .default([...noticeKinds]),
+          /** Of the mesh's machine, such as 22:00 to 07:00: what would be told then waits until they are over. */
+          quiet_hours: z.strictObject({ from: timeOfDay, to: timeOfDay }).nullable().default(null),
+        })
+        .prefault({}),
     })
     .prefault({}),
   /** Caps of every task that is handed off, over all runs that work on it; it ends blocked. */

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { jsonColumn } from '../storage/index.ts'
 import type { Database } from '../storage/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
+import { watchersEditSchema } from '../triggers/watch/index.ts'
 
 /** What files held before an application, and what it wrote there; null for nothing. */
 const undoSchema = z.strictObject({
@@ -16,6 +17,8 @@ const undoSchema = z.strictObject({
   ),
   /** By job, heartbeats among them. */
   jobs: z.record(z.string(), z.strictObject({ before: z.nullable(cronJobSchema), after: cronJobSchema })),
+  /** Rows from before templates had watchers say nothing of them. */
+  watchers: z.nullable(watchersEditSchema).default(null),
 })
 export type ApplicationUndo = z.output<typeof undoSchema>
 

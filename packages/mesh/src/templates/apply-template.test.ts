@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
+import type { Caller } from '../access/index.ts'
 import { owner } from '../testing/fleet-harness.ts'
 import { aTemplatesHarness } from '../testing/templates-harness.ts'
 import { parseTemplate } from './template-file.ts'
@@ -28,6 +29,15 @@ webhooks:
 schedules:
   - { id: look, agent: b, schedule: '0 7 * * *', message: Look. }
 `
+/** The same, and a folder that is watched. */
+const watching = yaml.replace(
+  'schedules:',
+  `watchers:
+  - { path: /srv/inbox, pattern: '*.pdf', agent: a, message: 'Read {filename}', when: size_bytes > 0 }
+schedules:`,
+)
+const ownWatchers =
+  '# mine\nwatchers:\n    # the bills\n    - {path: /b,   pattern: q, agent: x, message: n}\n'
 const template = parseTemplate('pair', yaml)
 
 let harness: Awaited<ReturnType<typeof aTemplatesHarness>>
@@ -187,8 +197,121 @@ describe('the ceiling of a template', () => {
   })
 })
 
+describe('a template that watches folders', () => {
+  const refused = { code: 'human-only', repair: expect.stringContaining('flotilla apply') }
+
+  test('adds to the file of the owner, changes its own entry there, and has then nothing to do', async () => {
+    await writeFile(harness.paths.watchersFile, ownWatchers)
+    const first = await harness.application.apply(owner, parseTemplate('pair', watching))
+    expect(first.plan.items.at(-1)).toEqual({
+      kind: 'watcher',
+      id: 'a: /srv/inbox/*.pdf',
+      action: 'create',
+      changes: [
+        { field: 'message', before: null, after: 'Read {filename}' },
+        { field: 'when', before: null, after: 'size_bytes > 0' },
+      ],
+    })
+    const text = await readFile(harness.paths.watchersFile, 'utf8')
+    expect(text).toContain('# mine')
+    expect(text).toContain('# the bills')
+    const other = parseTemplate('pair', watching.replace(', when: size_bytes > 0', ''))
+    const { plan } = await harness.application.apply(owner, other)
+    expect(plan.items.at(-1)).toMatchObject({
+      action: 'change',
+      changes: [{ field: 'when', before: 'size_bytes > 0', after: 'null' }],
+    })
+    expect(harness.state().watchers).toEqual([
+      { path: '/b', pattern: 'q', agent: 'x', message: 'n' },
+      { path: '/srv/inbox', pattern: '*.pdf', agent: 'a', message: 'Read {filename}' },
+    ])
+    const again = harness.application.plan(owner, other)
+    expect(new Set(again.items.map(({ action }) => action))).toEqual(new Set(['keep']))
+    await harness.application.apply(owner, parseTemplate('pair', watching), { onlyNew: true })
+    expect(harness.state().watchers).toHaveLength(2)
+    expect(harness.state().watchers[1]).not.toHaveProperty('when')
+  })
+
+  test('is an owner’s at the terminal to apply and to plan, and nothing of it is done for anybody else', async () => {
+    const before = harness.state()
+    const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
+    const callers: readonly Caller[] = [
+      { ...operator },
+      { kind: 'human', role: 'member', channel: 'cli', agents: ['*'] },
+      { kind: 'human', role: 'viewer', channel: 'dashboard' },
+      chat,
+      { kind: 'internal' },
+      { kind: 'system' },
+    ]
+    const trusting = harness.trusting()
+    for (const caller of callers) {
+      const template = parseTemplate('pair', watching)
+      await expect(trusting.apply(caller, template), JSON.stringify(caller)).rejects.toMatchObject(refused)
+      await expect(trusting.apply(caller, template, { onlyNew: true })).rejects.toMatchObject(refused)
+      expect(() => trusting.plan(caller, template)).toThrow(expect.objectContaining(refused))
+    }
+    expect(harness.state()).toEqual(before)
+    // One that is there already opens no door to the rest.
+    await harness.application.apply(owner, parseTemplate('pair', watching))
+    await expect(trusting.apply(operator, parseTemplate('pair', watching))).rejects.toMatchObject(refused)
+  })
+
+  test('wants the owner’s proof of a page, for a new watcher and for another message', async () => {
+    const page = { kind: 'human', role: 'owner', channel: 'dashboard', page: 'unproved' } as const
+    const before = harness.state()
+    const wanted = { code: 'proof-wanted' }
+    await expect(harness.application.apply(page, parseTemplate('pair', watching))).rejects.toMatchObject(
+      wanted,
+    )
+    expect(harness.state()).toEqual(before)
+    await harness.application.apply({ ...page, page: 'proved' }, parseTemplate('pair', watching))
+    const other = parseTemplate('pair', watching.replace('Read {filename}', 'Send {filename}'))
+    await expect(harness.application.apply(page, other)).rejects.toMatchObject(wanted)
+    expect(harness.state().watchers[0]).toMatchObject({ message: 'Read {filename}' })
+  })
+
+  test.each([
+    ['wakes an agent of no template', 'agent: operator, message', 'agent: a, message'],
+    ['names no folder from the root on', 'path: srv/inbox', 'path: /srv/inbox'],
+    ['looks below its folder', "pattern: 'x/*.pdf'", "pattern: '*.pdf'"],
+    ['has a condition that is none', 'when: size_bytes >', 'when: size_bytes > 0'],
+  ])('is refused where one %s', (_name, wrong, right) => {
+    expect(watching).toContain(right)
+    expect(() => parseTemplate('pair', watching.replace(right, wrong))).toThrow(
+      expect.objectContaining({ code: 'unprocessable' }),
+    )
+  })
+
+  test('is refused over a broken file of watchers, and over as many as there may be', async () => {
+    const template = parseTemplate('pair', watching)
+    await writeFile(harness.paths.watchersFile, 'watchers: [')
+    await expect(harness.application.apply(owner, template)).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('config/watchers.yaml line 1'),
+    })
+    const watchers = Array.from({ length: 100 }, (_one, at) => ({
+      path: '/x',
+      pattern: `${at}`,
+      agent: 'x',
+      message: 'm',
+    }))
+    await writeFile(harness.paths.watchersFile, JSON.stringify({ watchers }))
+    await expect(harness.application.apply(owner, template)).rejects.toMatchObject({ code: 'conflict' })
+    expect(harness.world.fleet.list()).toEqual([])
+  })
+})
+
 describe('an application that fails', () => {
-  const steps = ['permissions', 'permissions written', 'jobs', 'jobs written', 'secret', 'end']
+  const steps = [
+    'permissions',
+    'permissions written',
+    'jobs',
+    'jobs written',
+    'watchers',
+    'watchers written',
+    'secret',
+    'end',
+  ]
   const notUndone = {
     code: 'internal-error',
     detail: expect.stringContaining('Not all could be undone: config/permissions.json still has'),
@@ -196,20 +319,25 @@ describe('an application that fails', () => {
   }
 
   test.each(steps)('at %s leaves nothing of it', async (failing) => {
+    const paths = [harness.paths.permissionsFile, harness.paths.watchersFile]
+    await writeFile(harness.paths.watchersFile, ownWatchers)
+    await harness.fileWatches.refresh()
     const before = harness.state()
-    const files = await Promise.all([harness.paths.permissionsFile].map((path) => readFile(path, 'utf8')))
+    const files = await Promise.all(paths.map((path) => readFile(path, 'utf8')))
     let failed = false
     harness.before.step = (step) => {
       if (step !== failing || failed) return
       failed = true
       throw new Error(`no ${step}`)
     }
-    await expect(harness.application.apply(owner, template)).rejects.toThrow(`no ${failing}`)
+    await expect(harness.application.apply(owner, parseTemplate('pair', watching))).rejects.toThrow(
+      `no ${failing}`,
+    )
     expect(failed).toBe(true)
     expect(harness.state()).toEqual(before)
     expect(harness.stored.size).toBe(0)
     expect(harness.applications.open()).toEqual([])
-    expect([await readFile(harness.paths.permissionsFile, 'utf8')]).toEqual(files)
+    expect(await Promise.all(paths.map((path) => readFile(path, 'utf8')))).toEqual(files)
   })
 
   test.each(steps)(
@@ -219,7 +347,7 @@ describe('an application that fails', () => {
       const before = harness.state()
       const changed = parseTemplate(
         'pair',
-        `${yaml
+        `${watching
           .replace('role: first', 'role: foremost')
           .replace('can_message: [operator, b]', 'can_message: [operator]')
           .replace("'0 7 * * *'", "'0 8 * * *'")

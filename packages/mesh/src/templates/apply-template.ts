@@ -10,9 +10,11 @@ import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
+import type { FileWatches, WatchersEdit } from '../triggers/watch/index.ts'
 import type { PreparedHooks, Webhooks } from '../triggers/webhook/index.ts'
 import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
 import { holdTemplate } from './hold-template.ts'
+import { requireMayWatch, requireWholeWatchers } from './hold-watchers.ts'
 import { planTemplate } from './plan-template.ts'
 import type { Planned } from './plan-template.ts'
 import { standingFleet } from './standing-fleet.ts'
@@ -33,6 +35,8 @@ export interface ApplyTemplateDeps extends StandingFleetDeps {
   readonly webhooks: StandingFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>
   readonly jobs: StandingFleetDeps['jobs'] & Pick<CronJobs, 'edit' | 'readCondition'>
   readonly watches: StandingFleetDeps['watches'] & Pick<BlackboardWatches, 'give'>
+  readonly fileWatches: StandingFleetDeps['fileWatches'] &
+    Pick<FileWatches, 'refresh' | 'prepare' | 'write' | 'takeBack'>
 }
 
 export interface Application {
@@ -51,7 +55,7 @@ export interface Asked {
  * another than was shown or the fleet has something of it in another sense.
  *
  * 1. The plan that is carried out is made in the turns of all agents that it changes.
- * 2. What stands in files (permissions, jobs) is written behind a row that says how to put it back, and before the rows.
+ * 2. What stands in files (permissions, jobs, watchers of folders) is written behind a row that says how to put it back, and before the rows.
  *    All rows are one transaction, which takes that row away: a mesh that is killed in between puts the files back at its
  *    next start, and one that is killed behind it has the whole.
  * 3. Files are put back only where they still hold what was written: a hand that came in between wins.
@@ -70,10 +74,12 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
 
   function require(caller: Caller, template: FleetTemplate): StandingFleet {
     guard(caller, { do: 'manage-fleet' })
+    requireMayWatch(caller, template)
     if (template.schedules.length > 0) guard(caller, { do: 'manage-cron' })
     if (template.projects.length > 0) guard(caller, { do: 'manage-projects' })
     const standing = standingFleet(deps)
     holdTemplate(template, deps.grants, standing)
+    requireWholeWatchers(template, deps.fileWatches)
     agents.write.requireMay(caller, template.agents)
     for (const { when } of template.schedules) if (when !== undefined) jobs.readCondition(when)
     return standing
@@ -94,7 +100,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
 
   async function carryOut(caller: Caller, planned: Planned): Promise<PreparedHooks['secrets']> {
     const id = kernel.newId('apply')
-    const undo = undoOf(caller, planned)
+    const undo = undoOf(caller, planned, await deps.fileWatches.prepare(planned.watchers))
     applications.begin({ id, at: kernel.clock.now(), undo })
     let prepared: PreparedHooks | null = null
     try {
@@ -122,6 +128,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
   function undoOf(
     caller: Caller,
     { permissions: wanted, heartbeats, jobs: wishes }: Planned,
+    watchers: WatchersEdit | null,
   ): ApplicationUndo {
     const records = permissions.snapshot()
     const madeBy = { created_by: actorOf(caller), created_at: kernel.clock.now() }
@@ -148,6 +155,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
           return [after.id, { before: before && plain(before), after: plain(after) }]
         }),
       ),
+      watchers,
     }
 
     function heartbeatJob(agentId: string, schedule: string | null): CronJob {
@@ -167,7 +175,11 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
     }
   }
 
-  async function writeFiles({ permissions: records, jobs: written }: ApplicationUndo): Promise<void> {
+  async function writeFiles({
+    permissions: records,
+    jobs: written,
+    watchers,
+  }: ApplicationUndo): Promise<void> {
     if (Object.keys(records).length > 0)
       await permissions.edit((now) => ({ ...now, ...mapped(records, ({ after }) => after) }), 'template')
     if (Object.keys(written).length > 0)
@@ -177,6 +189,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
           mapped(written, ({ after }) => after),
         ),
       )
+    if (watchers !== null) await deps.fileWatches.write(watchers)
   }
 
   /** All that is in rows, and the end of the application with it. */
@@ -211,6 +224,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
           changed: did('change'),
           jobs: planned.jobs.map((job) => job.id),
           agents: [...planned.created, ...planned.changed].map((agent) => agent.id),
+          watchers: planned.watchers.length,
         },
       })
       applications.end(id)
@@ -220,11 +234,13 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
   return {
     plan: (caller, template) => planNow(caller, template, {}).plan,
     async apply(caller, template, asked = {}) {
+      await deps.fileWatches.refresh()
       const before = planNow(caller, template, asked)
       holdPage(caller, before, standingFleet(deps))
       const ids = template.agents.map((agent) => agent.id)
       const application = await agents.write.inTurns(ids, async () => {
         // The turns may have been waited for, and another may have made one of them meanwhile.
+        await deps.fileWatches.refresh()
         const planned = planNow(caller, template, { ...asked, digest: asked.digest ?? before.plan.digest })
         return { plan: planned.plan, secrets: await carryOut(caller, planned) }
       })
@@ -255,9 +271,10 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
   }
 }
 
-/** Problem `proof-wanted` for a page after which agents that are there may more, or any has MCP servers. */
+/** Problem `proof-wanted` for a page after which agents that are there may more, or any has MCP servers or a folder watched. */
 function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): void {
-  const { created, changed, permissions } = planned
+  const { created, changed, permissions, watchers } = planned
+  if (watchers.length > 0) requireProof(caller, 'have folders of this machine watched')
   const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)
   const raises = changed.some(({ id, budget }) => {
     const before = standing.agent(id)?.record.budget

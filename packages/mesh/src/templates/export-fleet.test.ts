@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -122,6 +123,20 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
       }),
       { selector: ({ agent, pattern }) => `${agent} ${pattern}`, maxLength: 4 },
     ),
+    // Several may be alike in agent, folder and pattern, or in all.
+    watchers: fc.array(
+      fc.record(
+        {
+          path: fc.constantFrom('/srv/in', '/', '/srv/a b', '/srv/gone/'),
+          pattern: fc.constantFrom('*.pdf', '*', '# x'),
+          agent: fc.constantFrom(...ids),
+          message: prose,
+          when: fc.constantFrom('size_bytes > 0'),
+        },
+        { requiredKeys: ['path', 'pattern', 'agent', 'message'] },
+      ),
+      { maxLength: 5 },
+    ),
   }),
 )
 
@@ -139,7 +154,10 @@ test('what is written out makes the same fleet in an empty home, whatever the fl
         // A limit of a project that no worker belongs to is none of the workers'.
         const used = whole.agents.flatMap(({ project }) => project ?? [])
         const projects = whole.projects.filter(({ name }) => used.includes(name))
-        expect(second.state()).toEqual({ ...whole, projects })
+        // Watchers stand in the file as they were written, and in what is written out worker by worker.
+        const order = whole.agents.map(({ id }) => id)
+        const watchers = order.flatMap((id) => whole.watchers.filter(({ agent }) => agent === id))
+        expect(second.state()).toEqual({ ...whole, projects, watchers })
         const again = second.exportFleet(owner, { name: 'fleet', agents: null })
         expect(again.text).toBe(text)
       } finally {
@@ -147,7 +165,7 @@ test('what is written out makes the same fleet in an empty home, whatever the fl
         await second.close()
       }
     }),
-    { numRuns: 25 },
+    { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 75 : 10 },
   )
 })
 
@@ -172,14 +190,26 @@ test('what a template cannot grant is left out and named with the command that s
   }
 })
 
-test('a watch of a folder of this machine is left out and named', async () => {
+test('watchers of the workers are in it, and a file of them that is broken is named', async () => {
   const harness = await aTemplatesHarness()
+  const { watchersFile } = harness.paths
   try {
-    await harness.world.fleet.create(owner, { id: 'w', role: 'r' })
-    const rule = { path: '/srv/inbox', pattern: '*.pdf', agent: 'w', message: 'm' }
-    harness.fileRules.push({ ...rule, id: '0', whenText: null, when: null, line: 1 })
-    const { leftOut } = harness.exportFleet(owner, { name: 'fleet', agents: null })
-    expect(leftOut).toEqual([expect.objectContaining({ what: 'agent w, file watcher /srv/inbox/*.pdf' })])
+    for (const id of ['w', 'other']) await harness.world.fleet.create(owner, { id, role: 'r' })
+    const entry = { path: '/srv/inbox', pattern: '*.pdf', agent: 'w', message: 'm' }
+    const watchers = [entry, { ...entry, agent: 'other' }, { ...entry, agent: 'nobody' }]
+    await writeFile(watchersFile, stringify({ watchers }))
+    await harness.fileWatches.refresh()
+    const asked = { name: 'fleet', agents: ['w'] }
+    const { text, leftOut } = harness.exportFleet(owner, asked)
+    expect(leftOut).toEqual([])
+    expect(parseTemplate('fleet', text).watchers).toEqual([entry])
+    await writeFile(watchersFile, 'watchers: [')
+    await harness.fileWatches.refresh()
+    const broken = harness.exportFleet(owner, asked)
+    expect(broken.text).toBe(text)
+    expect(broken.leftOut).toEqual([
+      expect.objectContaining({ why: expect.stringContaining('config/watchers.yaml line 1') }),
+    ])
   } finally {
     await harness.close()
   }

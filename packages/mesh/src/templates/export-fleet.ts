@@ -7,8 +7,6 @@ import { stringify } from 'yaml'
 import type { Caller, Guard, PermissionGrants } from '../access/index.ts'
 import { raisedPeriod, workerDefaultRecord } from '../access/index.ts'
 import { defaultBudget } from '../agents/index.ts'
-import { watchName } from '../triggers/watch/index.ts'
-import type { FileWatches } from '../triggers/watch/index.ts'
 import { scheduleFields, standingFleet } from './standing-fleet.ts'
 import type { StandingAgent, StandingFleetDeps } from './standing-fleet.ts'
 import { parseTemplate } from './template-file.ts'
@@ -20,7 +18,7 @@ export interface ExportedFleet {
 
 /**
  * The workers as a template of which `apply` makes the same ones in an empty home: with what they may, spend and look
- * like, their files as they were given, their webhooks, schedules and watches, and the budgets of their projects. What a template
+ * like, their files as they were given, their webhooks, schedules, watches and file watchers, and the budgets of their projects. What a template
  * cannot grant is left out and told, with the command that sets it by hand: the file has the operator's ceiling wherever it
  * is applied. Secrets, data, history and the operator's own settings are no part of it. Problems `denied`,
  * `unknown-agent`, `unprocessable`.
@@ -33,7 +31,6 @@ export type ExportFleet = (
 export interface ExportFleetDeps extends StandingFleetDeps {
   readonly guard: Guard
   readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
-  readonly fileWatches: FileWatches
 }
 
 export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
@@ -81,10 +78,14 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
           'watches',
           workers.flatMap((worker) => watchesOf(worker)),
         ),
+        ...unlessEmpty(
+          'watchers',
+          workers.flatMap((worker) => watchersOf(worker)),
+        ),
       },
       { lineWidth: 110, aliasDuplicateObjects: false },
     )
-    for (const { record } of workers) tellFolders(record.id)
+    tellBroken()
     // What is written out can be read in, or is not written out.
     parseTemplate(name, text)
     return { text, leftOut }
@@ -179,13 +180,16 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return [...standing.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
     }
 
-    /** Folders of this machine are an owner's to open, and mean something else on another. */
-    function tellFolders(id: string): void {
-      for (const rule of deps.fileWatches.rules()) {
-        if (rule.agent !== id) continue
-        const why = 'it names a folder of this machine; write it into config/watchers.yaml by hand'
-        leftOut.push({ what: `agent ${id}, file watcher ${watchName(rule)}`, why, command: null })
-      }
+    /** As its file has them; another machine may have no such folder, which its plan then says. */
+    function watchersOf({ record: { id } }: StandingAgent) {
+      return standing.watchers().filter(({ agent }) => agent === id)
+    }
+
+    function tellBroken(): void {
+      const broken = deps.fileWatches.broken()
+      if (broken === null) return
+      const why = `${broken}; what is written out is what holds at the moment`
+      leftOut.push({ what: 'file watchers, as their file stands', why, command: null })
     }
 
     function schedulesOf({ record: { id } }: StandingAgent) {

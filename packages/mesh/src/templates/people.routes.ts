@@ -8,9 +8,9 @@ export function templatePeopleRoutes({ bind }: PeopleSurface, use: TemplateUses)
   bind(endpoints.templatePlan, api.templatePlan, ({ caller, body }) => use.plan(caller, body))
   bind(endpoints.templateApplyPlan, api.templateApplyPlan, ({ caller, body }) => use.apply(caller, body))
   bind(endpoints.templateApply, api.templateApply, ({ caller, params }) => use.applyNew(caller, params.name))
-  bind(endpoints.fleetExport, api.fleetExport, ({ caller, query: { name, agents } }) => {
+  bind(endpoints.fleetExport, api.fleetExport, async ({ caller, query: { name, agents } }) => {
     const ids = agents === undefined ? null : agents.split(',').filter((id) => id !== '')
-    const { text, leftOut } = use.exportFleet(caller, { name, agents: ids })
+    const { text, leftOut } = await use.exportFleet(caller, { name, agents: ids })
     return { text, left_out: leftOut }
   })
 }

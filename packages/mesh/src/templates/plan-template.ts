@@ -8,6 +8,9 @@ import { defaultBudget } from '../agents/index.ts'
 import type { AgentRewrite, NewAgent } from '../agents/index.ts'
 import type { CronJob } from '../triggers/cron/index.ts'
 import type { Hook, HookWish } from '../triggers/webhook/index.ts'
+import { changesOf, itemOf, textOf } from './plan-item.ts'
+import { planWatchers } from './plan-watchers.ts'
+import type { WatcherPlan } from './plan-watchers.ts'
 import { scheduleFields } from './standing-fleet.ts'
 import type { StandingAgent, StandingFleet } from './standing-fleet.ts'
 import type {
@@ -17,9 +20,6 @@ import type {
   TemplateWatch,
   TemplateWebhook,
 } from './template-file.ts'
-
-/** Of a value in a plan; what is longer is told by its beginning. */
-const valueMaxChars = 20_000
 
 export type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
 export type JobWish = Omit<CronJob, 'created_by' | 'created_at'>
@@ -36,6 +36,7 @@ export interface Planned {
   readonly jobs: readonly JobWish[]
   readonly hooks: readonly HookWish[]
   readonly watches: readonly TemplateWatch[]
+  readonly watchers: readonly WatcherPlan['change'][]
   readonly projects: readonly {
     readonly name: string
     readonly dailyUsd: number | null
@@ -64,10 +65,11 @@ export function planTemplate(
   const jobs = template.schedules.map((one) => draftJob(one, standing))
   const hooks = template.webhooks.map((one) => draftHook(one, standing, hooksByHand))
   const watches = template.watches.map((one) => draftWatch(one, standing))
+  const watchers = planWatchers(template.watchers, standing.watchers())
   const projects = template.projects.map((one) => draftProject(one, standing))
   const counts = ({ item: { action } }: Draft) => action === 'create' || (action === 'change' && !onlyNew)
   const agents = drafts.filter(counts)
-  const items = [...projects, ...drafts, ...jobs, ...hooks, ...watches].map((draft) =>
+  const items = [...projects, ...drafts, ...jobs, ...hooks, ...watches, ...watchers].map((draft) =>
     counts(draft) || draft.item.action === 'by-hand'
       ? draft.item
       : { ...draft.item, action: 'keep' as const, changes: [] },
@@ -86,6 +88,7 @@ export function planTemplate(
     jobs: jobs.filter(counts).map(({ job }) => job),
     hooks: hooks.filter(counts).map(({ hook }) => hook),
     watches: watches.filter(counts).map(({ watch }) => watch),
+    watchers: watchers.filter(counts).map(({ change }) => change),
     projects: projects.filter(counts).map(({ project }) => project),
   }
 }
@@ -99,31 +102,6 @@ interface AgentDraft extends Draft {
   readonly change?: AgentRewrite
   readonly permissions?: readonly [string, Partial<PermissionRecord>]
   readonly heartbeat?: readonly [string, string | null]
-}
-
-type Change = PlanItem['changes'][number]
-
-function textOf(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
-  return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)} [cut]`
-}
-
-/** Fields that become another; keys of objects are no order. Pure. */
-function changesOf(
-  before: Readonly<Record<string, unknown>> | null,
-  after: Readonly<Record<string, unknown>>,
-): Change[] {
-  return Object.entries(after).flatMap(([field, value]) => {
-    if (value === undefined) return []
-    const was = before === null ? null : textOf(before[field])
-    const is = textOf(value)
-    return was === is ? [] : [{ field, before: was, after: is }]
-  })
-}
-
-function itemOf(part: Pick<PlanItem, 'kind' | 'id'>, isThere: boolean, changes: Change[]): PlanItem {
-  const action = isThere ? (changes.length === 0 ? 'keep' : 'change') : 'create'
-  return { ...part, action, changes }
 }
 
 function budgetText({

@@ -8,6 +8,7 @@ import type { AgentRecord, Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
+import type { FileWatches, WatcherEntry } from '../triggers/watch/index.ts'
 import type { Hook, Webhooks } from '../triggers/webhook/index.ts'
 
 /** Where a fleet stands: what plans are made against, and exports are made of. */
@@ -18,6 +19,7 @@ export interface StandingFleetDeps {
   readonly webhooks: Pick<Webhooks, 'all'>
   readonly jobs: { readonly file: Pick<CronJobs['file'], 'jobs'> }
   readonly watches: Pick<BlackboardWatches, 'of'>
+  readonly fileWatches: Pick<FileWatches, 'entries' | 'broken'>
 }
 
 export interface StandingAgent {
@@ -38,6 +40,8 @@ export interface StandingFleet {
   job(jobId: string): CronJob | null
   /** How it is told, by pattern. */
   watchesOf(agentId: string): ReadonlyMap<string, WatchTell>
+  /** Watchers of folders, all there are, in the order of their file. */
+  watchers(): readonly WatcherEntry[]
 }
 
 export function standingFleet(deps: StandingFleetDeps): StandingFleet {
@@ -60,6 +64,7 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
     hooksOf: (agentId) => hooks.filter((hook) => hook.agentId === agentId),
     jobsOf: (agentId) => jobs.filter((job) => !job.heartbeat && job.agent === agentId),
     watchesOf: (agentId) => new Map(deps.watches.of(agentId).map(({ pattern, tell }) => [pattern, tell])),
+    watchers: deps.fileWatches.entries,
     job: (jobId) => jobs.find(({ id }) => id === jobId) ?? null,
   }
 }

@@ -15,6 +15,7 @@ import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readFields } from '../access/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
+import { watcherEntrySchema, watchesMax } from '../triggers/watch/index.ts'
 
 /** Repeats through anchors; more would let a short file unfold into a huge one. */
 const aliasesMax = 50
@@ -128,6 +129,8 @@ const templateSchema = z
     webhooks: z.array(webhookSchema).max(templateLimits.webhooksMax).default([]),
     schedules: z.array(scheduleSchema).max(templateLimits.schedulesMax).default([]),
     watches: z.array(watchSchema).max(watchLimits.max).default([]),
+    /** Folders of the machine, as in `config/watchers.yaml`; an owner's alone to apply. */
+    watchers: z.array(watcherEntrySchema).max(watchesMax).default([]),
   })
   .check((context) => {
     for (const message of faultsOf(context.value)) {
@@ -141,6 +144,7 @@ export type TemplateAgent = FleetTemplate['agents'][number]
 export type TemplateWebhook = FleetTemplate['webhooks'][number]
 export type TemplateSchedule = FleetTemplate['schedules'][number]
 export type TemplateWatch = FleetTemplate['watches'][number]
+export type TemplateWatcher = FleetTemplate['watchers'][number]
 
 /** What no part of it shows alone. Pure. */
 function faultsOf(template: {
@@ -149,9 +153,10 @@ function faultsOf(template: {
   readonly webhooks: readonly { readonly agent: string; readonly name: string }[]
   readonly schedules: readonly { readonly id: string; readonly agent: string }[]
   readonly watches: readonly { readonly agent: string; readonly pattern: string }[]
+  readonly watchers: readonly { readonly agent: string }[]
 }): string[] {
   const ids = template.agents.map(({ id }) => id)
-  const others = [...template.webhooks, ...template.schedules, ...template.watches]
+  const others = [...template.webhooks, ...template.schedules, ...template.watches, ...template.watchers]
   const strangers = others.find(({ agent }) => !ids.includes(agent))
   return [
     ...(isDouble(ids) ? ['two agents have one id'] : []),

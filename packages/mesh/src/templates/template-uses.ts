@@ -2,11 +2,13 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { templatesApi as api } from '@flotilla/protocol/templates-api'
 import * as z from 'zod'
 import type { Caller, Guard } from '../access/index.ts'
+import type { FileWatches } from '../triggers/watch/index.ts'
 import type { Resumable } from '../storage/index.ts'
 import type { ApplyTemplate } from './apply-template.ts'
 import { createExportFleet } from './export-fleet.ts'
-import type { ExportFleet, ExportFleetDeps } from './export-fleet.ts'
+import type { ExportFleet, ExportedFleet, ExportFleetDeps } from './export-fleet.ts'
 import { parseTemplate } from './template-file.ts'
+import { lookForFolders } from './look-for-folders.ts'
 import type { FleetTemplate } from './template-file.ts'
 import type { FleetTemplates } from './template-folders.ts'
 
@@ -32,7 +34,7 @@ export interface TemplateUses {
   ): Promise<Reply<'templateApplyPlan'>>
   /** What is there stays as it is. Agents that an earlier life of a call with a step made count as new. */
   applyNew(caller: Caller, name: string, step?: Resumable<AppliedTemplate>): Promise<AppliedTemplate>
-  readonly exportFleet: ExportFleet
+  exportFleet(...asked: Parameters<ExportFleet>): Promise<ExportedFleet>
 }
 
 /** What people do with templates, in the words of their door. */
@@ -40,10 +42,12 @@ export function createTemplateUses(
   deps: ExportFleetDeps & {
     readonly guard: Guard
     readonly application: ApplyTemplate
+    readonly fileWatches: Pick<FileWatches, 'refresh' | 'troubles'>
     readonly templates: FleetTemplates
   },
 ): TemplateUses {
-  const { guard, application, templates } = deps
+  const { guard, application, templates, fileWatches } = deps
+  const exportNow = createExportFleet(deps)
 
   async function read({ name, text }: Source): Promise<FleetTemplate> {
     if ((name === undefined) === (text === undefined))
@@ -74,13 +78,17 @@ export function createTemplateUses(
     },
     async plan(caller, source) {
       guard(caller, { do: 'manage-fleet' })
-      return application.plan(caller, await read(source))
+      const template = await read(source)
+      await fileWatches.refresh()
+      const plan = application.plan(caller, template)
+      return lookForFolders(caller, { plan, template, troubles: fileWatches.troubles })
     },
     async apply(caller, { digest, ...source }) {
       guard(caller, { do: 'manage-fleet' })
-      const { plan, secrets } = await application.apply(caller, await read(source), { digest })
+      const template = await read(source)
+      const { plan, secrets } = await application.apply(caller, template, { digest })
       return {
-        plan,
+        plan: await lookForFolders(caller, { plan, template, troubles: fileWatches.troubles }),
         secrets: secrets.map(({ hook, secret }) => ({
           webhook: `${hook.agentId}: ${hook.name}`,
           path: `/webhook/hook/${hook.id}`,
@@ -101,6 +109,10 @@ export function createTemplateUses(
       }
       return step ? step.settle(() => reply) : reply
     },
-    exportFleet: createExportFleet(deps),
+    async exportFleet(caller, asked) {
+      guard(caller, { do: 'manage-fleet' })
+      await fileWatches.refresh()
+      return exportNow(caller, asked)
+    },
   }
 }

@@ -3,12 +3,14 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { PermissionStore } from '../access/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
+import { watchName } from '../triggers/watch/index.ts'
+import type { FileWatches } from '../triggers/watch/index.ts'
 import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
 
 /** A file that still holds what a template wrote. */
 export interface NotUndone {
   readonly file: string
-  /** Agents or jobs. */
+  /** Agents, jobs or watchers. */
   readonly what: readonly string[]
   readonly error: unknown
 }
@@ -25,20 +27,31 @@ export type UndoApplication = (application: {
 export function createUndoApplication(deps: {
   readonly permissions: Pick<PermissionStore, 'edit'>
   readonly jobs: Pick<CronJobs, 'edit'>
+  readonly fileWatches: Pick<FileWatches, 'takeBack'>
   readonly applications: Pick<ApplicationTable, 'end'>
 }): UndoApplication {
   return async ({ id, undo }) => {
+    const { permissions, jobs, watchers } = undo
     const steps = [
-      { file: 'config/permissions.json', what: undo.permissions, put: () => putPermissions(deps, undo) },
-      { file: 'config/cron.json', what: undo.jobs, put: () => putJobs(deps, undo) },
+      {
+        file: 'config/permissions.json',
+        what: Object.keys(permissions),
+        put: () => putPermissions(deps, undo),
+      },
+      { file: 'config/cron.json', what: Object.keys(jobs), put: () => putJobs(deps, undo) },
+      {
+        file: 'config/watchers.yaml',
+        what: (watchers?.changes ?? []).flatMap(({ after }) => (after ? [watchName(after)] : [])),
+        put: async () => (watchers ? deps.fileWatches.takeBack(watchers) : undefined),
+      },
     ]
     const left: NotUndone[] = []
     for (const { file, what, put } of steps) {
-      if (Object.keys(what).length === 0) continue
+      if (what.length === 0) continue
       try {
         await put()
       } catch (error) {
-        left.push({ file, what: Object.keys(what), error })
+        left.push({ file, what, error })
       }
     }
     if (left.length === 0) deps.applications.end(id)

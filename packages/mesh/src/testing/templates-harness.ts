@@ -17,7 +17,8 @@ import { createExportFleet } from '../templates/export-fleet.ts'
 import { standingFleet } from '../templates/standing-fleet.ts'
 import { createBlackboardWatches } from '../collaboration/blackboard/set-watch.ts'
 import { createBlackboardWatchTable } from '../collaboration/blackboard/watch-table.ts'
-import type { WatchRule } from '../triggers/watch/watch-rule.ts'
+import { createFileWatches } from '../triggers/watch/carry-watchers.ts'
+import { readFolder } from '../triggers/watch/read-folder.ts'
 import { openCronJobs } from '../triggers/cron/index.ts'
 import { createWebhooks } from '../triggers/webhook/webhooks.ts'
 import { aFleet } from './fleet-harness.ts'
@@ -81,11 +82,25 @@ export async function aTemplatesHarness() {
     agentExists: (agentId) => world.fleet.find(agentId) !== null,
     heldBecause: () => null,
   })
-  const fileWatches = { rules: (): readonly WatchRule[] => rules }
-  const rules: WatchRule[] = []
+  const fileWatches = createFileWatches({
+    path: paths.watchersFile,
+    editor,
+    scanFolder: async (path, { pattern }) => readFolder(path, pattern, () => false),
+  })
   const parts = {
     watches,
-    fileWatches,
+    fileWatches: {
+      ...fileWatches,
+      write: async (...edit: Parameters<typeof fileWatches.write>) => {
+        before.step('watchers')
+        await fileWatches.write(...edit)
+        before.step('watchers written')
+      },
+      takeBack: async (...edit: Parameters<typeof fileWatches.takeBack>) => {
+        before.step('watchers')
+        await fileWatches.takeBack(...edit)
+      },
+    },
     kernel: { ...deps, newId: ids },
     grants,
     agents: world.fleet,
@@ -140,11 +155,14 @@ export async function aTemplatesHarness() {
     stored,
     jobs,
     watches,
-    fileRules: rules,
+    fileWatches,
     webhooks,
     permissions,
     applications,
     application: make(),
+    /** One whose policy allows everybody everything: what it refuses then, it refuses by itself. */
+    trusting: () =>
+      createApplyTemplate({ ...parts, kernel: { ...parts.kernel, guard: () => {} }, applications }),
     /** As a mesh that was killed and begins again. */
     again: make,
     exportFleet: createExportFleet({ ...parts, guard: deps.guard }),
@@ -179,6 +197,7 @@ export async function aTemplatesHarness() {
         watches: world.fleet
           .list()
           .flatMap(({ id }) => watches.of(id).map(({ pattern, tell }) => ({ id, pattern, tell }))),
+        watchers: fileWatches.entries(),
         projects: budgets.projects().map((name) => ({ name, ...budgets.read(scope(name)) })),
       }
     },

@@ -1,21 +1,24 @@
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { RunRecord, SubmitRun } from '../../runs/index.ts'
+import type { FileEditor } from '../../config/index.ts'
+import { createFileWatches } from './carry-watchers.ts'
+import type { FileWatches } from './carry-watchers.ts'
 import { createFireChange } from './fire-change.ts'
 import { watchPeopleRoutes } from './people.routes.ts'
 import { createScanThread } from './scan-thread.ts'
 import { createShowWatches } from './show-watches.ts'
 import { createWatchTable } from './watch-table.ts'
 import { createWatchersFile } from './watchers-file.ts'
-import type { WatchersFile } from './watchers-file.ts'
 import { createWatches } from './watches.ts'
 
 export { brokenWords, readWatchersFile } from './watchers-file.ts'
 
-export { watchName } from './watch-rule.ts'
-
-/** The rules that hold at the moment. */
-export type FileWatches = Pick<WatchersFile, 'rules'>
+export { watchName, watcherEntrySchema, watchesMax } from './watch-rule.ts'
+export type { WatcherEntry } from './watch-rule.ts'
+export { watchersEditSchema } from './carry-watchers.ts'
+export type { FileWatches, WatchersEdit } from './carry-watchers.ts'
+export type { WatcherChange } from './edit-watchers.ts'
 
 /** File watchers, from `config/watchers.yaml` to the run. */
 export function watchModule(
@@ -23,10 +26,11 @@ export function watchModule(
   needs: {
     /** Of `config/watchers.yaml`. */
     readonly path: string
+    readonly editor: FileEditor
     readonly runs: { readonly submitRun: SubmitRun; find(runId: string): RunRecord | null }
   },
 ): MeshModule<FileWatches> {
-  const { path, runs } = needs
+  const { path, editor, runs } = needs
   const thread = createScanThread(kernel)
   const { scanFolder } = thread
   const table = createWatchTable(kernel.database)
@@ -48,7 +52,7 @@ export function watchModule(
     findRun: (runId) => runs.find(runId),
   })
   return {
-    api: { rules: file.rules },
+    api: createFileWatches({ path, editor, scanFolder }),
     routes: { people: (surface) => watchPeopleRoutes(surface, show) },
     run: async (signal) => {
       await watches.run(signal)

@@ -7,6 +7,8 @@ const fileMaxChars = 256 * 1024
 /** Repeats through anchors; more would let a short file unfold into a huge one. */
 const aliasesMax = 50
 const complaintsMax = 3
+/** How the file is parsed, whoever does. */
+export const watchersForm = { uniqueKeys: true, schema: 'core' } as const
 
 export type WatchersReading =
   | { readonly ok: true; readonly rules: readonly WatchRule[] }
@@ -18,7 +20,7 @@ export function readWatchers(text: string): WatchersReading {
     return { ok: false, line: 1, reason: `the file is longer than ${fileMaxChars} characters` }
   }
   const lines = new LineCounter()
-  const document = parseDocument(text, { uniqueKeys: true, schema: 'core', lineCounter: lines })
+  const document = parseDocument(text, { ...watchersForm, lineCounter: lines })
   // A warning is something that the file means and the parser does not know, a tag for example.
   const complaint = [...document.errors, ...document.warnings][0]
   if (complaint) {

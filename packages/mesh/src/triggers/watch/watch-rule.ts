@@ -40,11 +40,12 @@ const conditionSchema = z.string().transform((text, context): { text: string; pa
   }
 })
 
-const entrySchema = z.strictObject({
+const placeFields = {
   path: z
     .string()
     .max(pathMaxChars)
-    .regex(/^\/[^\0]*$/, 'a folder is named from the root on, such as /srv/inbox'),
+    .regex(/^\/[^\0]*$/, 'a folder is named from the root on, such as /srv/inbox')
+    .transform((path) => path.replace(/(?<=.)\/+$/, '')),
   pattern: z
     .string()
     .min(1)
@@ -55,8 +56,16 @@ const entrySchema = z.strictObject({
     .string()
     .max(messageMaxChars)
     .refine((text) => text.trim() !== '', 'a message has words'),
-  when: conditionSchema.optional(),
+}
+
+const entrySchema = z.strictObject({ ...placeFields, when: conditionSchema.optional() })
+
+/** An entry in the words of the file, its condition held to be one; for files that carry entries. */
+export const watcherEntrySchema = z.strictObject({
+  ...placeFields,
+  when: conditionSchema.transform(({ text }) => text).optional(),
 })
+export type WatcherEntry = z.output<typeof watcherEntrySchema>
 
 export const watchersFileSchema = z.strictObject({
   watchers: z
@@ -68,18 +77,21 @@ export const watchersFileSchema = z.strictObject({
 
 export type WatchEntry = z.output<typeof entrySchema>
 
+/** Pure. */
+export function entryOf({ path, pattern, agent, message, whenText }: WatchRule): WatcherEntry {
+  return { path, pattern, agent, message, ...(whenText === null ? {} : { when: whenText }) }
+}
+
 /** Gives each entry its identity; entries of one folder and pattern are told apart by their order. Pure. */
 export function rulesOf(entries: readonly WatchEntry[], lineOf: (index: number) => number): WatchRule[] {
   const seen = new Map<string, number>()
   return entries.map(({ when, ...entry }, index) => {
-    const path = entry.path.replace(/(?<=.)\/+$/, '')
-    const place = `${path}\0${entry.pattern}`
+    const place = `${entry.path}\0${entry.pattern}`
     const ordinal = seen.get(place) ?? 0
     seen.set(place, ordinal + 1)
     const digest = createHash('sha256').update(`${place}\0${ordinal}`).digest('hex')
     return {
       ...entry,
-      path,
       id: digest.slice(0, 16),
       whenText: when?.text ?? null,
       when: when?.parsed ?? null,

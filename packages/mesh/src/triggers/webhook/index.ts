@@ -7,6 +7,8 @@ import type { Webhooks, WebhooksDeps } from './webhooks.ts'
 
 export type { Hook } from './hook-table.ts'
 export type { HookWish, PreparedHooks } from './prepare-hooks.ts'
+export { secretFault as standardSecretFault, signStandard, verifyStandard } from './verify-signature.ts'
+export type { StandardSigned } from './verify-signature.ts'
 export type { Webhooks } from './webhooks.ts'
 
 /** Deliveries of other systems, each a run of its webhook's agent. */

@@ -57,6 +57,36 @@ export function verifySignature(
   return { valid: true, coversId: true }
 }
 
+/** A delivery that Standard Webhooks signs: id, moment in seconds and body. */
+export interface StandardSigned {
+  readonly id: string
+  readonly timestamp: string
+  readonly signature: string
+}
+
+/** Whether one of the secrets signed id, moment and body, and lately. Pure. */
+export function verifyStandard(
+  { id, timestamp, signature }: StandardSigned,
+  body: Uint8Array,
+  by: { readonly secrets: readonly string[]; readonly nowMs: number },
+): SignatureVerdict {
+  const head = { senderId: id, timestamp, standardSignature: signature, bodySignature: null }
+  if (id === '' || timestamp === '' || signature === '') {
+    return { valid: false, reason: 'webhook-id, webhook-timestamp and webhook-signature are wanted' }
+  }
+  return verifySignature(head, body, by)
+}
+
+/** The header that says the same of what we send. Pure. */
+export function signStandard(
+  secret: string,
+  { id, timestamp, body }: Omit<StandardSigned, 'signature'> & { readonly body: string },
+): string {
+  const [key = Buffer.from(secret)] = standardKeys(secret)
+  const made = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')
+  return `v1,${made}`
+}
+
 /** Why a secret that a sender made cannot serve, or null. Never names it. Pure. */
 export function secretFault(secret: string): string | null {
   if (!secret.startsWith(standardPrefix)) return null

@@ -1,0 +1,49 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { PlanItem } from '@flotilla/protocol/templates-api'
+import { watchName, watchesMax } from '../triggers/watch/index.ts'
+import type { WatcherChange, WatcherEntry } from '../triggers/watch/index.ts'
+import { changesOf, itemOf } from './plan-item.ts'
+
+export interface WatcherPlan {
+  readonly item: PlanItem
+  readonly change: WatcherChange
+}
+
+/**
+ * What becomes of each watcher of a template. One that is there is known by its agent, folder and pattern; of several
+ * that are alike in these the first is the first, as the file has them. Problem `conflict` where they would be too many. Pure.
+ */
+export function planWatchers(
+  wishes: readonly WatcherEntry[],
+  standing: readonly WatcherEntry[],
+): readonly WatcherPlan[] {
+  const seen = new Map<string, number>()
+  const plans = wishes.map((wish): WatcherPlan => {
+    const place = placeOf(wish)
+    const ordinal = seen.get(place) ?? 0
+    seen.set(place, ordinal + 1)
+    const before = standing.filter((entry) => placeOf(entry) === place)[ordinal] ?? null
+    const id = `${wish.agent}: ${watchName(wish)}${ordinal === 0 ? '' : ` (${ordinal + 1})`}`
+    const changes = changesOf(before && fieldsOf(before), fieldsOf(wish))
+    return {
+      item: itemOf({ kind: 'watcher', id }, before !== null, changes),
+      change: { before, after: wish },
+    }
+  })
+  const all = standing.length + plans.filter(({ change }) => change.before === null).length
+  if (all > watchesMax) {
+    throw new Problem('conflict', {
+      detail: `with these there would be ${all} file watchers, and ${watchesMax} are the most; take some out of config/watchers.yaml`,
+    })
+  }
+  return plans
+}
+
+function placeOf({ agent, path, pattern }: WatcherEntry): string {
+  return JSON.stringify([agent, path, pattern])
+}
+
+/** Every field, so that one that goes is seen to go. */
+function fieldsOf({ message, when }: WatcherEntry): Readonly<Record<string, unknown>> {
+  return { message, when: when ?? null }
+}
