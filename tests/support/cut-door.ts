@@ -103,6 +103,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
       stopped: new AbortController().signal,
       uid: process.getuid?.() ?? -1,
       pid: process.pid,
+      program: [process.execPath] as const,
       repositoryRoot,
     }
     return composeMesh({ context, home: await openHomeFolder(paths), paths, log: silentLog })

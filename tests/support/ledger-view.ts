@@ -8,7 +8,7 @@ export interface LedgerView {
   outbox(recipient: string): readonly Record<string, unknown>[]
   /** How often each run reached a terminal state, from the journal of all lives. */
   endings(): ReadonlyMap<string, number>
-  rows(sql: string): readonly Record<string, unknown>[]
+  rows(sql: string, ...values: string[]): readonly Record<string, unknown>[]
   close(): void
 }
 

@@ -26,10 +26,9 @@ import { createStatedWindows } from '../../packages/mesh/src/models/catalog/stat
 import { createModelWatch } from '../../packages/mesh/src/models/gateway/watch-models.ts'
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import type { Caller } from '../../packages/mesh/src/access/caller.ts'
-import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
 import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
 import type { Database } from '../../packages/mesh/src/storage/database.ts'
-import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
+import { giveSchema } from '../../packages/mesh/src/testing/give-schema.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { createSecret } from '../../packages/mesh/src/credentials/secret.ts'
 import type { Vault } from '../../packages/mesh/src/credentials/vault.ts'
@@ -153,7 +152,7 @@ function pricedProvider(baseUrl: string | undefined): object {
 
 export function migrated(path = ':memory:'): Database {
   const database = openDatabase(path)
-  migrate(database, allMigrations)
+  giveSchema(database)
   return database
 }
 

@@ -58,8 +58,19 @@ describe('migrations', () => {
   test('that fail leave nothing of their step, and keep the steps before', () => {
     const database = openDatabase(':memory:')
     const broken = step(2, 'CREATE TABLE t2 (id INTEGER); CREATE TABLE t1 (id INTEGER)')
-    expect(() => migrate(database, [step(1), broken])).toThrow('t1')
+    migrate(database, [step(1)])
+    const third = step(3)
+    expect(() => migrate(database, [step(1), broken, third])).toThrow('t1')
     expect(tablesOf(database)).toEqual(['t1'])
+    migrate(database, [step(1), step(2), third])
+    expect(tablesOf(database)).toEqual(['t1', 't2', 't3'])
+  })
+
+  test('that fail in a new file leave nothing at all', () => {
+    const database = openDatabase(':memory:')
+    const broken = step(2, 'CREATE TABLE t2 (id INTEGER); CREATE TABLE t1 (id INTEGER)')
+    expect(() => migrate(database, [step(1), broken])).toThrow('t1')
+    expect(tablesOf(database)).toEqual([])
     migrate(database, [step(1), step(2)])
     expect(tablesOf(database)).toEqual(['t1', 't2'])
   })

@@ -21,7 +21,7 @@ const snapshotMark = '.before-'
 const appliedSchema = z.array(z.object({ version: z.number(), name: z.string(), digest: z.string() }))
 
 /**
- * Applies every step that the file has not seen, in rising order, one transaction per step, so that a
+ * Applies every step that the file has not seen, in rising order, one transaction per step (a new file has one for all), so that a
  * branch may bring a step that is older than another's newest. A snapshot `<path>.before-<newest>` is made first when the file held
  * data. Problem `unprocessable` where the file was written by a newer release, or by another text of a step.
  */
@@ -42,7 +42,9 @@ export function migrate(database: Database, migrations: readonly Migration[], pa
   if (path && applied.length > 0 && existsSync(path)) {
     snapshot(database, { path, newest, applied: applied.length })
   }
-  for (const step of missing) applyStep(database, step)
+  // A new file is made whole or not at all, and its disk is waited for once.
+  if (applied.length === 0) database.transaction(() => missing.forEach((step) => applyStep(database, step)))
+  else for (const step of missing) applyStep(database, step)
 }
 
 function applyStep(database: Database, step: Migration): void {
@@ -95,7 +97,7 @@ function stepsIn(path: string): number {
 }
 
 /** Those beside the database, oldest step first. */
-function snapshotsOf(path: string): readonly string[] {
+export function snapshotsOf(path: string): readonly string[] {
   const [folder, prefix] = [dirname(path), `${basename(path)}${snapshotMark}`]
   const stepOf = (name: string) => Number(name.slice(prefix.length))
   return readdirSync(folder)

@@ -326,6 +326,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     writeFile: async () => {},
     listFolder: async (path) => ({ path, entries: [], more: false }),
     readFile: async () => ({ content: new Uint8Array(), giveBack: () => {} }),
+    readPicture: async () => ({ content: new Uint8Array(), giveBack: () => {} }),
     facts: async () => ({ facts: [], total: 0, more: false }),
     forgetFact: async () => false,
     workspaceFiles: async () => [],

@@ -22,8 +22,7 @@ import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandb
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { allMigrations } from '../storage/migrations/all-migrations.ts'
-import { migrate } from '../storage/migrate.ts'
+import { giveSchema } from './give-schema.ts'
 import { createHooks } from '../kernel/hooks.ts'
 import { createFleet } from '../agents/fleet.ts'
 import type { Fleet, FleetDeps } from '../agents/fleet.ts'
@@ -247,7 +246,7 @@ const guard: Guard = (caller, action) => {
 
 export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHarness> {
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   const clock = createManualClock(1_000_000, { passesMs: pollsMs })
   const runtime = createManualRuntime()
   const events: FleetEventBody[] = []

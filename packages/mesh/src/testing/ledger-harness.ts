@@ -7,10 +7,9 @@ import { createHooks } from '../kernel/hooks.ts'
 import type { SettledRun } from '../kernel/hooks.ts'
 import type { Action, Decision, Guard } from '../access/action.ts'
 import type { Caller, HumanCaller } from '../access/caller.ts'
-import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { migrate } from '../storage/migrate.ts'
+import { giveSchema } from './give-schema.ts'
 import { createTaskStore } from '../tasks/task-store.ts'
 import { createTasks } from '../tasks/tasks.ts'
 import type { TaskAgents } from '../tasks/tasks.ts'
@@ -143,7 +142,7 @@ export type LedgerHarness = ReturnType<typeof aLedgerHarness>
 
 export function migrated(): Database {
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   return database
 }
 

@@ -40,6 +40,9 @@ import { spawnedAgentsMigration } from './20261123014500-spawned-agents.ts'
 import { blackboardWatchesMigration } from './20261123020000-blackboard-watches.ts'
 import { blackboardTellsMigration } from './20261123032500-blackboard-tells.ts'
 import { heartbeatFleetMigration } from './20261123021000-heartbeat-fleet.ts'
+import { channelsMigration } from './20261123090000-channels.ts'
+import { channelMarksMigration } from './20261123093000-channel-marks.ts'
+import { channelTalkSendersMigration } from './20261123094500-channel-talk-senders.ts'
 import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
 import { permissionRowsMigration } from './20261123045500-permission-rows.ts'
@@ -99,4 +102,7 @@ export const allMigrations: readonly Migration[] = [
   taskChainsMigration,
   permissionRowsMigration,
   blackboardVersionsMigration,
+  channelsMigration,
+  channelMarksMigration,
+  channelTalkSendersMigration,
 ]

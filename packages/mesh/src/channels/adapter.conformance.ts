@@ -1,0 +1,258 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { channelIdentities } from '@flotilla/protocol/people'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type {
+  ChannelAdapter,
+  ChannelFailureKind,
+  ChannelState,
+  ConversationPlace,
+  ReceivedMessage,
+} from './adapter.ts'
+
+/** A platform that is played, and the adapter that speaks to it; new for every test. */
+export interface ChannelUnderTest {
+  /** Not started yet. */
+  readonly adapter: ChannelAdapter
+  readonly platform: PlayedPlatform
+  /** A private conversation with the person who speaks, and one of many people. */
+  readonly places: { readonly alone: ConversationPlace; readonly group: ConversationPlace }
+  readonly close: () => Promise<void>
+}
+
+export interface PlayedPlatform {
+  /** Somebody says it. Resolves with the platform's mark of it once the platform has it, whether it is taken or not. */
+  readonly say: (said: SaidOnPlatform) => Promise<string>
+  /** Whether the platform was told that this is taken, so that it is not sent again: offset, acknowledgement, 200. */
+  readonly isTaken: (mark: string) => boolean
+  /** What people see, in order, as it is after all edits. */
+  readonly shown: () => readonly ShownOnPlatform[]
+  /** The next call that sends or edits something ends so. */
+  readonly failNext: (how: PlayedFailure) => void
+}
+
+export interface SaidOnPlatform {
+  readonly place: ConversationPlace
+  readonly text: string
+  readonly by: 'person' | 'bot'
+  /** In a group: whether it is a mention of us or an answer to us. */
+  readonly addressed: boolean
+}
+
+export interface ShownOnPlatform {
+  readonly conversationId: string
+  readonly text: string
+}
+
+/** `rate-limited` asks for `playedRetryAfterMs`; `cut-after` breaks the line once the platform has the message. */
+export type PlayedFailure = 'rate-limited' | 'gone' | 'refused' | 'unreachable' | 'cut-after'
+
+/** How long a platform that is played asks to wait, milliseconds. */
+export const playedRetryAfterMs = 2000
+
+export interface ConformanceOptions {
+  /** False where the platform cannot send again what was not taken: what is not written then is lost, and said to be. */
+  readonly sendsAgain: boolean
+  /** Ways to fail that the platform has; all by default. */
+  readonly failures?: readonly PlayedFailure[]
+}
+
+const kinds: Readonly<Record<PlayedFailure, readonly ChannelFailureKind[]>> = {
+  'rate-limited': ['rate-limited'],
+  gone: ['gone'],
+  refused: ['refused'],
+  unreachable: ['unreachable'],
+  'cut-after': ['unsure'],
+}
+
+/** What every adapter of `adapter.ts` keeps. */
+export function channelAdapterConformance(
+  name: string,
+  open: () => Promise<ChannelUnderTest>,
+  {
+    sendsAgain,
+    failures = ['rate-limited', 'gone', 'refused', 'unreachable', 'cut-after'],
+  }: ConformanceOptions,
+): void {
+  describe(`channel adapter: ${name}`, () => {
+    const opened: ChannelUnderTest[] = []
+    afterEach(async () => {
+      for (const one of opened.splice(0)) {
+        await one.adapter.close()
+        await one.close()
+      }
+    })
+
+    async function started(receive: (message: ReceivedMessage) => Promise<void> = async () => {}) {
+      const under = await open()
+      opened.push(under)
+      const heard: ReceivedMessage[] = []
+      const states: ChannelState[] = []
+      await under.adapter.start({
+        received: async (message) => {
+          heard.push(message)
+          await receive(message)
+        },
+        stateChanged: (state) => void states.push(state),
+      })
+      return { ...under, heard, states }
+    }
+
+    const never = new AbortController().signal
+    const message = (place: ConversationPlace, text: string, clientId = 'note_1-0') => ({
+      place,
+      clientId,
+      text,
+      buttons: [],
+      replyToId: null,
+    })
+
+    test('it is connected once the platform answered', async () => {
+      const { states } = await started()
+      await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'))
+    })
+
+    test('what a person says alone is heard with its id, its sender and its place', async () => {
+      const { adapter, platform, places, heard } = await started()
+      await platform.say({ place: places.alone, text: 'good morning', by: 'person', addressed: true })
+      await vi.waitFor(() => expect(heard).toHaveLength(1))
+      expect(heard[0]).toMatchObject({
+        text: 'good morning',
+        addressed: true,
+        pressed: null,
+        place: places.alone,
+      })
+      expect(heard[0]?.senderId).toMatch(channelIdentities[adapter.name].form)
+      expect(heard[0]?.id.length).toBeGreaterThan(0)
+    })
+
+    test('two messages have two ids', async () => {
+      const { platform, places, heard } = await started()
+      for (const text of ['one', 'two']) {
+        await platform.say({ place: places.alone, text, by: 'person', addressed: true })
+      }
+      await vi.waitFor(() => expect(heard).toHaveLength(2))
+      expect(new Set(heard.map(({ id }) => id)).size).toBe(2)
+    })
+
+    test('what people say to one another is not taken for words to us', async () => {
+      const { platform, places, heard } = await started()
+      await platform.say({ place: places.group, text: 'lunch?', by: 'person', addressed: false })
+      await platform.say({ place: places.group, text: 'for us', by: 'person', addressed: true })
+      await vi.waitFor(() => expect(heard.some(({ addressed }) => addressed)).toBe(true))
+      expect(heard.filter(({ addressed }) => addressed)).toHaveLength(1)
+      expect(heard.find(({ addressed }) => addressed)?.place.isPrivate).toBe(false)
+    })
+
+    test('bots are not heard', async () => {
+      const { platform, places, heard } = await started()
+      await platform.say({ place: places.alone, text: 'beep', by: 'bot', addressed: true })
+      await platform.say({ place: places.alone, text: 'a person', by: 'person', addressed: true })
+      await vi.waitFor(() => expect(heard.map(({ text }) => text)).toContain('a person'))
+      expect(heard.map(({ text }) => text)).toEqual(['a person'])
+    })
+
+    test('the platform is told that it was taken only when it stands', async () => {
+      const row = Promise.withResolvers<void>()
+      const { platform, places, heard } = await started(() => row.promise)
+      const saying = platform.say({ place: places.alone, text: 'keep this', by: 'person', addressed: true })
+      await vi.waitFor(() => expect(heard).toHaveLength(1))
+      const mark = await saying
+      await delay(30)
+      if (sendsAgain) expect(platform.isTaken(mark)).toBe(false)
+      row.resolve()
+      await vi.waitFor(() => expect(platform.isTaken(mark)).toBe(true))
+    })
+
+    test.runIf(sendsAgain)('what could not be written comes again under the same id', async () => {
+      let broken = true
+      const { platform, places, heard } = await started(async () => {
+        if (broken) throw new Error('the disk is full')
+      })
+      const mark = await platform.say({ place: places.alone, text: 'again', by: 'person', addressed: true })
+      await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
+      expect(platform.isTaken(mark)).toBe(false)
+      broken = false
+      await vi.waitFor(() => expect(platform.isTaken(mark)).toBe(true))
+      expect(new Set(heard.map(({ id }) => id)).size).toBe(1)
+    })
+
+    test('a message that was sent is shown, and has an id', async () => {
+      const { adapter, platform, places } = await started()
+      const sent = await adapter.send(message(places.alone, 'hello'), never)
+      expect(sent.id.length).toBeGreaterThan(0)
+      expect(platform.shown()).toEqual([{ conversationId: places.alone.conversationId, text: 'hello' }])
+    })
+
+    test('the longest message is taken whole', async () => {
+      const { adapter, platform, places } = await started()
+      const text = 'ab cd '
+        .repeat(Math.ceil(adapter.traits.messageCharsMax / 6))
+        .slice(0, adapter.traits.messageCharsMax - 1)
+      await adapter.send(message(places.alone, `${text}x`), never)
+      expect(platform.shown().map((shown) => shown.text)).toEqual([`${text}x`])
+    })
+
+    test('a message that is sent twice is shown once where the platform sees that', async () => {
+      const { adapter, platform, places } = await started()
+      await adapter.send(message(places.alone, 'once'), never)
+      await adapter.send(message(places.alone, 'once'), never)
+      expect(platform.shown()).toHaveLength(adapter.traits.dropsRepeats ? 1 : 2)
+    })
+
+    test('an edit takes the place of what was there', async () => {
+      const { adapter, platform, places } = await started()
+      expect(adapter.edit === undefined).toBe(adapter.traits.editEveryMs === null)
+      if (!adapter.edit) return
+      const { id } = await adapter.send(message(places.alone, 'half'), never)
+      await adapter.edit({ place: places.alone, messageId: id, text: 'whole', buttons: [] }, never)
+      expect(platform.shown().map(({ text }) => text)).toEqual(['whole'])
+    })
+
+    test.each(failures)('a call that ends as %s says so', async (how) => {
+      const { adapter, platform, places } = await started()
+      platform.failNext(how)
+      const failure = await adapter.send(message(places.alone, 'lost'), never).then(
+        () => null,
+        (error: unknown) => error,
+      )
+      expect(failure).toMatchObject({ name: 'ChannelFailure' })
+      expect(kinds[how]).toContain((failure as { kind: ChannelFailureKind }).kind)
+      if (how === 'rate-limited') expect(failure).toMatchObject({ retryAfterMs: playedRetryAfterMs })
+      // What is sent after it goes through.
+      await adapter.send(message(places.alone, 'found', 'note_2-0'), never)
+      expect(platform.shown().map(({ text }) => text)).toContain('found')
+    })
+
+    test('whoever gives up is let go', async () => {
+      const { adapter, places } = await started()
+      await expect(adapter.send(message(places.alone, 'late'), AbortSignal.abort())).rejects.toThrow(/./)
+    })
+
+    test('nothing is heard once it is closed', async () => {
+      const { adapter, platform, places, heard } = await started()
+      await adapter.close()
+      await platform
+        .say({ place: places.alone, text: 'anybody?', by: 'person', addressed: true })
+        .catch(() => {})
+      await delay(50)
+      expect(heard).toEqual([])
+    })
+
+    test('it is closed again, and closed before it was started, without harm', async () => {
+      const under = await open()
+      opened.push(under)
+      await under.adapter.close()
+      await expect(under.adapter.close()).resolves.toBeUndefined()
+    })
+
+    test('what it says of itself can be kept', async () => {
+      const under = await open()
+      opened.push(under)
+      const { traits, name: channel } = under.adapter
+      expect(Object.keys(channelIdentities)).toContain(channel)
+      expect(traits.messageCharsMax).toBeGreaterThanOrEqual(1000)
+      expect(traits.buttonsMax).toBeGreaterThanOrEqual(0)
+      expect(traits.editEveryMs ?? 1).toBeGreaterThan(0)
+    })
+  })
+}

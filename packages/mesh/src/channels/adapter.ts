@@ -1,0 +1,161 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+
+/**
+ * One platform on which people talk to agents. An adapter speaks the platform's wire by its own library and nothing else:
+ * who may, what enters as a run, what is told and when it counts as told are decided by the module, the same for all.
+ */
+export interface ChannelAdapter {
+  readonly name: ChannelName
+  readonly traits: ChannelTraits
+  /**
+   * Connects, and hears until `close`. Resolves when the platform answered the first time; rejects with a `ChannelFailure`
+   * of kind `refused` where the token is not accepted, so that nobody tries for ever. Later breaks it mends by itself.
+   */
+  readonly start: (hearing: ChannelHearing) => Promise<void>
+  /** Resolves when the platform said that it has the message, never on hand-over. Rejects with a `ChannelFailure`. */
+  readonly send: (message: OutgoingMessage, signal: AbortSignal) => Promise<SentMessage>
+  /** Replaces a message's text. Absent where the platform cannot. */
+  readonly edit?: (edited: EditedMessage, signal: AbortSignal) => Promise<void>
+  readonly sendFile?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
+  /** Shows for a few seconds that somebody writes. A failure of it is nobody's concern. */
+  readonly showTyping?: (place: ConversationPlace) => Promise<void>
+  /** A call-back of the platform under the public door; absent for those that connect outwards. */
+  readonly receiveRequest?: (request: CallbackRequest) => Promise<CallbackReply>
+  /** No message is heard any more when it resolves; those that were under way were acknowledged or will come again. */
+  readonly close: () => Promise<void>
+}
+
+export interface ChannelTraits {
+  /** The longest message, in what the platform counts (UTF-16 code units unless the text room says otherwise). */
+  readonly messageCharsMax: number
+  /** The least time between two edits of one message, milliseconds; null where nothing can be edited. */
+  readonly editEveryMs: number | null
+  /** How many buttons one message can bear; 0 where it has none. */
+  readonly buttonsMax: number
+  /** Whether the platform itself throws away a message whose `clientId` it has; else a repeat is marked as one. */
+  readonly dropsRepeats: boolean
+  readonly fileBytesMax: number
+}
+
+export interface ChannelHearing {
+  /**
+   * Resolves when what was said is a durable row, or need not be one: only then the platform may be told that it was
+   * taken (offset, acknowledgement, 200). Rejects where it could not be written: the platform sends it again.
+   */
+  readonly received: (message: ReceivedMessage) => Promise<void>
+  /** What people read of the channel's state. */
+  readonly stateChanged: (state: ChannelState) => void
+}
+
+export interface ChannelState {
+  readonly state: 'connecting' | 'connected' | 'failing' | 'refused'
+  /** What is wrong, in words without a secret; empty while nothing is. */
+  readonly detail: string
+  /** What a person can do about it; empty where nothing need be done. */
+  readonly repair: string
+}
+
+/** What somebody wrote, read from the wire and bounded by the adapter. Nothing in it is believed but what the platform vouches for. */
+export interface ReceivedMessage {
+  /** As the platform names it, unique within the channel (with its conversation's id where the platform counts per conversation). */
+  readonly id: string
+  /** The platform's id of who said it, as `channelIdentities` spells it without the channel's name. */
+  readonly senderId: string
+  /** What they call themselves: for people's eyes alone. */
+  readonly senderName: string
+  readonly place: ConversationPlace
+  readonly text: string
+  /** The value of a button of ours that was pressed; null for words. */
+  readonly pressed: string | null
+  /** Whether it is meant for us: a private conversation, a mention, a command, a thread that we are in. */
+  readonly addressed: boolean
+  readonly attachments: readonly ReceivedAttachment[]
+}
+
+export interface ConversationPlace {
+  /** The chat, channel or number. */
+  readonly conversationId: string
+  /** The thread in it; null where there is none. */
+  readonly threadId: string | null
+  readonly isPrivate: boolean
+}
+
+export interface ReceivedAttachment {
+  readonly kind: 'picture' | 'document' | 'voice'
+  /** As the sender called it: hostile. */
+  readonly name: string
+  /** As the platform says: hostile; the module looks at the bytes. */
+  readonly mediaType: string
+  /** As the platform says; null where it does not. */
+  readonly sizeBytes: number | null
+  /** Fetches it, at most `maxBytes`: rejects with a `ChannelFailure` of kind `too-large` beyond. */
+  readonly read: (maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
+}
+
+export interface OutgoingMessage {
+  readonly place: ConversationPlace
+  /** The same whenever the same message is sent again, at most 64 characters of a-z, 0-9, `_` and `-`. */
+  readonly clientId: string
+  /** In the platform's own spelling (HTML, mrkdwn, markdown), within `messageCharsMax`. */
+  readonly text: string
+  readonly buttons: readonly ChannelButton[]
+  /** Whom it answers, where the platform can show that. */
+  readonly replyToId: string | null
+}
+
+export interface ChannelButton {
+  readonly label: string
+  /** Comes back as `pressed`; at most 64 bytes. */
+  readonly value: string
+}
+
+export interface EditedMessage {
+  readonly place: ConversationPlace
+  readonly messageId: string
+  readonly text: string
+  readonly buttons: readonly ChannelButton[]
+}
+
+export interface OutgoingFile {
+  readonly place: ConversationPlace
+  readonly clientId: string
+  readonly name: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+}
+
+export interface SentMessage {
+  /** As the platform names it, for later edits. */
+  readonly id: string
+}
+
+/** A request at the public door, its body bounded and not parsed. Header names are lower-case. */
+export interface CallbackRequest {
+  readonly method: 'GET' | 'POST'
+  readonly query: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+export interface CallbackReply {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+/**
+ * `rate-limited`: not before `retryAfterMs`. `unreachable`: it certainly did not arrive. `unsure`: it may have. `gone`: this
+ * place takes nothing any more. `refused`: the token or the message is not accepted, and will not be by trying.
+ */
+export type ChannelFailureKind = 'rate-limited' | 'unreachable' | 'unsure' | 'gone' | 'refused' | 'too-large'
+
+export class ChannelFailure extends Error {
+  override readonly name = 'ChannelFailure'
+  readonly kind: ChannelFailureKind
+  readonly retryAfterMs: number | null
+  constructor(kind: ChannelFailureKind, detail: string, retryAfterMs: number | null = null) {
+    super(detail)
+    this.kind = kind
+    this.retryAfterMs = retryAfterMs
+  }
+}

@@ -1,0 +1,406 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import {
+  discordToken,
+  sayDiscord,
+  startDiscordServer,
+} from '../../../../../../tests/support/discord-server.ts'
+import type { DiscordServer } from '../../../../../../tests/support/discord-server.ts'
+import { createSecret } from '../../../credentials/index.ts'
+import { systemClock } from '../../../platform/index.ts'
+import { channelAdapterConformance } from '../../adapter.conformance.ts'
+import type { ChannelState, ReceivedMessage } from '../../adapter.ts'
+import { createMemoryMarks } from './channel-marks.ts'
+import { createDiscordAdapter } from './index.ts'
+import type { ChannelMarks } from './index.ts'
+
+const never = new AbortController().signal
+const soon = 10_000
+
+function adapterOf(
+  server: DiscordServer,
+  { marks = createMemoryMarks(), token = discordToken, clock = systemClock } = {},
+) {
+  return createDiscordAdapter({
+    token: createSecret('discord_bot_token', token),
+    clock,
+    commands: [{ name: 'status', description: 'What the fleet does', argument: 'of whom' }],
+    marks,
+    api: server.api,
+    fetch: server.fetch,
+  })
+}
+
+/** A message that is behind its channel's mark is not read again. */
+function isBehind(marks: ChannelMarks, channelId: string, id: string): boolean {
+  const mark = marks.read(`discord:${channelId}`)
+  return mark !== null && BigInt(mark) >= BigInt(id)
+}
+
+/** As a second process finds them. */
+function copyOf(marks: ChannelMarks, { places }: DiscordServer): ChannelMarks {
+  const copy = createMemoryMarks()
+  const channels = Object.values(places).map(({ conversationId }) => conversationId)
+  for (const key of ['listened', 'private', ...channels].map((name) => `discord:${name}`)) {
+    const value = marks.read(key)
+    if (value !== null) copy.write(key, value)
+  }
+  return copy
+}
+
+channelAdapterConformance(
+  'Discord',
+  async () => {
+    const server = await startDiscordServer()
+    const marks = createMemoryMarks()
+    const channels = Object.values(server.places).map(({ conversationId }) => conversationId)
+    return {
+      adapter: adapterOf(server, { marks }),
+      platform: {
+        ...server.platform,
+        isTaken: (id) => channels.some((channelId) => isBehind(marks, channelId, id)),
+      },
+      places: server.places,
+      close: server.close,
+    }
+  },
+  { sendsAgain: true },
+)
+
+describe('Discord', () => {
+  const closing: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0).toReversed()) await close()
+  })
+
+  async function opened({ heartbeatMs = 20_000, ...given }: Partial<Opened> & { heartbeatMs?: number } = {}) {
+    const server = given.server ?? (await startDiscordServer({ heartbeatMs }))
+    if (!given.server) closing.push(server.close)
+    const marks = given.marks ?? createMemoryMarks()
+    const adapter = adapterOf(server, { marks, token: given.token ?? discordToken })
+    closing.push(adapter.close)
+    const heard: ReceivedMessage[] = []
+    const states: ChannelState[] = []
+    const row = { isBroken: false }
+    const starting = adapter.start({
+      received: async (message) => {
+        heard.push(message)
+        if (row.isBroken) throw new Error('the disk is full')
+      },
+      stateChanged: (state) => void states.push(state),
+    })
+    return { server, marks, adapter, heard, states, row, starting }
+  }
+
+  interface Opened {
+    readonly server: DiscordServer
+    readonly marks: ChannelMarks
+    readonly token: string
+  }
+
+  async function started(given: Parameters<typeof opened>[0] = {}) {
+    const open = await opened(given)
+    await open.starting
+    await vi.waitFor(() => expect(open.states.at(-1)?.state).toBe('connected'))
+    return open
+  }
+
+  const texts = (heard: readonly ReceivedMessage[]) => heard.map(({ text }) => text)
+  const say = (server: DiscordServer, text: string, place = server.places.alone) =>
+    server.platform.say({ place, text, by: 'person', addressed: true })
+
+  test('it identifies, beats, and puts its commands into the menu', async () => {
+    const { server } = await started({ heartbeatMs: 30 })
+    await vi.waitFor(() => expect(server.heard.filter((op) => op === 'heartbeat').length).toBeGreaterThan(2))
+    expect(server.heard[0]).toBe('identify')
+    await vi.waitFor(() =>
+      expect(server.calls.find(({ path }) => path.endsWith('/commands'))?.body).toMatchObject({
+        list: [{ name: 'status', options: [{ name: 'text', required: false }] }],
+      }),
+    )
+  })
+
+  test('a message calls nobody, shows no previews, and bears its buttons there and back', async () => {
+    const { server, adapter, heard } = await started()
+    const place = server.places.group
+    const buttons = Array.from({ length: 6 }, (_one, index) => ({
+      label: `b${index}`,
+      value: `use:${index}`,
+    }))
+    await adapter.send({ place, clientId: 'n', text: '@everyone', buttons, replyToId: '12345' }, never)
+    const body = server.calls.findLast(({ method }) => method === 'POST')?.body
+    expect(body).toMatchObject({
+      allowed_mentions: { parse: [] },
+      flags: 4,
+      enforce_nonce: true,
+      message_reference: { message_id: '12345', fail_if_not_exists: false },
+    })
+    expect(String(body?.['nonce']).length).toBeLessThanOrEqual(25)
+    const [row, second] = (body?.['components'] ?? []) as { components: { custom_id: string }[] }[]
+    expect(row?.components).toHaveLength(5)
+    server.dispatch('INTERACTION_CREATE', {
+      id: server.newId(),
+      application_id: server.ids.bot,
+      token: 'interaction-token',
+      type: 3,
+      guild_id: server.ids.guild,
+      channel_id: place.conversationId,
+      member: { user: { id: server.ids.person, username: 'ann' } },
+      data: { custom_id: second?.components[0]?.custom_id },
+    })
+    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    expect(heard[0]).toMatchObject({ pressed: 'use:5', addressed: true, place })
+  })
+
+  const command = (server: DiscordServer) => ({
+    id: server.newId(),
+    application_id: server.ids.bot,
+    token: 'interaction-token',
+    type: 2,
+    channel_id: server.places.alone.conversationId,
+    user: { id: server.ids.person, username: 'ann' },
+    data: { name: 'status', options: [{ name: 'text', type: 3, value: 'all' }] },
+  })
+  const lastAnswer = (server: DiscordServer) =>
+    server.calls.find(({ path }) => path.endsWith('/messages/@original'))?.body['content']
+
+  test('a command is heard as it is typed elsewhere, and answered when it stands', async () => {
+    const { server, heard } = await started()
+    server.dispatch('INTERACTION_CREATE', command(server))
+    await vi.waitFor(() => expect(lastAnswer(server)).toBe('/status all'))
+    expect(heard).toMatchObject([{ text: '/status all', place: { isPrivate: true }, senderName: 'ann' }])
+  })
+
+  test('who gave a command that could not be kept is told, since Discord does not send it again', async () => {
+    const { server, row } = await started()
+    row.isBroken = true
+    server.dispatch('INTERACTION_CREATE', command(server))
+    await vi.waitFor(() => expect(lastAnswer(server)).toContain('could not be kept'))
+  })
+
+  test('words in a thread are for us once we are in it', async () => {
+    const { server, adapter, heard } = await started()
+    const place = {
+      conversationId: server.places.group.conversationId,
+      threadId: server.ids.thread,
+      isPrivate: false,
+    }
+    server.write({ channel_id: server.ids.thread, content: 'not yet' })
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['not yet']))
+    await adapter.send({ place, clientId: 'n', text: 'here', buttons: [], replyToId: null }, never)
+    server.write({ channel_id: server.ids.thread, content: 'now' })
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['not yet', 'now']))
+    expect(heard.map(({ addressed }) => addressed)).toEqual([false, true])
+    expect(heard[1]?.place).toEqual(place)
+  })
+
+  test('an answer to a message of ours is for us', async () => {
+    const { server, heard } = await started()
+    server.write({
+      channel_id: server.places.group.conversationId,
+      content: 'thanks',
+      type: 19,
+      referenced_message: { id: server.newId(), author: { id: server.ids.bot } },
+    })
+    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    expect(heard[0]?.addressed).toBe(true)
+  })
+
+  test.each([
+    ['a web-hook', { webhook_id: '1' }],
+    ['Discord itself', { type: 7 }],
+    ['what has another form', { author: 'nobody' }],
+  ])('%s is not heard, and holds up nothing', async (_name, fields) => {
+    const { server, heard } = await started()
+    const channelId = server.places.alone.conversationId
+    server.write({ channel_id: channelId, content: 'x', ...fields })
+    await say(server, 'after it')
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['after it']))
+  })
+
+  test('files come in within bounds and from Discord alone, and go out', async () => {
+    const { server, adapter, heard } = await started()
+    const file = { id: server.newId(), filename: 'a.png', content_type: 'image/png', size: 8 }
+    server.write({
+      channel_id: server.places.alone.conversationId,
+      attachments: [
+        { ...file, url: `${new URL(server.api).origin}/attachments/a.png` },
+        { ...file, url: 'https://cdn.discordapp.com.example.org/a.png' },
+      ],
+    })
+    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    const [good, bad] = heard[0]?.attachments ?? []
+    expect(good).toMatchObject({ kind: 'picture', name: 'a.png', sizeBytes: 8 })
+    expect(Buffer.from((await good?.read(8, never)) ?? []).toString()).toBe('attached')
+    await expect(good?.read(7, never)).rejects.toMatchObject({ kind: 'too-large' })
+    await expect(bad?.read(8, never)).rejects.toMatchObject({ kind: 'refused' })
+    await adapter.sendFile?.(
+      {
+        place: server.places.alone,
+        clientId: 'f',
+        name: 'out.txt',
+        mediaType: 'text/plain',
+        bytes: Buffer.from('out'),
+      },
+      never,
+    )
+    expect(server.calls.at(-1)?.body['file']).toMatchObject({ name: 'out.txt', text: 'out' })
+  })
+
+  test('after a dropped socket the session is resumed, and nothing is lost or heard twice', async () => {
+    const { server, heard, states } = await started()
+    await say(server, 'before')
+    server.drop()
+    await say(server, 'meanwhile')
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['before', 'meanwhile']), soon)
+    expect(server.heard).toContain('resume')
+    expect(states.map(({ state }) => state)).toContain('connecting')
+    await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'))
+  })
+
+  test('a session that is gone is begun anew, and the history tells what came meanwhile', async () => {
+    const { server, heard } = await started()
+    await say(server, 'before')
+    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    server.expireSession()
+    server.drop()
+    await say(server, 'meanwhile')
+    await say(server, 'here too', server.places.group)
+    await vi.waitFor(() => expect(heard).toHaveLength(3), 2 * soon)
+    expect(texts(heard).toSorted()).toEqual(['before', 'here too', 'meanwhile'])
+    expect(server.heard.filter((op) => op === 'identify')).toHaveLength(2)
+  })
+
+  test('what came while the mesh was down is heard after the start, in private and in guilds, and no more', async () => {
+    const first = await started()
+    const { server, marks } = first
+    await say(server, 'before')
+    await vi.waitFor(() => expect(first.heard).toHaveLength(1))
+    await first.adapter.close()
+    await say(server, 'one')
+    await say(server, 'two')
+    await say(server, 'in the guild', server.places.group)
+    const second = await started({ server, marks })
+    await vi.waitFor(() => expect(second.heard).toHaveLength(3))
+    expect(texts(second.heard).filter((text) => text !== 'in the guild')).toEqual(['one', 'two'])
+  })
+
+  test('what was said before the bot was ever there is not heard', async () => {
+    const server = await startDiscordServer()
+    closing.push(server.close)
+    await say(server, 'old', server.places.group)
+    const { heard } = await started({ server })
+    await say(server, 'new', server.places.group)
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['new']))
+  })
+
+  test('what could not be kept comes again in order, with what came after it', async () => {
+    const { server, heard, row, marks } = await started()
+    row.isBroken = true
+    await say(server, 'one')
+    await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
+    await say(server, 'two')
+    row.isBroken = false
+    heard.length = 0
+    const last = await say(server, 'three')
+    await vi.waitFor(() => expect(isBehind(marks, server.places.alone.conversationId, last)).toBe(true))
+    expect(texts(heard)).toEqual(['one', 'two', 'three'])
+  })
+
+  test('what could not be kept before the mesh was killed is heard after the start', async () => {
+    const first = await started()
+    first.row.isBroken = true
+    await say(first.server, 'keep this')
+    await vi.waitFor(() => expect(first.heard.length).toBeGreaterThan(0))
+    // Nothing of its life but the marks is left.
+    const second = await started({ server: first.server, marks: copyOf(first.marks, first.server) })
+    await vi.waitFor(() => expect(texts(second.heard)).toEqual(['keep this']))
+  })
+
+  test('a message of which nobody knows whether it arrived is shown once, also after Discord forgot its nonce', async () => {
+    const time = { shiftMs: 0 }
+    const server = await startDiscordServer()
+    closing.push(server.close)
+    const marks = createMemoryMarks()
+    const clock = { ...systemClock, now: () => systemClock.now() + time.shiftMs }
+    const again = async () => {
+      const adapter = adapterOf(server, { marks, clock })
+      closing.push(adapter.close)
+      await adapter.start({ received: async () => {}, stateChanged: () => {} })
+      return adapter
+    }
+    const adapter = await again()
+    const message = {
+      place: server.places.alone,
+      clientId: 'note_1-0',
+      text: 'once',
+      buttons: [],
+      replyToId: null,
+    }
+    server.platform.failNext('cut-after')
+    await expect(adapter.send(message, never)).rejects.toMatchObject({ kind: 'unsure' })
+    server.forgetNonces()
+    time.shiftMs = 600_000
+    // The mesh has started again meanwhile.
+    const { id } = await (await again()).send(message, never)
+    expect(id).toMatch(/^\d+$/)
+    expect(server.platform.shown()).toHaveLength(1)
+    await adapter.send({ ...message, clientId: 'note_2-0' }, never)
+    expect(server.platform.shown()).toHaveLength(2)
+  })
+
+  test('more than can be under way is read from the history', async () => {
+    const { server, heard } = await started()
+    const count = 700
+    for (let index = 0; index < count; index++) await say(server, `m${index}`)
+    await vi.waitFor(() => expect(new Set(heard.map(({ id }) => id)).size).toBe(count), soon)
+  })
+
+  test.each([
+    [4004, 'token'],
+    [4014, 'Message Content Intent'],
+  ])('the close code %i is refused, with what to do', async (code, word) => {
+    const server = await startDiscordServer()
+    closing.push(server.close)
+    server.refuseWith(code)
+    const { starting, states } = await opened({ server })
+    await expect(starting).rejects.toMatchObject({ kind: 'refused' })
+    expect(states.at(-1)).toMatchObject({ state: 'refused', repair: expect.stringContaining(word) })
+    expect(server.connections()).toBe(1)
+  })
+
+  test('a token that Discord does not know is refused, and told to nobody', async () => {
+    const { starting, states } = await opened({ token: 'a.wrong.token' })
+    await expect(starting).rejects.toMatchObject({ kind: 'refused' })
+    expect(states.at(-1)?.state).toBe('refused')
+    expect(JSON.stringify(states)).not.toContain('wrong')
+  })
+
+  test('a token that is reset while it works is refused, and not tried again', async () => {
+    const { server, states } = await started()
+    server.closeWith(4004)
+    await vi.waitFor(() => expect(states.at(-1)?.state).toBe('refused'))
+    await vi.waitFor(() => expect(server.openConnections()).toBe(0))
+    expect(server.connections()).toBe(1)
+  })
+
+  test('a Discord that does not answer yet is asked again', async () => {
+    const server = await startDiscordServer()
+    closing.push(server.close)
+    server.failRequests(/gateway/, (response) => sayDiscord(response, 503, {}))
+    const { starting, states } = await opened({ server })
+    await vi.waitFor(() => expect(states.at(-1)?.state).toBe('failing'))
+    server.failRequests(/gateway/, null)
+    await starting
+    expect(states.at(-1)?.state).toBe('connected')
+  })
+
+  test('it ends while a connection is being made again', async () => {
+    const { server, adapter } = await started()
+    server.drop()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const before = server.connections()
+    await adapter.close()
+    await new Promise((resolve) => setTimeout(resolve, 800))
+    expect(server.connections()).toBe(before)
+  })
+})

@@ -1,0 +1,39 @@
+import { ChannelFailure } from '../../adapter.ts'
+import type { ReceivedAttachment } from '../../adapter.ts'
+import { downloadBounded } from '../bounded-download.ts'
+import type { Fetch } from '../bounded-download.ts'
+import type { DiscordAttachment } from './discord-wire.ts'
+
+const hosts = new Set(['cdn.discordapp.com', 'media.discordapp.net'])
+
+/** A file that somebody attached. Its address is signed by Discord and holds for about a day. */
+export function receivedAttachment(
+  attachment: DiscordAttachment,
+  { api, fetch }: { readonly api: string; readonly fetch: Fetch },
+): ReceivedAttachment {
+  const { filename, content_type: mediaType, size, url } = attachment
+  return {
+    kind: kindOf(attachment),
+    name: filename === '' ? attachment.id : filename,
+    mediaType: mediaType === '' ? 'application/octet-stream' : mediaType,
+    sizeBytes: size ?? null,
+    read: async (maxBytes, signal) => {
+      if (!isDiscords(url, api)) throw new ChannelFailure('refused', 'Discord does not keep this file itself')
+      return downloadBounded({ fetch, url, headers: {}, platform: 'Discord', maxBytes, signal })
+    },
+  }
+}
+
+function kindOf({
+  content_type: mediaType,
+  duration_secs: seconds,
+}: DiscordAttachment): ReceivedAttachment['kind'] {
+  if (mediaType.startsWith('audio/') && typeof seconds === 'number') return 'voice'
+  return mediaType.startsWith('image/') ? 'picture' : 'document'
+}
+
+function isDiscords(address: string, api: string): boolean {
+  if (!URL.canParse(address)) return false
+  const url = new URL(address)
+  return url.origin === new URL(api).origin || (url.protocol === 'https:' && hosts.has(url.host))
+}

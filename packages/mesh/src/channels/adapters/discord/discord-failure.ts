@@ -1,0 +1,44 @@
+import { ChannelFailure } from '../../adapter.ts'
+import type { ChannelFailureKind } from '../../adapter.ts'
+import { failureOfCall, rateLimited } from '../call-failure.ts'
+
+/** Discord's own codes, where its status does not say enough. */
+const kinds: Readonly<Record<number, ChannelFailureKind>> = {
+  // Request entity too large.
+  40005: 'too-large',
+  // Cannot send messages to this user.
+  50007: 'gone',
+  // Cannot execute action on this channel type; thread is archived; thread is locked.
+  50024: 'gone',
+  50083: 'gone',
+  160005: 'gone',
+}
+
+/** Whether Discord does not accept the token itself, as its REST says or discord.js before it asks. Pure. */
+export function isTokenRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('status' in error && error.status === 401) return true
+  return (
+    ('code' in error && error.code === 'TokenInvalid') || error.message.startsWith('Expected token to be set')
+  )
+}
+
+/** What an error of discord.js means. Says Discord's own code and nothing that was sent. Pure. */
+export function discordFailure(error: unknown): ChannelFailure {
+  if (error instanceof ChannelFailure) return error
+  if (isTokenRefused(error)) return new ChannelFailure('refused', 'Discord does not accept the token')
+  if (!(error instanceof Error)) return failureOfCall(error, 'Discord')
+  if ('retryAfter' in error && typeof error.retryAfter === 'number') {
+    return rateLimited('Discord', error.retryAfter)
+  }
+  if (!('status' in error) || typeof error.status !== 'number') return failureOfCall(error, 'Discord')
+  const code = 'code' in error && typeof error.code === 'number' ? error.code : null
+  const said = `${error.status}${code === null ? '' : `, code ${code}`}`
+  return new ChannelFailure(kinds[code ?? 0] ?? kindOfStatus(error.status), `Discord refused it (${said})`)
+}
+
+function kindOfStatus(status: number): ChannelFailureKind {
+  if (status >= 500) return 'unsure'
+  if (status === 413) return 'too-large'
+  return status === 403 || status === 404 ? 'gone' : 'refused'
+}

@@ -1,0 +1,88 @@
+import type { RESTOptions, REST, RequestData } from 'discord.js'
+import type * as z from 'zod'
+import type { Secret } from '../../../credentials/index.ts'
+import { ChannelFailure } from '../../adapter.ts'
+import type { Fetch } from '../bounded-download.ts'
+import { discordFailure } from './discord-failure.ts'
+import { loadDiscord } from './load-discord.ts'
+
+export interface DiscordRestOptions {
+  readonly api: string
+  readonly fetch: Fetch
+}
+
+export interface DiscordRest {
+  /** Asks once, and never sooner than Discord allows. Rejects with a `ChannelFailure`. */
+  readonly ask: <T extends z.ZodType>(
+    request: RestRequest,
+    answer: T,
+    signal: AbortSignal,
+  ) => Promise<z.output<T>>
+  readonly close: () => void
+}
+
+export interface RestRequest extends Pick<RequestData, 'body' | 'files'> {
+  readonly method: 'get' | 'post' | 'patch' | 'put'
+  readonly path: `/${string}`
+  readonly query?: Readonly<Record<string, string>>
+  /** False for what bears a token of its own in its path. */
+  readonly auth?: boolean
+}
+
+/** One call may take so long, milliseconds. */
+const callMaxMs = 60_000
+
+/** discord.js keeps count of its limits; what would have to wait is refused with how long, since whoever sends can wait better. */
+export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOptions> {
+  return {
+    version: '10',
+    api,
+    retries: 0,
+    offset: 0,
+    timeout: callMaxMs,
+    rejectOnRateLimit: () => true,
+    // Both are the fetch of the Web; the types are of two versions of one library.
+    makeRequest: ((url: string, init: RequestInit) =>
+      fetch(url, init)) as unknown as RESTOptions['makeRequest'],
+  }
+}
+
+/** Discord's REST by discord.js, which is loaded with the first call. */
+export function createDiscordRest(token: Secret, options: DiscordRestOptions): DiscordRest {
+  let rest: Promise<REST> | null = null
+
+  async function open(): Promise<REST> {
+    const { REST } = await loadDiscord()
+    return new REST(restSettings(options)).setToken(token.reveal())
+  }
+
+  return {
+    ask: async ({ method, path, query, ...request }, answer, signal) => {
+      signal.throwIfAborted()
+      rest ??= open()
+      const client = await rest
+      let reply: unknown
+      try {
+        reply = await client[method](path, {
+          ...request,
+          signal,
+          ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
+        })
+      } catch (error) {
+        signal.throwIfAborted()
+        // After a 401 discord.js forgets the token, and would then say of a good one that there is none.
+        client.setToken(token.reveal())
+        throw discordFailure(error)
+      }
+      const read = answer.safeParse(reply)
+      if (!read.success) throw new ChannelFailure('unsure', 'Discord answered in a form that is not known')
+      return read.data
+    },
+    close: () => {
+      void rest?.then((client) => {
+        client.clearHashSweeper()
+        client.clearHandlerSweeper()
+      })
+    },
+  }
+}

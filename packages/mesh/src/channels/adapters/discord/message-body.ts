@@ -1,0 +1,39 @@
+import type { ChannelButton } from '../../adapter.ts'
+
+/** Discord's bounds: characters of a label, buttons in a row. */
+const labelMaxChars = 80
+const rowMax = 5
+
+const actionRow = 1
+const button = 2
+const secondary = 2
+const suppressEmbeds = 4
+
+/** Text and buttons as Discord takes them: nobody is called by what an agent writes, and no link is shown as a preview. Pure. */
+export function messageBody(text: string, buttons: readonly ChannelButton[]) {
+  return {
+    content: text,
+    allowed_mentions: { parse: [] },
+    flags: suppressEmbeds,
+    components: rows(buttons),
+  }
+}
+
+function rows(buttons: readonly ChannelButton[]) {
+  const all = buttons.map(({ label, value }, index) => ({
+    type: button,
+    style: secondary,
+    label: label.slice(0, labelMaxChars),
+    // Discord wants them to differ within a message.
+    custom_id: `${index}:${value}`,
+  }))
+  return Array.from({ length: Math.ceil(all.length / rowMax) }, (_row, index) => ({
+    type: actionRow,
+    components: all.slice(index * rowMax, (index + 1) * rowMax),
+  }))
+}
+
+/** The value of a button of ours. Pure. */
+export function pressedValue(customId: string): string {
+  return customId.slice(customId.indexOf(':') + 1)
+}

@@ -1,0 +1,77 @@
+import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
+import { cutText } from '../wire-text.ts'
+import { pressedValue } from './message-body.ts'
+import type { KnownChannel } from './discord-channels.ts'
+import type { DiscordAttachment, DiscordInteraction, DiscordMessage } from './discord-wire.ts'
+
+/** What people write, and what they write as an answer; joins, pins and the like have other types. */
+const spokenTypes = new Set([0, 19])
+const textMaxChars = 4000
+
+/** Whether it is what a person said, and not a bot, a web-hook, ourselves or Discord. Pure. */
+export function isSpoken(message: DiscordMessage, ourUserId: string): boolean {
+  const { author, webhook_id: webhookId, type } = message
+  return spokenTypes.has(type) && author.bot !== true && !webhookId && author.id !== ourUserId
+}
+
+export interface MessageSurroundings {
+  readonly ourUserId: string
+  readonly channel: KnownChannel
+  readonly attachment: (attachment: DiscordAttachment) => ReceivedAttachment
+}
+
+/** Pure. */
+export function readMessage(message: DiscordMessage, around: MessageSurroundings): ReceivedMessage {
+  const { ourUserId, channel } = around
+  const { author } = message
+  return {
+    id: message.id,
+    senderId: author.id,
+    senderName: author.global_name || author.username,
+    place: channel.place,
+    text: withoutMention(message.content, ourUserId),
+    pressed: null,
+    addressed:
+      channel.isOurs ||
+      message.mentions.some(({ id }) => id === ourUserId) ||
+      message.referenced_message?.author.id === ourUserId,
+    attachments: message.attachments.map(around.attachment),
+  }
+}
+
+function withoutMention(text: string, ourUserId: string): string {
+  const trimmed = text.trimStart()
+  for (const mention of [`<@${ourUserId}>`, `<@!${ourUserId}>`]) {
+    if (trimmed.startsWith(mention)) return trimmed.slice(mention.length).trimStart()
+  }
+  return text
+}
+
+/** A command or a press of a button; null where nobody is named. Pure. */
+export function readInteraction(
+  interaction: DiscordInteraction,
+  channel: KnownChannel,
+): ReceivedMessage | null {
+  const user = interaction.member?.user ?? interaction.user
+  if (!user || user.bot === true) return null
+  return {
+    id: `interaction:${interaction.id}`,
+    senderId: user.id,
+    senderName: user.global_name || user.username,
+    place: channel.place,
+    text: isCommand(interaction) ? commandText(interaction) : '',
+    pressed: isCommand(interaction) ? null : pressedValue(interaction.data.custom_id),
+    addressed: true,
+    attachments: [],
+  }
+}
+
+/** A command is type 2, a button 3. Pure. */
+export function isCommand({ type }: DiscordInteraction): boolean {
+  return type === 2
+}
+
+function commandText({ data }: DiscordInteraction): string {
+  const words = data.options.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
+  return cutText(`/${[data.name, ...words].join(' ')}`, textMaxChars)
+}

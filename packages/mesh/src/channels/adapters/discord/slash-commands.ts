@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import type { DiscordRest } from './discord-rest.ts'
+
+export interface DiscordCommand {
+  /** Without its `/`: 1 to 32 of a-z, 0-9, `_` and `-`. */
+  readonly name: string
+  /** What people read beside it, at most 100 characters. */
+  readonly description: string
+  /** What the words after it are; null where it takes none. */
+  readonly argument: string | null
+}
+
+/** What Discord takes, pieces and characters. */
+const commandsMax = 100
+const descriptionMaxChars = 100
+const argumentMaxChars = 1800
+
+const chatInput = 1
+const textOption = 3
+/** In guilds, and in private conversations with us. */
+const contexts = [0, 1]
+
+/** Puts exactly these into the menu, in place of what was there. Rejects with a `ChannelFailure`. */
+export async function registerCommands(
+  rest: DiscordRest,
+  menu: { readonly applicationId: string; readonly commands: readonly DiscordCommand[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const body = menu.commands.slice(0, commandsMax).map(({ name, description, argument }) => ({
+    type: chatInput,
+    name,
+    description: description.slice(0, descriptionMaxChars),
+    contexts,
+    options:
+      argument === null
+        ? []
+        : [
+            {
+              type: textOption,
+              name: 'text',
+              description: argument.slice(0, descriptionMaxChars),
+              required: false,
+              max_length: argumentMaxChars,
+            },
+          ],
+  }))
+  await rest.ask(
+    { method: 'put', path: `/applications/${menu.applicationId}/commands`, body },
+    z.unknown(),
+    signal,
+  )
+}

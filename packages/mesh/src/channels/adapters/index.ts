@@ -1,0 +1,102 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Settings } from '../../config/index.ts'
+import type { Secret } from '../../credentials/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { ChannelAdapter } from '../adapter.ts'
+import { createDiscordAdapter } from './discord/index.ts'
+import type { ChannelMarks } from './discord/index.ts'
+import { createSlackAdapter } from './slack/index.ts'
+import { createWebhookChannel } from './webhook/index.ts'
+import { createWhatsAppAdapter } from './whatsapp/index.ts'
+
+export interface AdapterGiven {
+  /** The system credential of that name, one of `needs`. */
+  readonly secret: (name: string) => Secret
+  /** One that the channel can be switched on without. */
+  readonly secretOrNull: (name: string) => Secret | null
+  readonly settings: Settings['channels']
+  readonly clock: Clock
+  readonly log: Log
+  /** Our commands, for a platform's own menu of them. */
+  readonly menu: readonly { readonly command: string; readonly description: string }[]
+  /** How far each conversation was heard, for platforms that do not keep that themselves. */
+  readonly marks: ChannelMarks
+}
+
+export interface ChannelFactory {
+  /** System credentials without their prefix; the channel is on where all of them are there. */
+  readonly needs: readonly string[]
+  /** What a person does to switch it on. */
+  readonly howTo: string
+  /**
+   * Connects to nothing yet; the platform's library is loaded here, so that a fleet without the channel does not wait for
+   * it. Rejects with the Problem `not-configured` where a setting is missing.
+   */
+  readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
+}
+
+/** Which platforms there are. One more is a folder here and a line below. */
+export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
+  telegram: {
+    needs: ['telegram_bot_token'],
+    howTo:
+      'Ask @BotFather on Telegram for a bot with /newbot, write its token as FLOTILLA_SYSTEM_TELEGRAM_BOT_TOKEN into .env, and start the mesh anew.',
+    create: async ({ secret, clock, menu }) => {
+      const { createTelegramAdapter } = await import('./telegram/index.ts')
+      return createTelegramAdapter({ token: secret('telegram_bot_token'), clock, menu })
+    },
+  },
+  discord: {
+    needs: ['discord_bot_token'],
+    howTo:
+      'Make an application at discord.com/developers/applications, switch on Message Content Intent under Bot, write its token as FLOTILLA_SYSTEM_DISCORD_BOT_TOKEN into .env, invite it with the scopes bot and applications.commands, and start the mesh anew.',
+    create: ({ secret, clock, marks, menu }) =>
+      createDiscordAdapter({
+        token: secret('discord_bot_token'),
+        clock,
+        marks,
+        commands: menu.map(({ command, description }) => ({
+          name: command,
+          description,
+          argument: 'what is written behind it; /help says what each takes',
+        })),
+      }),
+  },
+  slack: {
+    needs: ['slack_bot_token', 'slack_app_token'],
+    howTo:
+      'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, message.channels, message.groups and message.im, and the scopes app_mentions:read, channels:history, groups:history, im:history, chat:write, commands, files:read, files:write and users:read; write its tokens as FLOTILLA_SYSTEM_SLACK_BOT_TOKEN (xoxb-) and FLOTILLA_SYSTEM_SLACK_APP_TOKEN (xapp-, with connections:write) into .env, and start the mesh anew.',
+    create: ({ secret, clock }) =>
+      createSlackAdapter({
+        botToken: secret('slack_bot_token'),
+        appToken: secret('slack_app_token'),
+        clock,
+      }),
+  },
+  whatsapp: {
+    // Without the app's secret its call-backs are answered with 503, and without a verify token Meta sets none up.
+    needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
+    howTo:
+      'Make an app with WhatsApp at developers.facebook.com; write FLOTILLA_SYSTEM_WHATSAPP_ACCESS_TOKEN, FLOTILLA_SYSTEM_WHATSAPP_PHONE_NUMBER_ID, FLOTILLA_SYSTEM_WHATSAPP_APP_SECRET and a word of your own as FLOTILLA_SYSTEM_WHATSAPP_VERIFY_TOKEN into .env, start the mesh anew, and give Meta the call-back https://HOST/channel/whatsapp with that word and the field messages.',
+    create: ({ secret, secretOrNull, clock }) =>
+      createWhatsAppAdapter({
+        accessToken: secret('whatsapp_access_token'),
+        appSecret: secretOrNull('whatsapp_app_secret'),
+        verifyToken: secretOrNull('whatsapp_verify_token'),
+        phoneNumberId: secret('whatsapp_phone_number_id').reveal(),
+        clock,
+      }),
+  },
+  webhook: {
+    needs: ['channel_webhook_secret'],
+    howTo:
+      'Write a secret of 32 random bytes as FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET=whsec_BASE64 into .env, the address that takes answers as channels.webhook.url into config/settings.json, and start the mesh anew.',
+    create: ({ secret, settings, clock }) =>
+      createWebhookChannel({
+        secret: secret('channel_webhook_secret'),
+        url: settings.webhook?.url ?? null,
+        clock,
+      }),
+  },
+}

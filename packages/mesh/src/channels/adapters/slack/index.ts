@@ -1,0 +1,4 @@
+/** Slack, in Socket Mode. */
+
+export { createSlackAdapter } from './slack-adapter.ts'
+export type { SlackOptions } from './slack-adapter.ts'

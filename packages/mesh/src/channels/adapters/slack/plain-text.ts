@@ -1,0 +1,25 @@
+/** `<@U1>`, `<#C1|general>`, `<!here>`, `<https://example.org|a page>`: how Slack writes what is more than words. */
+const marked = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g
+
+/**
+ * What somebody wrote in Slack, as they see it: links and channels by their names, a mention of us at the beginning left
+ * out, the three escaped characters themselves. Pure.
+ */
+export function plainText(text: string, ourUserId: string): string {
+  const ours = `<@${ourUserId}>`
+  const trimmed = text.trimStart()
+  const words = trimmed.startsWith(ours) ? trimmed.slice(ours.length).trimStart() : text
+  return unescaped(
+    words.replace(marked, (...[whole, sign, target, label]: readonly [string, string, string, string?]) => {
+      if (sign === '#') return label ? `#${label}` : whole
+      if (sign === '@') return whole
+      if (sign === '!') return `@${label || target.replace(/^subteam\^/, '')}`
+      const address = target.replace(/^mailto:/, '')
+      return label && label !== address ? `${label} (${address})` : address
+    }),
+  )
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}

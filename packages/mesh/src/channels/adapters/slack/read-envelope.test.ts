@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { readEnvelope } from './read-envelope.ts'
+import { plainText } from './plain-text.ts'
+
+const self = { userId: 'U0BOT', command: '/flotilla' }
+
+const message = (fields: Readonly<Record<string, unknown>>) => ({
+  team_id: 'T1A',
+  event: { type: 'message', user: 'U1A', channel: 'C1A', ts: '1700000000.000100', text: 'hi', ...fields },
+})
+
+test.each([
+  ['no body', null],
+  ['no event', { team_id: 'T1A' }],
+  ['an id that is none', message({ channel: '../C1' })],
+  ['a time that is none', message({ ts: 'yesterday' })],
+  ['no sender', message({ user: undefined })],
+])('%s is not read', (_name, body) => {
+  expect(readEnvelope('events_api', body, self)).toBeNull()
+})
+
+test('an envelope of a kind that is not known is not read', () => {
+  expect(readEnvelope('hello', message({}), self)).toBeNull()
+})
+
+test('text, names and files are bounded, and no character is cut in half', () => {
+  const said = readEnvelope(
+    'events_api',
+    message({
+      text: `${'x'.repeat(39_999)}😀 and more`,
+      subtype: 'file_share',
+      files: Array.from({ length: 50 }, (_one, index) => ({
+        id: `F${index}A`,
+        name: 'n'.repeat(1000),
+        mimetype: 'text/plain',
+      })),
+    }),
+    self,
+  )
+  expect(said?.text).toBe('x'.repeat(39_999))
+  expect(said?.files).toHaveLength(10)
+  expect(said?.files[0]?.name).toHaveLength(128)
+})
+
+test('a file that cannot be read does not take the others with it', () => {
+  const said = readEnvelope(
+    'events_api',
+    message({ subtype: 'file_share', files: [{ id: 7 }, { id: 'F2A', name: 'b' }] }),
+    self,
+  )
+  expect(said?.files.map(({ id }) => id)).toEqual(['F2A'])
+})
+
+test('who writes from another workspace is named by that one', () => {
+  expect(readEnvelope('events_api', message({ team: 'T2A' }), self)?.teamId).toBe('T2A')
+})
+
+test('a value that is no value of ours is cut to the length of one', () => {
+  const body = {
+    type: 'block_actions',
+    user: { id: 'U1A' },
+    team: { id: 'T1A' },
+    channel: { id: 'C1A' },
+    message: { ts: '1700000000.000100' },
+    actions: [{ action_ts: '1', value: 'v'.repeat(2000) }],
+  }
+  expect(readEnvelope('interactive', body, self)?.pressed).toHaveLength(64)
+})
+
+test.each([
+  ['<@U0BOT> hello', 'hello'],
+  ['hello <@U0BOT>', 'hello <@U0BOT>'],
+  ['<@U2> hello', '<@U2> hello'],
+  ['see <#C1|general> and <#C2>', 'see #general and <#C2>'],
+  ['<!here> <!subteam^S1|@team>', '@here @@team'],
+  ['<https://a.example/?x=1&amp;y=2>', 'https://a.example/?x=1&y=2'],
+  ['<mailto:a@b.example|a@b.example>', 'a@b.example'],
+  ['1 &lt; 2 &amp;&amp; 3 &gt; 2', '1 < 2 && 3 > 2'],
+  ['&amp;lt;', '&lt;'],
+])('%s is read as %s', (text, plain) => {
+  expect(plainText(text, 'U0BOT')).toBe(plain)
+})

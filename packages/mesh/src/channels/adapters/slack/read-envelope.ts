@@ -1,0 +1,118 @@
+import { cutText } from '../wire-text.ts'
+import { plainText } from './plain-text.ts'
+import { blockActionsSchema, eventCallbackSchema, slashCommandSchema } from './slack-wire.ts'
+import type { SlackFile } from './slack-wire.ts'
+
+/** What somebody did in Slack, read from an envelope and bounded; nothing was asked of Slack yet. */
+export interface SlackSaid {
+  /** The same for every event about the one message, and whenever Slack sends it again. */
+  readonly id: string
+  readonly teamId: string
+  readonly userId: string
+  /** Where the envelope has it. */
+  readonly userName: string | null
+  readonly channelId: string
+  readonly isPrivate: boolean
+  /** The thread that it stands in; null at the top. */
+  readonly threadTs: string | null
+  /** Of a message: when it was written, which names the thread that it begins. */
+  readonly ts: string | null
+  readonly text: string
+  readonly pressed: string | null
+  /** Whether the envelope itself says that it is for us: a private conversation, a mention, a command, a button of ours. */
+  readonly isForUs: boolean
+  readonly files: readonly SlackFile[]
+}
+
+/** What people write comes under these; edits, joins, deletions and the like under others. */
+const spokenSubtypes = new Set(['file_share', 'thread_broadcast', 'me_message'])
+
+export interface SlackSelf {
+  readonly userId: string
+  /** The command that stands for all of ours, with its `/`: `/flotilla status` is `/status`. */
+  readonly command: string
+}
+
+/** Null for what need not be heard: bots, ourselves, edits, what has another form. Pure. */
+export function readEnvelope(type: string, body: unknown, self: SlackSelf): SlackSaid | null {
+  switch (type) {
+    case 'events_api':
+      return readMessage(body, self)
+    case 'slash_commands':
+      return readCommand(body, self)
+    case 'interactive':
+      return readPress(body)
+    default:
+      return null
+  }
+}
+
+function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
+  const read = eventCallbackSchema.safeParse(body)
+  if (!read.success) return null
+  const { event, team_id: teamId } = read.data
+  if (event.subtype && !spokenSubtypes.has(event.subtype)) return null
+  if (event.bot_id || event.user === self.userId) return null
+  const isPrivate = event.channel_type === 'im' || event.channel.startsWith('D')
+  const isMention = event.type === 'app_mention' || event.text.includes(`<@${self.userId}>`)
+  return {
+    id: `${event.channel}:${event.ts}`,
+    teamId: event.team ?? teamId,
+    userId: event.user,
+    userName: null,
+    channelId: event.channel,
+    isPrivate,
+    threadTs: event.thread_ts ?? null,
+    ts: event.ts,
+    text: plainText(event.text, self.userId),
+    pressed: null,
+    isForUs: isPrivate || isMention,
+    files: event.files,
+  }
+}
+
+function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
+  const read = slashCommandSchema.safeParse(body)
+  if (!read.success) return null
+  const { command, text, trigger_id: triggerId, ...said } = read.data
+  const words = plainText(text, self.userId).trim()
+  return {
+    id: `command:${triggerId}`,
+    teamId: said.team_id,
+    userId: said.user_id,
+    userName: said.user_name,
+    channelId: said.channel_id,
+    isPrivate: said.channel_id.startsWith('D'),
+    threadTs: null,
+    ts: null,
+    text: command === self.command ? `/${words === '' ? 'help' : words}` : `${command} ${words}`.trim(),
+    pressed: null,
+    isForUs: true,
+    files: [],
+  }
+}
+
+/** A value of ours has at most 64 bytes. */
+const pressedMaxChars = 64
+
+function readPress(body: unknown): SlackSaid | null {
+  const read = blockActionsSchema.safeParse(body)
+  if (!read.success) return null
+  const { user, team, channel, message, actions } = read.data
+  const [action] = actions
+  if (action === undefined) return null
+  return {
+    id: `${channel.id}:${message.ts}:${action.action_ts}`,
+    teamId: user.team_id ?? team.id,
+    userId: user.id,
+    userName: user.username,
+    channelId: channel.id,
+    isPrivate: channel.id.startsWith('D'),
+    threadTs: message.thread_ts ?? null,
+    ts: null,
+    text: '',
+    pressed: cutText(action.value, pressedMaxChars),
+    isForUs: true,
+    files: [],
+  }
+}

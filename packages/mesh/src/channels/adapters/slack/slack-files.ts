@@ -1,0 +1,43 @@
+import type { Secret } from '../../../credentials/index.ts'
+import { ChannelFailure } from '../../adapter.ts'
+import type { ReceivedAttachment } from '../../adapter.ts'
+import { downloadBounded } from '../bounded-download.ts'
+import type { Fetch } from '../bounded-download.ts'
+import type { SlackFile } from './slack-wire.ts'
+
+interface FileAccess {
+  readonly botToken: Secret
+  readonly apiUrl: string
+  readonly fetch: Fetch
+}
+
+/** A file that somebody shared; its bytes are Slack's to give out, with our token. */
+export function receivedFile(file: SlackFile, { botToken, apiUrl, fetch }: FileAccess): ReceivedAttachment {
+  return {
+    kind: kindOf(file),
+    name: file.name === '' ? file.id : file.name,
+    mediaType: file.mimetype === '' ? 'application/octet-stream' : file.mimetype,
+    sizeBytes: file.size ?? null,
+    read: async (maxBytes, signal) => {
+      const url = file.url_private_download || file.url_private
+      if (!isSlacks(url, apiUrl)) {
+        throw new ChannelFailure('refused', 'Slack does not keep this file itself')
+      }
+      const headers = { authorization: `Bearer ${botToken.reveal()}` }
+      return downloadBounded({ fetch, url, headers, platform: 'Slack', maxBytes, signal })
+    },
+  }
+}
+
+function kindOf({ mimetype, subtype }: SlackFile): ReceivedAttachment['kind'] {
+  if (subtype === 'slack_audio') return 'voice'
+  return mimetype.startsWith('image/') ? 'picture' : 'document'
+}
+
+/** The token goes to Slack alone: an address in an event may have been chosen by whoever shared the file. */
+function isSlacks(address: string, apiUrl: string): boolean {
+  if (!URL.canParse(address)) return false
+  const url = new URL(address)
+  if (url.origin === new URL(apiUrl).origin) return true
+  return url.protocol === 'https:' && url.port === '' && /(?:^|\.)slack\.com$/.test(url.hostname)
+}

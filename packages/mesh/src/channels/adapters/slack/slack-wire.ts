@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { wireList, wireText } from '../wire-text.ts'
+
+/** Bounds of what is read of one envelope, in UTF-16 code units and pieces. */
+const textMaxChars = 40_000
+const nameMaxChars = 128
+const attachmentsMax = 10
+
+const id = z.string().regex(/^[A-Z0-9]{2,24}$/)
+const timestamp = z.string().regex(/^\d{1,16}\.\d{1,10}$/)
+
+export const slackFileSchema = z.looseObject({
+  id,
+  name: wireText(nameMaxChars),
+  mimetype: wireText(nameMaxChars),
+  subtype: wireText(nameMaxChars),
+  size: z.number().int().nonnegative().nullish(),
+  url_private_download: wireText(2000),
+  url_private: wireText(2000),
+})
+export type SlackFile = z.infer<typeof slackFileSchema>
+
+/** `message` and `app_mention`, as the Events API has them. */
+export const messageEventSchema = z.looseObject({
+  type: z.enum(['message', 'app_mention']),
+  subtype: z.string().nullish(),
+  user: id,
+  bot_id: z.string().nullish(),
+  channel: id,
+  channel_type: z.string().nullish(),
+  team: id.nullish().catch(null),
+  ts: timestamp,
+  thread_ts: timestamp.nullish(),
+  text: wireText(textMaxChars),
+  files: wireList(slackFileSchema, attachmentsMax),
+})
+
+export const eventCallbackSchema = z.looseObject({ team_id: id, event: messageEventSchema })
+
+export const slashCommandSchema = z.looseObject({
+  command: z.string().max(64),
+  text: wireText(textMaxChars),
+  team_id: id,
+  user_id: id,
+  user_name: wireText(nameMaxChars),
+  channel_id: id,
+  trigger_id: z.string().min(1).max(128),
+})
+
+export const blockActionsSchema = z.looseObject({
+  type: z.literal('block_actions'),
+  user: z.looseObject({ id, team_id: id.nullish(), username: wireText(nameMaxChars) }),
+  team: z.looseObject({ id }),
+  channel: z.looseObject({ id }),
+  message: z.looseObject({ ts: timestamp, thread_ts: timestamp.nullish() }),
+  actions: z
+    .array(z.looseObject({ action_ts: z.string().max(40), value: z.string().max(2000) }))
+    .min(1)
+    .max(25),
+})
+
+export const authTestSchema = z.looseObject({ team_id: id, user_id: id })
+export const userInfoSchema = z.looseObject({
+  user: z.looseObject({
+    real_name: wireText(nameMaxChars),
+    name: wireText(nameMaxChars),
+    profile: z.looseObject({ display_name: wireText(nameMaxChars) }).nullish(),
+  }),
+})
+export const repliesSchema = z.looseObject({
+  messages: wireList(z.looseObject({ user: wireText(nameMaxChars), text: wireText(textMaxChars) }), 200),
+})
+export const postedSchema = z.looseObject({ ts: timestamp })
+export const uploadedSchema = z.looseObject({
+  files: z.array(z.looseObject({ files: z.array(z.looseObject({ id })).min(1) })).min(1),
+})

@@ -1,0 +1,135 @@
+import type { Message, Update, User } from 'grammy/types'
+import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
+
+/** Twice what Telegram lets people write, UTF-16 code units. */
+const textCharsMax = 8192
+const nameCharsMax = 64
+const fileNameCharsMax = 200
+
+export interface TelegramSelf {
+  readonly id: number
+  readonly username: string
+}
+
+export interface TelegramFile extends Omit<ReceivedAttachment, 'read'> {
+  readonly fileId: string
+}
+
+export interface ReadUpdate extends Omit<ReceivedMessage, 'attachments'> {
+  readonly files: readonly TelegramFile[]
+  /** The press of a button, which Telegram wants to be told of as seen; null for words. */
+  readonly callbackId: string | null
+}
+
+/**
+ * What a person said; null for what is nobody's words to us: bots, channels, those who speak as a group, joins and edits.
+ * Pure.
+ */
+export function readUpdate(update: Update, self: TelegramSelf): ReadUpdate | null {
+  if (update.message !== undefined) return readMessage(update.message, self)
+  const query = update.callback_query
+  if (query?.data === undefined || query.message === undefined || query.from.is_bot) return null
+  return {
+    id: `callback:${query.id}`,
+    ...senderOf(query.from),
+    place: placeOf(query.message),
+    text: '',
+    pressed: query.data,
+    addressed: true,
+    files: [],
+    callbackId: query.id,
+  }
+}
+
+function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
+  const { from, chat, sender_chat: speaksAs, via_bot: via } = message
+  if (!from || from.is_bot || speaksAs !== undefined || via !== undefined || chat.type === 'channel')
+    return null
+  const files = filesOf(message)
+  const words = wordsOf(message, self)
+  if (words.text === '' && files.length === 0) return null
+  const answersUs = message.reply_to_message?.from?.id === self.id
+  return {
+    id: `${chat.id}:${message.message_id}`,
+    ...senderOf(from),
+    place: placeOf(message),
+    text: words.text,
+    pressed: null,
+    addressed: chat.type === 'private' || (!words.isForOther && (words.isForUs || answersUs)),
+    files,
+    callbackId: null,
+  }
+}
+
+function senderOf(from: User): Pick<ReadUpdate, 'senderId' | 'senderName'> {
+  const name = [from.first_name, from.last_name].filter((part) => part !== undefined).join(' ')
+  return { senderId: String(from.id), senderName: name.slice(0, nameCharsMax) }
+}
+
+type Place = Pick<Message, 'chat' | 'is_topic_message' | 'message_thread_id'>
+
+function placeOf({ chat, is_topic_message: isTopic, message_thread_id: thread }: Place): ReadUpdate['place'] {
+  return {
+    conversationId: String(chat.id),
+    threadId: isTopic === true && thread !== undefined ? String(thread) : null,
+    isPrivate: chat.type === 'private',
+  }
+}
+
+interface Words {
+  readonly text: string
+  readonly isForUs: boolean
+  /** A command that names another bot. */
+  readonly isForOther: boolean
+}
+
+/** Our own name is taken out of a command, and from the beginning: there it only says who is meant. */
+function wordsOf(message: Message, { username }: TelegramSelf): Words {
+  const text = (message.text ?? message.caption ?? '').slice(0, textCharsMax)
+  const own = `@${username.toLowerCase()}`
+  let [isForUs, isForOther] = [false, false]
+  let kept = text
+  // From the last, so that the places of those before stay.
+  for (const { type, offset, length } of (message.entities ?? message.caption_entities ?? []).toReversed()) {
+    const named = text.slice(offset, offset + length)
+    if (type === 'mention' && named.toLowerCase() === own) {
+      isForUs = true
+      if (offset === 0) kept = kept.slice(length).trimStart()
+    }
+    if (type !== 'bot_command' || offset !== 0) continue
+    const at = named.indexOf('@')
+    if (at === -1) isForUs = true
+    else if (named.slice(at).toLowerCase() === own) {
+      isForUs = true
+      kept = named.slice(0, at) + kept.slice(length)
+    } else isForOther = true
+  }
+  return { text: kept, isForUs, isForOther }
+}
+
+function filesOf(message: Message): TelegramFile[] {
+  const files: TelegramFile[] = []
+  // The last is the largest of the same picture.
+  const photo = message.photo?.at(-1)
+  if (photo) files.push(fileOf('picture', photo, { name: 'picture.jpg', mediaType: 'image/jpeg' }))
+  const { voice, document, audio, video } = message
+  if (voice) files.push(fileOf('voice', voice, { name: 'voice.ogg', mediaType: voice.mime_type }))
+  for (const one of [document, audio, video]) {
+    if (one) files.push(fileOf('document', one, { name: one.file_name, mediaType: one.mime_type }))
+  }
+  return files
+}
+
+function fileOf(
+  kind: TelegramFile['kind'],
+  file: { readonly file_id: string; readonly file_size?: number },
+  { name, mediaType }: { readonly name?: string | undefined; readonly mediaType?: string | undefined },
+): TelegramFile {
+  return {
+    kind,
+    name: (name ?? 'file').slice(0, fileNameCharsMax),
+    mediaType: mediaType ?? 'application/octet-stream',
+    sizeBytes: file.file_size ?? null,
+    fileId: file.file_id,
+  }
+}

@@ -1,0 +1,259 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { heedsLesson } from '../../../../../../tests/verifies.ts'
+import { createSecret } from '../../../credentials/index.ts'
+import { systemClock } from '../../../platform/index.ts'
+import { playedTelegramPlaces as places, playTelegram } from '../../../testing/played-telegram.ts'
+import { channelAdapterConformance } from '../../adapter.conformance.ts'
+import type { ChannelAdapter, ChannelState, ReceivedMessage } from '../../adapter.ts'
+import { createTelegramAdapter } from './index.ts'
+
+const never = new AbortController().signal
+const token = createSecret('telegram_bot_token', '777:secret-part')
+
+const anAdapter = (apiRoot: string) =>
+  createTelegramAdapter({
+    token,
+    clock: systemClock,
+    apiRoot,
+    menu: [{ command: 'agents', description: 'who there is' }],
+  })
+
+const message = (text: string, more: object = {}) => ({
+  place: places.alone,
+  clientId: 'note_1-0',
+  text,
+  buttons: [],
+  replyToId: null,
+  ...more,
+})
+
+channelAdapterConformance(
+  'telegram',
+  async () => {
+    const platform = await playTelegram()
+    return {
+      adapter: anAdapter(platform.root),
+      platform: { ...platform, say: async (said) => platform.say(said) },
+      places,
+      close: platform.close,
+    }
+  },
+  { sendsAgain: true, failures: ['rate-limited', 'gone', 'refused', 'cut-after'] },
+)
+
+describe('the Telegram adapter', () => {
+  const closing: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0).toReversed()) await close()
+  })
+
+  async function started(prepare: (platform: Awaited<ReturnType<typeof playTelegram>>) => void = () => {}) {
+    const platform = await playTelegram()
+    closing.push(platform.close)
+    prepare(platform)
+    const adapter = anAdapter(platform.root)
+    closing.push(adapter.close)
+    const heard = await listen(adapter)
+    return { platform, adapter, ...heard }
+  }
+
+  async function listen(adapter: ChannelAdapter) {
+    const heard: ReceivedMessage[] = []
+    const states: ChannelState[] = []
+    await adapter.start({
+      received: async (one) => void heard.push(one),
+      stateChanged: (state) => void states.push(state),
+    })
+    return { heard, states }
+  }
+
+  test('it takes away the webhook, writes the menu, and its first poll waits for nothing', async () => {
+    heedsLesson(134)
+    const { platform } = await started()
+    await vi.waitFor(() => expect(platform.calls.some(({ method }) => method === 'getUpdates')).toBe(true))
+    expect(platform.calls.slice(0, 4).map(({ method }) => method)).toEqual([
+      'getMe',
+      'deleteWebhook',
+      'setMyCommands',
+      'getUpdates',
+    ])
+    expect(platform.calls[2]?.body).toEqual({
+      commands: [{ command: 'agents', description: 'who there is' }],
+    })
+    expect(platform.calls[3]?.body).toMatchObject({
+      timeout: 0,
+      allowed_updates: ['message', 'callback_query'],
+    })
+  })
+
+  test('a poll that meets another one is told, and tried again until it is alone', async () => {
+    heedsLesson(134)
+    const { platform, heard, states } = await started((platform) => platform.conflict(2))
+    platform.say({ place: places.alone, text: 'after all', by: 'person', addressed: true })
+    await vi.waitFor(() => expect(heard.map(({ text }) => text)).toEqual(['after all']), { timeout: 15_000 })
+    expect(states.filter(({ detail }) => detail.includes('another program'))).toHaveLength(2)
+    expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' })
+  })
+
+  test('a token that is not accepted is said to be so, and shown to nobody', async () => {
+    const platform = await playTelegram()
+    closing.push(platform.close)
+    platform.acceptToken(false)
+    const adapter = anAdapter(platform.root)
+    closing.push(adapter.close)
+    const states: ChannelState[] = []
+    const failure = await adapter
+      .start({ received: async () => {}, stateChanged: (state) => void states.push(state) })
+      .catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'refused' })
+    expect(states.at(-1)).toMatchObject({ state: 'refused', repair: expect.stringContaining('@BotFather') })
+    expect(JSON.stringify([failure, states, String(failure)])).not.toContain('secret-part')
+  })
+
+  test('a token that is taken back while it hears ends the polling', async () => {
+    const { platform, states } = await started()
+    platform.acceptToken(false)
+    await vi.waitFor(() => expect(states.at(-1)?.state).toBe('refused'))
+    const before = platform.calls.length
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(platform.calls.length).toBe(before)
+  })
+
+  test('where nobody listens nothing was sent, and no address is told', async () => {
+    const closed = createServer()
+    await new Promise<void>((resolve) => void closed.listen(0, '127.0.0.1', resolve))
+    const { port } = closed.address() as AddressInfo
+    await new Promise((resolve) => closed.close(resolve))
+    const adapter = anAdapter(`http://127.0.0.1:${port}`)
+    closing.push(adapter.close)
+    const failure: unknown = await adapter.send(message('x'), never).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'unreachable' })
+    expect(String(failure)).not.toContain('secret-part')
+  })
+
+  test('a button comes back as what was pressed, and is answered', async () => {
+    const { platform, adapter, heard } = await started()
+    const buttons = [{ label: 'Use coder', value: 'use:coder' }]
+    const { id } = await adapter.send(message('Which one?', { buttons, replyToId: '1000:41' }), never)
+    expect(platform.calls.find(({ method }) => method === 'sendMessage')?.body).toMatchObject({
+      chat_id: '1000',
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+      reply_parameters: { message_id: 41, allow_sending_without_reply: true },
+      reply_markup: { inline_keyboard: [[{ text: 'Use coder', callback_data: 'use:coder' }]] },
+    })
+    platform.push({
+      callback_query: {
+        id: '55',
+        from: { id: 1000, is_bot: false, first_name: 'Ann' },
+        chat_instance: 'x',
+        message: { message_id: Number(id.split(':')[1]), date: 0, chat: { id: 1000, type: 'private' } },
+        data: 'use:coder',
+      },
+    })
+    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    expect(heard[0]).toMatchObject({
+      id: 'callback:55',
+      pressed: 'use:coder',
+      senderId: '1000',
+      place: places.alone,
+    })
+    await vi.waitFor(() =>
+      expect(platform.calls.some(({ method }) => method === 'answerCallbackQuery')).toBe(true),
+    )
+  })
+
+  test('an edit that changes nothing is none', async () => {
+    const { adapter } = await started()
+    const { id } = await adapter.send(message('same'), never)
+    const edited = { place: places.alone, messageId: id, text: 'same', buttons: [] }
+    await expect(adapter.edit?.(edited, never)).resolves.toBeUndefined()
+  })
+
+  test('pictures and voices are named, and fetched no further than wanted', async () => {
+    const { platform, heard } = await started()
+    const bytes = new Uint8Array(5000).fill(7)
+    platform.file('files/v1', bytes)
+    const from = { id: 1000, is_bot: false, first_name: 'Ann' }
+    const chat = { id: 1000, type: 'private' }
+    const photo = [
+      { file_id: 'small', file_unique_id: 'a', width: 1, height: 1, file_size: 10 },
+      { file_id: 'large', file_unique_id: 'b', width: 9, height: 9, file_size: 90_000 },
+    ]
+    platform.push({ message: { message_id: 8, date: 0, from, chat, photo, caption: 'look' } })
+    platform.push({
+      message: {
+        message_id: 9,
+        date: 0,
+        from,
+        chat,
+        voice: { file_id: 'v1', file_unique_id: 'c', duration: 2 },
+      },
+    })
+    await vi.waitFor(() => expect(heard).toHaveLength(2))
+    const [picture, voice] = heard.map(({ attachments }) => attachments[0]!)
+    expect(heard[0]?.text).toBe('look')
+    expect(picture).toMatchObject({ kind: 'picture', sizeBytes: 90_000 })
+    await expect(picture?.read(80_000, never)).rejects.toMatchObject({ kind: 'too-large' })
+    expect(voice).toMatchObject({ kind: 'voice', sizeBytes: null })
+    await expect(voice?.read(4999, never)).rejects.toMatchObject({ kind: 'too-large' })
+    expect(await voice?.read(5000, never)).toEqual(Buffer.from(bytes))
+  })
+
+  test('a file goes out whole under its name', async () => {
+    const { platform, adapter } = await started()
+    const bytes = Buffer.from('the whole answer')
+    await adapter.sendFile?.(
+      {
+        place: places.alone,
+        clientId: 'f',
+        name: 'my "answer".md\r\nx-own: 1',
+        mediaType: 'text/markdown',
+        bytes,
+      },
+      never,
+    )
+    const sent = platform.calls.find(({ method }) => method === 'sendDocument')?.body['raw']
+    expect(sent).toContain('filename=my__answer_.md__x-own__1\r\n')
+    expect(sent).toContain('the whole answer')
+  })
+
+  test('its sockets end with it', async () => {
+    const { platform, adapter } = await started()
+    await adapter.send(message('x'), never)
+    await adapter.close()
+    await vi.waitFor(async () => expect(await platform.openSockets()).toBe(0))
+  })
+})
+
+describe('the Telegram adapter against telegram-test-api', () => {
+  test('a message is heard, answered and edited', async () => {
+    const free = createServer()
+    await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve))
+    const { port } = free.address() as AddressInfo
+    await new Promise((resolve) => free.close(resolve))
+    const server = new TelegramServer({ port, host: '127.0.0.1' })
+    await server.start()
+    const adapter = anAdapter(server.config.apiURL)
+    try {
+      const heard: ReceivedMessage[] = []
+      await adapter.start({ received: async (one) => void heard.push(one), stateChanged: () => {} })
+      const client = server.getClient(token.reveal(), { userId: 1000, chatId: 1000, firstName: 'Ann' })
+      await client.sendMessage(client.makeMessage('good morning'))
+      await client.sendCommand(client.makeCommand('/agents'))
+      await vi.waitFor(() => expect(heard.map(({ text }) => text)).toEqual(['good morning', '/agents']))
+      expect(heard[0]).toMatchObject({ senderId: '1000', place: places.alone, addressed: true })
+      await adapter.send(message('<b>hello</b>'), never)
+      const { result } = await client.getUpdates()
+      expect(result.map(({ message }) => message)).toMatchObject([
+        { text: '<b>hello</b>', parse_mode: 'HTML' },
+      ])
+    } finally {
+      await adapter.close()
+      await server.stop()
+    }
+  })
+})

@@ -1,0 +1,34 @@
+import { GrammyError, HttpError } from 'grammy'
+import { ChannelFailure } from '../../adapter.ts'
+import { networkFailure } from '../platform-http.ts'
+
+/** Telegram says no wait longer; what it says is believed up to this, milliseconds. */
+const retryAfterMaxMs = 60 * 60 * 1000
+
+const places =
+  /chat not found|user is deactivated|group chat was (?:deleted|upgraded)|not enough rights|topic_(?:closed|deleted)|thread not found|chat_write_forbidden|have no rights/i
+const tooLong = /too (?:long|big|large)|MEDIA_CAPTION_TOO_LONG|PHOTO_INVALID_DIMENSIONS/i
+
+/** What went wrong in a call, as the port names it. Pure. */
+export function telegramFailure(error: unknown): ChannelFailure {
+  if (error instanceof ChannelFailure) return error
+  if (error instanceof HttpError) return networkFailure('Telegram', error.error)
+  if (!(error instanceof GrammyError))
+    return new ChannelFailure('unsure', 'the call to Telegram ended without an answer')
+  const { error_code: code, description, parameters } = error
+  const told = `Telegram says: ${description.slice(0, 200)}`
+  if (code === 429) {
+    const seconds = parameters.retry_after ?? 1
+    return new ChannelFailure('rate-limited', told, Math.min(retryAfterMaxMs, seconds * 1000))
+  }
+  if (code === 403 || parameters.migrate_to_chat_id !== undefined) return new ChannelFailure('gone', told)
+  if (code === 400 && places.test(description)) return new ChannelFailure('gone', told)
+  if (code === 413 || (code === 400 && tooLong.test(description)))
+    return new ChannelFailure('too-large', told)
+  return new ChannelFailure(code >= 500 ? 'unsure' : 'refused', told)
+}
+
+/** Telegram's own number of what it answered; 0 where it did not. Pure. */
+export function telegramCode(error: unknown): number {
+  return error instanceof GrammyError ? error.error_code : 0
+}

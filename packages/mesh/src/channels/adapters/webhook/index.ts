@@ -1,0 +1,138 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import type { Secret } from '../../../credentials/index.ts'
+import { readJson } from '../../../intake/index.ts'
+import { signStandard, standardSecretFault, verifyStandard } from '../../../triggers/webhook/index.ts'
+import type {
+  CallbackReply,
+  CallbackRequest,
+  ChannelAdapter,
+  ChannelHearing,
+  OutgoingMessage,
+} from '../../adapter.ts'
+import { postSigned } from './post-signed.ts'
+
+/** What the other side sends, signed by Standard Webhooks. */
+const saidSchema = z.looseObject({
+  /** The id of the person, as `channelIdentities.webhook` spells it: the other side's name, a colon, theirs. */
+  sender: z.string().max(256),
+  sender_name: z.string().max(200).optional(),
+  conversation: z.string().min(1).max(200),
+  thread: z.string().min(1).max(200).nullish(),
+  /** True where nobody else reads along; left out, it is so. */
+  private: z.boolean().default(true),
+  /** In a group: whether it is meant for us. */
+  addressed: z.boolean().default(true),
+  text: z.string().max(100_000).default(''),
+  pressed: z.string().max(100).nullish(),
+})
+
+const messageCharsMax = 20_000
+
+/**
+ * A channel for whatever speaks JSON over HTTP: what people say is posted to `/channel/webhook`, answers are posted to the
+ * owner's address, both signed by Standard Webhooks with one secret. The other side throws away what it has under an id.
+ */
+export function createWebhookChannel(deps: {
+  readonly secret: Secret
+  /** Where answers go. */
+  readonly url: string | null
+  readonly clock: Clock
+}): ChannelAdapter {
+  const { clock } = deps
+  const { url } = deps
+  if (url === null) {
+    throw new Problem('not-configured', {
+      detail: 'channels.webhook.url is missing in config/settings.json: answers have nowhere to go',
+    })
+  }
+  const secret = deps.secret.reveal()
+  const fault = standardSecretFault(secret)
+  if (fault !== null) {
+    throw new Problem('not-configured', { detail: `FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: ${fault}` })
+  }
+  let hearing: ChannelHearing | null = null
+  /** Since when, so that nothing is heard of a life before or after. */
+  let isClosed = false
+
+  async function post(id: string, body: object, signal: AbortSignal): Promise<{ readonly id: string }> {
+    const text = JSON.stringify(body)
+    const timestamp = String(Math.floor(clock.now() / 1000))
+    const signature = signStandard(secret, { id, timestamp, body: text })
+    await postSigned(url ?? '', { body: text, id, timestamp, signature }, signal)
+    return { id }
+  }
+
+  async function receive({ headers, body, method }: CallbackRequest): Promise<CallbackReply> {
+    if (method === 'GET') return reply(405, 'post what people say here, signed')
+    const id = headers['webhook-id'] ?? ''
+    const signed = {
+      id,
+      timestamp: headers['webhook-timestamp'] ?? '',
+      signature: headers['webhook-signature'] ?? '',
+    }
+    const verdict = verifyStandard(signed, body, { secrets: [secret], nowMs: clock.now() })
+    if (!verdict.valid) return reply(401, verdict.reason)
+    if (hearing === null || isClosed) return reply(503, 'the channel is not connected')
+    const said = saidSchema.safeParse(readJson(body, jsonLimits.body))
+    if (!said.success) return reply(400, 'a field is missing or not of the expected form')
+    const { sender, sender_name: senderName = '', conversation, thread = null, pressed = null } = said.data
+    await hearing.received({
+      id,
+      senderId: sender,
+      senderName,
+      place: { conversationId: conversation, threadId: thread, isPrivate: said.data.private },
+      text: said.data.text,
+      pressed,
+      addressed: said.data.addressed,
+      attachments: [],
+    })
+    return reply(202, 'taken')
+  }
+
+  return {
+    name: 'webhook',
+    traits: { messageCharsMax, editEveryMs: 1000, buttonsMax: 20, dropsRepeats: true, fileBytesMax: 0 },
+    start: async (given) => {
+      isClosed = false
+      hearing = given
+      given.stateChanged({ state: 'connected', detail: '', repair: '' })
+    },
+    send: (message, signal) => post(message.clientId, { type: 'message.sent', ...wire(message) }, signal),
+    edit: async ({ place, messageId, text, buttons }, signal) => {
+      const body = {
+        type: 'message.edited',
+        ...wire({ place, clientId: messageId, text, buttons, replyToId: null }),
+      }
+      // Each edit is an event of its own, and the last one holds.
+      await post(`${messageId}-edit-${clock.now()}`, body, signal)
+    },
+    receiveRequest: receive,
+    close: async () => {
+      isClosed = true
+      hearing = null
+    },
+  }
+}
+
+function wire({ place, clientId, text, buttons, replyToId }: OutgoingMessage): object {
+  return {
+    message_id: clientId,
+    conversation: place.conversationId,
+    thread: place.threadId,
+    private: place.isPrivate,
+    text,
+    buttons: buttons.map(({ label, value }) => ({ label, value })),
+    reply_to: replyToId,
+  }
+}
+
+function reply(status: number, words: string): CallbackReply {
+  return {
+    status,
+    contentType: 'application/json',
+    body: JSON.stringify({ status: status < 300 ? 'accepted' : 'refused', detail: words }),
+  }
+}

@@ -1,0 +1,65 @@
+import { request } from 'undici'
+import type { StandardSigned } from '../../../triggers/webhook/index.ts'
+import { ChannelFailure } from '../../adapter.ts'
+
+/** From the first byte out to the last of the answer's head, milliseconds. */
+const answerMaxMs = 15_000
+/** Of what is read of an answer. */
+const answerMaxBytes = 64 * 1024
+
+/** Posts one event to the owner's address. Resolves at a 2xx; rejects with a `ChannelFailure`. */
+export async function postSigned(
+  url: string,
+  { body, id, timestamp, signature }: StandardSigned & { readonly body: string },
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+  }
+  const answer = await request(url, {
+    method: 'POST',
+    headers,
+    body,
+    signal,
+    headersTimeout: answerMaxMs,
+    bodyTimeout: answerMaxMs,
+  }).catch((error: unknown) => {
+    signal.throwIfAborted()
+    throw lineFailure(error)
+  })
+  await answer.body.dump({ limit: answerMaxBytes }).catch(() => {})
+  const { statusCode: status } = answer
+  if (status >= 200 && status < 300) return
+  throw statusFailure(status, String(answer.headers['retry-after'] ?? ''))
+}
+
+/** Before a connection stood nothing was sent; after it nobody knows. */
+function lineFailure(error: unknown): ChannelFailure {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const isBefore = [
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'EHOSTUNREACH',
+  ].includes(code)
+  return new ChannelFailure(
+    isBefore ? 'unreachable' : 'unsure',
+    `the address does not answer (${code || 'unknown'})`,
+  )
+}
+
+function statusFailure(status: number, retryAfter: string): ChannelFailure {
+  const words = `the address answered ${status}`
+  const seconds = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
+  if (status === 429)
+    return new ChannelFailure('rate-limited', words, seconds === null ? null : seconds * 1000)
+  if (status === 404 || status === 410) return new ChannelFailure('gone', words)
+  if (status === 413) return new ChannelFailure('too-large', words)
+  if (status >= 500 || status === 408) return new ChannelFailure('unsure', words)
+  return new ChannelFailure('refused', words)
+}

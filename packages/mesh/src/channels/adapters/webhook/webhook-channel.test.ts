@@ -1,0 +1,190 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, test } from 'vitest'
+import { createSecret } from '../../../credentials/secret.ts'
+import { systemClock } from '../../../platform/system-clock.ts'
+import { channelAdapterConformance, playedRetryAfterMs } from '../../adapter.conformance.ts'
+import type { ChannelUnderTest, PlayedFailure } from '../../adapter.conformance.ts'
+import type { CallbackRequest } from '../../adapter.ts'
+import { createWebhookChannel } from './index.ts'
+
+const secretText = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const signer = new Webhook(secretText)
+
+interface Posted {
+  readonly type: string
+  readonly message_id: string
+  readonly conversation: string
+  readonly text: string
+}
+
+/** What an owner would put at `channels.webhook.url`: checks signatures, and keeps each id once. */
+async function aReceiver() {
+  const shown: Posted[] = []
+  const seen = new Set<string>()
+  const failures: PlayedFailure[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const failure = failures.shift()
+      if (failure === 'rate-limited') {
+        response.writeHead(429, { 'retry-after': String(playedRetryAfterMs / 1000) }).end()
+        return
+      }
+      if (failure === 'gone') return void response.writeHead(410).end()
+      if (failure === 'refused') return void response.writeHead(401).end()
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+      )
+      const event = signer.verify(Buffer.concat(chunks).toString(), headers) as Posted
+      const id = headers['webhook-id'] ?? ''
+      const index = shown.findIndex(({ message_id: known }) => known === event.message_id)
+      if (event.type === 'message.edited' && index !== -1) shown[index] = event
+      else if (!seen.has(id)) shown.push(event)
+      seen.add(id)
+      if (failure === 'cut-after') request.socket.destroy()
+      else response.writeHead(204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/flotilla`,
+    shown,
+    failNext: (how: PlayedFailure) => void failures.push(how),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+function signed(body: string, id: string, at = new Date()): CallbackRequest {
+  return {
+    method: 'POST',
+    query: {},
+    headers: {
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'webhook-signature': signer.sign(id, at, body),
+    },
+    body: Buffer.from(body),
+  }
+}
+
+const create = (url: string | null) =>
+  createWebhookChannel({
+    secret: createSecret('channel_webhook_secret', secretText),
+    url,
+    clock: systemClock,
+  })
+
+async function open(): Promise<ChannelUnderTest> {
+  const receiver = await aReceiver()
+  const adapter = create(receiver.url)
+  const taken = new Set<string>()
+  const closing = new AbortController()
+  let count = 0
+
+  /** As a sender by the standard does: again until a 2xx. */
+  async function deliver(id: string, body: string): Promise<void> {
+    while (!closing.signal.aborted) {
+      const answer = await adapter.receiveRequest?.(signed(body, id)).catch(() => ({ status: 500 }))
+      if (answer !== undefined && answer.status < 300) return void taken.add(id)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  return {
+    adapter,
+    places: {
+      alone: { conversationId: 'c-1', threadId: null, isPrivate: true },
+      group: { conversationId: 'c-2', threadId: null, isPrivate: false },
+    },
+    platform: {
+      say: async ({ place, text, by, addressed }) => {
+        const id = `msg_${++count}`
+        // The other side sends what people say; bots have no way to.
+        if (by === 'bot') return id
+        const { conversationId: conversation, isPrivate } = place
+        const body = { sender: 'intranet:ann', conversation, private: isPrivate, addressed, text }
+        void deliver(id, JSON.stringify(body))
+        return id
+      },
+      isTaken: (id) => taken.has(id),
+      shown: () => receiver.shown.map(({ conversation, text }) => ({ conversationId: conversation, text })),
+      failNext: receiver.failNext,
+    },
+    close: async () => {
+      closing.abort()
+      await receiver.close()
+    },
+  }
+}
+
+channelAdapterConformance('webhook', open, {
+  sendsAgain: true,
+  failures: ['rate-limited', 'gone', 'refused', 'cut-after'],
+})
+
+describe('what is posted to the webhook channel', () => {
+  const body = JSON.stringify({ sender: 'intranet:ann', conversation: 'c', text: 'hi' })
+
+  async function heardOf(request: CallbackRequest) {
+    const adapter = create('http://127.0.0.1:9/')
+    const heard: string[] = []
+    await adapter.start({
+      received: async ({ text }) => void heard.push(text),
+      stateChanged: () => {},
+    })
+    return { answer: await adapter.receiveRequest?.(request), heard }
+  }
+
+  test('is heard where it is signed by a library that nobody here wrote', async () => {
+    expect(await heardOf(signed(body, 'msg_1'))).toMatchObject({ answer: { status: 202 }, heard: ['hi'] })
+  })
+
+  test.each([
+    ['another body', { ...signed(body, 'msg_1'), body: Buffer.from(body.replace('hi', 'ho')) }],
+    [
+      'another id',
+      { ...signed(body, 'msg_1'), headers: { ...signed(body, 'msg_1').headers, 'webhook-id': 'msg_2' } },
+    ],
+    ['an old moment', signed(body, 'msg_1', new Date(Date.now() - 600_000))],
+    ['no signature', { ...signed(body, 'msg_1'), headers: {} }],
+    [
+      'a signature of the body alone',
+      { ...signed(body, 'msg_1'), headers: { 'x-webhook-signature': 'a'.repeat(64) } },
+    ],
+  ])('is refused with %s', async (_what, request) => {
+    expect(await heardOf(request)).toMatchObject({ answer: { status: 401 }, heard: [] })
+  })
+
+  test('is refused where it is not what is expected', async () => {
+    expect(await heardOf(signed('{"sender":1}', 'msg_1'))).toMatchObject({
+      answer: { status: 400 },
+      heard: [],
+    })
+  })
+
+  test('nobody answers: it is unreachable, and certainly not there', async () => {
+    const receiver = await aReceiver()
+    await receiver.close()
+    const place = { conversationId: 'c', threadId: null, isPrivate: true }
+    const sending = create(receiver.url).send(
+      { place, clientId: 'a-0', text: 'x', buttons: [], replyToId: null },
+      new AbortController().signal,
+    )
+    await expect(sending).rejects.toMatchObject({ name: 'ChannelFailure', kind: 'unreachable' })
+  })
+
+  test('without an address or with a short secret it is not set up, and says why without the secret', () => {
+    expect(() => create(null)).toThrow(expect.objectContaining({ code: 'not-configured' }))
+    const secret = createSecret('channel_webhook_secret', 'whsec_c2hvcnQ=')
+    const short = () => createWebhookChannel({ secret, url: 'http://127.0.0.1:9/', clock: systemClock })
+    expect(short).toThrow(expect.objectContaining({ detail: expect.not.stringContaining('c2hvcnQ') }))
+  })
+})

@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import { ChannelFailure } from '../../adapter.ts'
+
+/** What Meta asks for where it names no time, milliseconds. */
+const retryAfterMs = 60_000
+const retryAfterMaxMs = 60 * 60 * 1000
+
+export const graphErrorSchema = z.looseObject({
+  error: z.looseObject({
+    code: z.number(),
+    message: z.string().nullish(),
+    error_data: z.looseObject({ details: z.string().nullish() }).nullish(),
+  }),
+})
+
+/** Numbers of the page "Error codes" of the Cloud API. */
+const limited: ReadonlySet<number> = new Set([4, 80007, 130429, 131048, 131056, 133016])
+const gone: ReadonlySet<number> = new Set([131021, 131026, 131030, 131045, 131050, 133010])
+const unsure: ReadonlySet<number> = new Set([1, 2, 131000, 131016, 133004])
+const tooLarge: ReadonlySet<number> = new Set([131052])
+
+/** A person wrote longer ago than a day. */
+const windowClosed = 131047
+
+/** What an answer that is no success means. Pure. */
+export function graphFailure(
+  status: number,
+  answer: unknown,
+  retryAfter: string | string[] | undefined,
+): ChannelFailure {
+  const read = graphErrorSchema.safeParse(answer)
+  const error = read.success ? read.data.error : null
+  const told = `WhatsApp says: ${(error?.error_data?.details ?? error?.message ?? `status ${status}`).slice(0, 200)}`
+  const code = error?.code ?? 0
+  if (code === windowClosed) {
+    return new ChannelFailure(
+      'gone',
+      'WhatsApp takes an answer only within 24 hours of what the person wrote last; once they write again, answers reach them again',
+    )
+  }
+  if (status === 429 || limited.has(code)) {
+    const seconds = typeof retryAfter === 'string' && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
+    return new ChannelFailure(
+      'rate-limited',
+      told,
+      seconds === null ? retryAfterMs : Math.min(retryAfterMaxMs, seconds * 1000),
+    )
+  }
+  if (gone.has(code)) return new ChannelFailure('gone', told)
+  if (status === 413 || tooLarge.has(code)) return new ChannelFailure('too-large', told)
+  return new ChannelFailure(unsure.has(code) || status >= 500 ? 'unsure' : 'refused', told)
+}

@@ -1,0 +1,48 @@
+import type { ConversationPlace, OutgoingMessage } from '../../adapter.ts'
+
+/** What WhatsApp takes of each; longer labels lose their end, characters. */
+const buttonLabelMax = 20
+const rowLabelMax = 24
+/** Beside buttons only this much is read; a list takes as much as a message, characters. */
+const buttonTextMax = 1024
+const buttonsInTextMax = 3
+
+/** The body of a message as the Cloud API has it. Pure. */
+export function outgoingBody({ place, text, buttons, replyToId }: OutgoingMessage): object {
+  const head = {
+    ...addressed(place),
+    ...(replyToId === null ? {} : { context: { message_id: replyToId } }),
+  }
+  if (buttons.length === 0) return { ...head, type: 'text', text: { preview_url: false, body: text } }
+  const body = { text }
+  if (buttons.length <= buttonsInTextMax && text.length <= buttonTextMax) {
+    const shown = buttons.map(({ label, value }) => ({
+      type: 'reply',
+      reply: { id: value, title: shortened(label, buttonLabelMax) },
+    }))
+    return { ...head, type: 'interactive', interactive: { type: 'button', body, action: { buttons: shown } } }
+  }
+  const rows = buttons.map(({ label, value }) => ({ id: value, title: shortened(label, rowLabelMax) }))
+  const action = { button: 'Choose', sections: [{ rows }] }
+  return { ...head, type: 'interactive', interactive: { type: 'list', body, action } }
+}
+
+export function addressed({ conversationId, isPrivate }: ConversationPlace): object {
+  return {
+    messaging_product: 'whatsapp',
+    recipient_type: isPrivate ? 'individual' : 'group',
+    to: conversationId,
+  }
+}
+
+const characters = new Intl.Segmenter('und', { granularity: 'grapheme' })
+
+function shortened(label: string, max: number): string {
+  if (label.length <= max) return label
+  let kept = ''
+  for (const { segment } of characters.segment(label)) {
+    if (kept.length + segment.length >= max) break
+    kept += segment
+  }
+  return `${kept}…`
+}

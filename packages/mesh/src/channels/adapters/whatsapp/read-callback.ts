@@ -1,0 +1,153 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import * as z from 'zod'
+import { readJson } from '../../../intake/index.ts'
+import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
+
+/** Messages of one call-back that are read; Meta sends a few at once. */
+const messagesMax = 1000
+/** Twice what WhatsApp lets people write, UTF-16 code units. */
+const textCharsMax = 8192
+const nameCharsMax = 64
+/**
+ * Meta sends again for a week what was not taken. A signature has no moment of its own, so that a call-back which somebody
+ * kept would be good for ever: what is older than this is heard no more, and what is younger is known by its id.
+ */
+const messageMaxMs = 8 * 24 * 3_600_000
+const fileNameCharsMax = 200
+const mediaTypeCharsMax = 100
+
+const mediaSchema = z.looseObject({
+  id: z.string().max(128),
+  mime_type: z.string().nullish(),
+  filename: z.string().nullish(),
+  caption: z.string().nullish(),
+  voice: z.boolean().nullish(),
+})
+
+const pressSchema = z.looseObject({ id: z.string().max(256), title: z.string().nullish() })
+
+const messageSchema = z.looseObject({
+  id: z.string().min(1).max(256),
+  from: z.string().regex(/^[1-9]\d{6,14}$/),
+  group_id: z.string().max(128).nullish(),
+  /** When it was written, seconds since 1970. */
+  timestamp: z
+    .string()
+    .regex(/^\d{1,12}$/)
+    .nullish(),
+  type: z.string(),
+  context: z.looseObject({ from: z.string().nullish() }).nullish(),
+  text: z.looseObject({ body: z.string() }).nullish(),
+  image: mediaSchema.nullish(),
+  audio: mediaSchema.nullish(),
+  video: mediaSchema.nullish(),
+  document: mediaSchema.nullish(),
+  interactive: z
+    .looseObject({ button_reply: pressSchema.nullish(), list_reply: pressSchema.nullish() })
+    .nullish(),
+})
+type WireMessage = z.infer<typeof messageSchema>
+
+const valueSchema = z.looseObject({
+  metadata: z.looseObject({ display_phone_number: z.string(), phone_number_id: z.string() }),
+  contacts: z
+    .array(
+      z.looseObject({ wa_id: z.string(), profile: z.looseObject({ name: z.string().nullish() }).nullish() }),
+    )
+    .nullish(),
+  /** Each is read by itself, so that one of a new kind does not keep the others out. */
+  messages: z.array(z.unknown()).nullish(),
+})
+type WireValue = z.infer<typeof valueSchema>
+
+const callbackSchema = z.looseObject({
+  object: z.literal('whatsapp_business_account'),
+  entry: z.array(z.looseObject({ changes: z.array(z.looseObject({ value: z.unknown() })) })),
+})
+
+export interface WhatsAppFile extends Omit<ReceivedAttachment, 'read'> {
+  readonly mediaId: string
+}
+
+export interface ReadCallbackMessage extends Omit<ReceivedMessage, 'attachments'> {
+  readonly files: readonly WhatsAppFile[]
+}
+
+/**
+ * All that people wrote to our number, of all entries; null for what is no call-back of WhatsApp. What went out, what was
+ * read, reactions and other numbers are nobody's words to us. Pure.
+ */
+export function readCallback(
+  body: Uint8Array,
+  phoneNumberId: string,
+  nowMs: number,
+): readonly ReadCallbackMessage[] | null {
+  const callback = callbackSchema.safeParse(quietly(body))
+  if (!callback.success) return null
+  const found: ReadCallbackMessage[] = []
+  for (const { value } of callback.data.entry.flatMap(({ changes }) => changes)) {
+    const read = valueSchema.safeParse(value)
+    if (!read.success || read.data.metadata.phone_number_id !== phoneNumberId) continue
+    for (const raw of read.data.messages ?? []) {
+      const message = messageSchema.safeParse(raw)
+      if (message.success && nowMs - Number(message.data.timestamp ?? nowMs / 1000) * 1000 > messageMaxMs)
+        continue
+      const one = message.success ? readMessage(message.data, read.data) : null
+      if (one !== null && found.length < messagesMax) found.push(one)
+    }
+  }
+  return found
+}
+
+function quietly(body: Uint8Array): unknown {
+  try {
+    return readJson(body, jsonLimits.delivery)
+  } catch {
+    return null
+  }
+}
+
+function readMessage(message: WireMessage, { metadata, contacts }: WireValue): ReadCallbackMessage | null {
+  const own = metadata.display_phone_number.replace(/\D/g, '')
+  if (message.from === own) return null
+  const files = filesOf(message)
+  const pressed = message.interactive?.button_reply?.id ?? message.interactive?.list_reply?.id ?? null
+  const caption = message.image?.caption ?? message.video?.caption ?? message.document?.caption
+  const text = (message.text?.body ?? caption ?? '').slice(0, textCharsMax)
+  if (text === '' && files.length === 0 && pressed === null) return null
+  const group = message.group_id ?? null
+  const name = contacts?.find(({ wa_id: id }) => id === message.from)?.profile?.name
+  return {
+    id: message.id,
+    senderId: message.from,
+    senderName: (name ?? '').slice(0, nameCharsMax),
+    place: { conversationId: group ?? message.from, threadId: null, isPrivate: group === null },
+    text,
+    pressed,
+    addressed: group === null || pressed !== null || message.context?.from?.replace(/\D/g, '') === own,
+    files,
+  }
+}
+
+function filesOf({ image, audio, video, document }: WireMessage): WhatsAppFile[] {
+  const files: WhatsAppFile[] = []
+  const add = (
+    kind: WhatsAppFile['kind'],
+    media: z.infer<typeof mediaSchema> | null | undefined,
+    name: string,
+  ) => {
+    if (media == null) return
+    files.push({
+      kind,
+      name: (media.filename ?? name).slice(0, fileNameCharsMax),
+      mediaType: (media.mime_type ?? 'application/octet-stream').slice(0, mediaTypeCharsMax),
+      sizeBytes: null,
+      mediaId: media.id,
+    })
+  }
+  add('picture', image, 'picture.jpg')
+  add(audio?.voice === true ? 'voice' : 'document', audio, audio?.voice === true ? 'voice.ogg' : 'audio')
+  add('document', video, 'video.mp4')
+  add('document', document, 'document')
+  return files
+}

@@ -1,0 +1,217 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { FormData } from 'undici'
+import * as z from 'zod'
+import type { Secret } from '../../../credentials/index.ts'
+import { ChannelFailure } from '../../adapter.ts'
+import type {
+  CallbackReply,
+  CallbackRequest,
+  ChannelAdapter,
+  ChannelHearing,
+  ChannelState,
+  ChannelTraits,
+  ReceivedAttachment,
+  SentMessage,
+} from '../../adapter.ts'
+import { createPlatformHttp } from '../platform-http.ts'
+import { createGraphClient } from './graph-client.ts'
+import type { GraphClient } from './graph-client.ts'
+import { addressed, outgoingBody } from './outgoing-body.ts'
+import { readCallback } from './read-callback.ts'
+import type { WhatsAppFile } from './read-callback.ts'
+import { handshake, isSigned } from './verify-callback.ts'
+
+export interface WhatsAppConfig {
+  readonly accessToken: Secret
+  /** Signs call-backs. Null where the owner set none: nothing is heard then. */
+  readonly appSecret: Secret | null
+  /** What the owner types into Meta's page beside the call-back's address; null where none is set. */
+  readonly verifyToken: Secret | null
+  readonly phoneNumberId: string
+  readonly clock: Clock
+  /** With its version, as in `https://graph.facebook.com/v23.0`. */
+  readonly graphRoot?: string
+}
+
+const publicRoot = 'https://graph.facebook.com/v23.0'
+/** Between two tries of the first call, milliseconds. */
+const greetAgainMs = { least: 500, most: 60_000 } as const
+/** Conversations whose last message is known, for the mark that somebody writes. */
+const lastHeardMax = 1000
+
+const traits: ChannelTraits = {
+  messageCharsMax: 4096,
+  editEveryMs: null,
+  buttonsMax: 10,
+  dropsRepeats: false,
+  fileBytesMax: 100 * 1000 * 1000,
+}
+
+const sentSchema = z.looseObject({ messages: z.array(z.looseObject({ id: z.string() })).min(1) })
+const mediaSchema = z.looseObject({ id: z.string().regex(/^[\w-]{1,128}$/) })
+const fileSchema = z.looseObject({ url: z.string(), file_size: z.number().nullish() })
+
+/** WhatsApp's Cloud API: call-backs in, Graph out. */
+export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
+  const { accessToken, appSecret, verifyToken, phoneNumberId, clock, graphRoot = publicRoot } = config
+  const http = createPlatformHttp()
+  const graph = createGraphClient(http, graphRoot, accessToken)
+  const ending = new AbortController()
+  const lastHeard = new Map<string, string>()
+  const underWay = new Set<Promise<CallbackReply>>()
+  let hearing: ChannelHearing | null = null
+
+  async function post(body: object, signal: AbortSignal): Promise<SentMessage> {
+    const answer = sentSchema.safeParse(await graph.post(`${phoneNumberId}/messages`, body, signal))
+    if (!answer.success) throw new ChannelFailure('unsure', 'WhatsApp took it and named no message')
+    return { id: answer.data.messages[0]!.id }
+  }
+
+  async function hear({ body, headers }: CallbackRequest): Promise<CallbackReply> {
+    if (appSecret === null || hearing === null) return reply(503, 'this channel is not set up')
+    if (!isSigned(body, headers['x-hub-signature-256'], appSecret.reveal())) {
+      return reply(401, 'the signature is missing or wrong')
+    }
+    const messages = readCallback(body, phoneNumberId, clock.now())
+    if (messages === null) return reply(400, 'this is no call-back of WhatsApp')
+    try {
+      for (const { files, ...message } of messages) {
+        keepLast(lastHeard, message.place.conversationId, message.id)
+        await hearing.received({
+          ...message,
+          attachments: files.map((file) => attachmentOf(graph, file, phoneNumberId)),
+        })
+      }
+    } catch {
+      // Meta sends all of it again; what stands already is known by its id.
+      return reply(500, 'it could not be written down; send it again')
+    }
+    return reply(200, '')
+  }
+
+  function greeted({ query, ...request }: CallbackRequest): CallbackReply {
+    if (verifyToken === null) return reply(503, 'this channel is not set up')
+    const challenge = handshake({ query, ...request }, verifyToken.reveal())
+    return challenge === null ? reply(403, 'the verify token is another') : reply(200, challenge)
+  }
+
+  return {
+    name: 'whatsapp',
+    traits,
+    start: async (given) => {
+      given.stateChanged({ state: 'connecting', detail: '', repair: '' })
+      for (let waitMs: number = greetAgainMs.least; ; waitMs = Math.min(greetAgainMs.most, waitMs * 2)) {
+        ending.signal.throwIfAborted()
+        try {
+          await graph.get(`${phoneNumberId}?fields=display_phone_number`, ending.signal)
+          break
+        } catch (error) {
+          ending.signal.throwIfAborted()
+          const state = stateAfter(error)
+          given.stateChanged(state)
+          if (state.state === 'refused') throw error
+          await clock.sleep(
+            error instanceof ChannelFailure ? (error.retryAfterMs ?? waitMs) : waitMs,
+            ending.signal,
+          )
+        }
+      }
+      hearing = given
+      given.stateChanged(appSecret === null ? unsigned : { state: 'connected', detail: '', repair: '' })
+    },
+    send: async (message, signal) => post(outgoingBody(message), signal),
+    sendFile: async ({ place, name, mediaType, bytes }, signal) => {
+      const form = new FormData()
+      form.set('messaging_product', 'whatsapp')
+      form.set('type', mediaTypeOf(mediaType))
+      form.set('file', new Blob([Buffer.from(bytes)], { type: mediaTypeOf(mediaType) }), name)
+      const media = mediaSchema.safeParse(await graph.upload(`${phoneNumberId}/media`, form, signal))
+      if (!media.success) throw new ChannelFailure('refused', 'WhatsApp named no file')
+      return post(
+        { ...addressed(place), type: 'document', document: { id: media.data.id, filename: name } },
+        signal,
+      )
+    },
+    showTyping: async ({ conversationId }) => {
+      const last = lastHeard.get(conversationId)
+      if (last === undefined) return
+      const body = {
+        messaging_product: 'whatsapp',
+        status: 'read',
+        message_id: last,
+        typing_indicator: { type: 'text' },
+      }
+      await graph.post(`${phoneNumberId}/messages`, body, ending.signal)
+    },
+    receiveRequest: async (request) => {
+      if (ending.signal.aborted) return reply(503, 'this channel is closed')
+      if (request.method === 'GET') return greeted(request)
+      const heard = hear(request)
+      underWay.add(heard)
+      return heard.finally(() => underWay.delete(heard))
+    },
+    close: async () => {
+      ending.abort(new Error('the channel is closed'))
+      await Promise.allSettled(underWay)
+      hearing = null
+      await http.close()
+    },
+  }
+}
+
+function reply(status: number, body: string): CallbackReply {
+  return { status, contentType: 'text/plain; charset=utf-8', body }
+}
+
+/** In two steps: where the file is, then the file. */
+function attachmentOf(
+  graph: GraphClient,
+  { mediaId, ...file }: WhatsAppFile,
+  phoneNumberId: string,
+): ReceivedAttachment {
+  return {
+    ...file,
+    read: async (maxBytes, signal) => {
+      const path = `${encodeURIComponent(mediaId)}?phone_number_id=${phoneNumberId}`
+      const found = fileSchema.safeParse(await graph.get(path, signal))
+      if (!found.success) throw new ChannelFailure('gone', 'WhatsApp has the file no more')
+      const { url, file_size: size } = found.data
+      if (size != null && size > maxBytes)
+        throw new ChannelFailure('too-large', `it is larger than ${maxBytes} bytes`)
+      return graph.download(url, maxBytes, signal)
+    },
+  }
+}
+
+/** WhatsApp takes text under one name only. */
+function mediaTypeOf(mediaType: string): string {
+  return /^(?:text\/|application\/(?:json|x-ndjson|xml|yaml))/.test(mediaType) ? 'text/plain' : mediaType
+}
+
+function keepLast(lastHeard: Map<string, string>, conversationId: string, id: string): void {
+  lastHeard.delete(conversationId)
+  lastHeard.set(conversationId, id)
+  const [oldest] = lastHeard.keys()
+  if (lastHeard.size > lastHeardMax && oldest !== undefined) lastHeard.delete(oldest)
+}
+
+function stateAfter(error: unknown): ChannelState {
+  const detail = error instanceof ChannelFailure ? error.message : 'the first call failed'
+  if (error instanceof ChannelFailure && (error.kind === 'refused' || error.kind === 'gone')) {
+    const repair =
+      'Make a permanent token of a system user with whatsapp_business_messaging, look at the phone number id, write both where they were and start the mesh anew.'
+    return { state: 'refused', detail, repair }
+  }
+  return {
+    state: 'failing',
+    detail,
+    repair: 'Look whether this machine reaches graph.facebook.com; it is tried again.',
+  }
+}
+
+const unsigned: ChannelState = {
+  state: 'failing',
+  detail: 'no app secret is set, so that nothing that comes in can be believed',
+  repair:
+    'Copy the app secret of your Meta app (App settings, Basic) into .env as FLOTILLA_SYSTEM_WHATSAPP_APP_SECRET and start the mesh anew.',
+}

@@ -1,0 +1,94 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../platform/index.ts'
+import type {
+  CallbackReply,
+  CallbackRequest,
+  ChannelAdapter,
+  ChannelHearing,
+  ChannelState,
+} from './adapter.ts'
+import { ChannelFailure } from './adapter.ts'
+import { backOffMs, connectBackOffMs } from './channel-limits.ts'
+
+/** One channel while the mesh runs. */
+export interface ChannelLife {
+  readonly name: ChannelAdapter['name']
+  state(): ChannelState
+  /** Null where the platform delivers no call-backs, or the channel is not there. */
+  readonly receiveRequest: ((request: CallbackRequest) => Promise<CallbackReply>) | null
+  /** Connects, and again after what can be mended; then does `work` until the signal aborts. */
+  run(
+    work: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>
+  /** Nothing is heard any more once it resolves. */
+  close(): Promise<void>
+}
+
+export async function createChannelLife(deps: {
+  readonly name: ChannelAdapter['name']
+  /** Rejects with the Problem `not-configured`. */
+  readonly create: () => ChannelAdapter | Promise<ChannelAdapter>
+  readonly received: ChannelHearing['received']
+  readonly howTo: string
+  readonly clock: Clock
+  readonly log: Log
+}): Promise<ChannelLife> {
+  const { name, clock, log } = deps
+  let state: ChannelState = { state: 'connecting', detail: '', repair: '' }
+
+  function become(next: ChannelState): void {
+    if (next.state === state.state && next.detail === state.detail) return
+    state = next
+    const { state: now, detail } = next
+    if (now === 'failing' || now === 'refused')
+      log.warn({ channel: name, state: now, detail }, 'a channel is not connected')
+    else log.info({ channel: name, state: now }, 'a channel changed its state')
+  }
+
+  const adapter = await createOrTell(deps, become)
+
+  /** True once it is connected, false where trying is of no use. */
+  async function connect(to: ChannelAdapter, signal: AbortSignal): Promise<boolean> {
+    for (let attempts = 0; !signal.aborted; attempts++) {
+      try {
+        await to.start({ received: deps.received, stateChanged: become })
+        return true
+      } catch (error) {
+        const detail = error instanceof Error ? error.message : 'it does not answer'
+        if (error instanceof ChannelFailure && error.kind === 'refused') {
+          become({ state: 'refused', detail, repair: deps.howTo })
+          return false
+        }
+        become({ state: 'failing', detail, repair: 'It is tried again by itself.' })
+        log.debug({ channel: name, err: error }, 'a channel could not be connected')
+      }
+      await clock.sleep(backOffMs(connectBackOffMs, attempts), signal).catch(() => {})
+    }
+    return false
+  }
+
+  return {
+    name,
+    state: () => state,
+    receiveRequest: adapter?.receiveRequest ?? null,
+    run: async (work, signal) => {
+      if (adapter && (await connect(adapter, signal))) await work(adapter, signal)
+    },
+    close: async () => adapter?.close(),
+  }
+}
+
+async function createOrTell(
+  deps: { readonly create: () => ChannelAdapter | Promise<ChannelAdapter>; readonly howTo: string },
+  become: (state: ChannelState) => void,
+): Promise<ChannelAdapter | null> {
+  try {
+    return await deps.create()
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    become({ state: 'refused', detail: error.detail, repair: deps.howTo })
+    return null
+  }
+}

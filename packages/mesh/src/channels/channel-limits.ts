@@ -1,0 +1,46 @@
+/** How much of the mesh chats may take. The rows of all tables of the module are bounded here too. */
+export const channelLimits = {
+  /** Of one person at one agent, runs that have not ended; fewer where many people wait for that agent. */
+  openRunsPerPersonMax: 5,
+  /** Of all people at one agent: what is left of the lane is for those at a terminal. */
+  openRunsPerAgentMax: 60,
+  /** Of all people at all agents. */
+  openRunsMax: 300,
+  /** Agents that one message may be given to. */
+  broadcastMax: 20,
+  /** As `wireLimits.chatMessageMaxChars`, of what a command is told. */
+  nameMaxChars: 64,
+  messageIdMaxChars: 200,
+  placeIdMaxChars: 200,
+  /** For so long a message that comes again is known, days: longer than any platform sends again. */
+  messagesKeptDays: 14,
+  messagesKeptMax: 200_000,
+  /** How long one who was refused is not told again, days. */
+  strangersKeptDays: 30,
+  /** Of one channel; once there are so many, the next are not told anything. */
+  strangersMax: 1000,
+  /** Strangers who are told so in an hour, of one channel. */
+  strangersToldPerHour: 30,
+  talksKeptDays: 90,
+  runsKeptDays: 14,
+  lettersKeptDays: 14,
+  /** Of one kind, to one owner of one channel: an agent that says much fills neither the chat nor the queue of answers. */
+  noticesPerHour: 30,
+  /** Waiting to be sent, of one channel; replies beyond it are not written, outcomes are. */
+  openLettersMax: 5000,
+  /** After so long a letter that could not be sent is given up, hours. */
+  letterHoursMax: 24,
+  /** Conversations of a channel that are written to at once. */
+  conversationsAtOnce: 8,
+} as const
+
+/** Waits between attempts of one letter, milliseconds. */
+export const sendBackOffMs = { first: 1000, max: 5 * 60_000 } as const
+
+/** Waits between attempts to connect, milliseconds. */
+export const connectBackOffMs = { first: 1000, max: 60_000 } as const
+
+/** The wait before attempt `attempts` + 1. Pure. */
+export function backOffMs({ first, max }: { first: number; max: number }, attempts: number): number {
+  return Math.min(max, first * 2 ** Math.min(attempts, 20))
+}

@@ -1,0 +1,148 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Guard, HumanCaller } from '../../access/index.ts'
+import type { Log } from '../../platform/index.ts'
+import { problemText, writeAnswered, writeReply } from '../intake/write-answer.ts'
+import type { WriteDeps } from '../intake/write-answer.ts'
+import type { StrangerTable } from '../intake/stranger-table.ts'
+import type { CommandCall, CommandDeps, CommandReply } from './channel-command.ts'
+import { parseText } from './command-table.ts'
+import type { ParsedText } from './command-table.ts'
+import { use } from './looking-commands.ts'
+import { agentButtons, agentHere, agentOfButton, namedAgent } from './find-agent.ts'
+import { giveToAgent } from './give-to-agent.ts'
+
+/** Does what a known person said, once. Throws Problems, of which nothing stands then. */
+export type AnswerMessage = (call: CommandCall) => void
+
+type Deps = CommandDeps &
+  WriteDeps & {
+    readonly strangers: Pick<StrangerTable, 'forget'>
+    readonly guard: Guard
+    readonly log: Log
+    readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
+  }
+
+export function createAnswerMessage(deps: Deps): {
+  readonly answer: AnswerMessage
+  /** Does what a mesh that died had written down and not done. Resolves when all of it is over. */
+  readonly resume: () => Promise<void>
+} {
+  /** One transaction for the message's row, what it became and the words about it. */
+  function atOnce(call: CommandCall, work: () => CommandReply): void {
+    const { channel, message, person } = call
+    deps.database.transaction(() => {
+      if (deps.messages.isTaken(channel, message.id)) return
+      deps.strangers.forget(channel, message.senderId)
+      deps.talks.spoke({ channel, person, place: message.place }, message.senderId, deps.clock.now())
+      const reply = work()
+      const became = reply.became ?? 'command'
+      writeAnswered(deps, { channel, message, became, runId: reply.runId }, reply)
+    })
+  }
+
+  function toAgent(call: CommandCall, agentId: string, text: string): void {
+    // Before the transaction: a refusal is counted and journaled, which nothing may take back.
+    deps.guard(call.caller, { do: 'submit-run', to: agentId })
+    atOnce(call, () => ({ text: '', became: 'run', runId: giveToAgent(deps, call, { agentId, text }) }))
+  }
+
+  function words(call: CommandCall, text: string): void {
+    const agentId = agentHere(deps, call)
+    if (agentId !== null) return toAgent(call, agentId, text)
+    const buttons = agentButtons(deps, call)
+    const names = buttons.map(({ label }) => label).join(', ')
+    const reply =
+      names === ''
+        ? 'No agent is granted to you. An owner can: flotilla people change NAME --agents AGENT'
+        : `Who is it for? Choose with /use and a name, then say it again: ${names}`
+    atOnce(call, () => ({ text: reply, buttons }))
+  }
+
+  function command(call: CommandCall, { command: found, argument }: ParsedText & { kind: 'command' }): void {
+    const given = { ...call, argument }
+    deps.guard(call.caller, { do: 'call-route', role: found.role })
+    for (const action of found.asks?.(deps, given) ?? []) deps.guard(call.caller, action)
+    if (found.when === 'later') return begin(given)
+    atOnce(given, () => {
+      const reply = found.run(deps, given)
+      if (reply instanceof Promise) throw new Error(`/${found.name} takes time and says that it does not`)
+      return reply
+    })
+  }
+
+  function begin(call: CommandCall): void {
+    const { channel, message } = call
+    const at = deps.clock.now()
+    deps.database.transaction(() => {
+      deps.talks.spoke({ channel, person: call.person, place: message.place }, message.senderId, at)
+      const row = { channel, messageId: message.id, senderId: message.senderId, at } as const
+      if (!deps.messages.take({ ...row, became: 'command', open: message })) return
+      deps.database.afterCommit(() => {
+        // Its row stays open, and the next start takes it up.
+        finish(call).catch((error: unknown) =>
+          deps.log.error({ channel, err: error }, 'the end of a command from a channel was lost'),
+        )
+      })
+    })
+  }
+
+  async function finish(call: CommandCall): Promise<void> {
+    const { channel, message } = call
+    const reply = await later(call).catch((error: unknown): CommandReply => {
+      if (error instanceof Problem) return { text: problemText(error) }
+      deps.log.error({ channel, err: error }, 'a command from a channel failed')
+      return { text: 'That went wrong; the log of the mesh says why.' }
+    })
+    deps.database.transaction(() => {
+      deps.messages.done(channel, message.id)
+      writeReply(deps, { channel, message }, reply)
+    })
+  }
+
+  async function later(call: CommandCall): Promise<CommandReply> {
+    const parsed = parseText(call.message.text)
+    if (parsed.kind !== 'command') return { text: '' }
+    return parsed.command.run(deps, { ...call, argument: parsed.argument })
+  }
+
+  function answer(call: CommandCall): void {
+    const { message } = call
+    if (message.pressed !== null) {
+      const agentId = agentOfButton(message.pressed)
+      if (agentId === null) return atOnce(call, () => ({ text: 'That button is of no use any more.' }))
+      return command(call, { kind: 'command', command: use, argument: agentId })
+    }
+    const parsed = parseText(message.text)
+    switch (parsed.kind) {
+      case 'command':
+        return command(call, parsed)
+      case 'unknown-command':
+        return atOnce(call, () => ({ text: `There is no /${parsed.name}; /help names all.` }))
+      case 'to-agent':
+        return toAgent(call, namedAgent(deps, parsed.name), parsed.text)
+      case 'words':
+        return words(call, parsed.text)
+    }
+  }
+
+  return { answer, resume: () => resume(deps, finish) }
+}
+
+/** At most so many at once; the rest is taken up by the next start. */
+const resumedMax = 1000
+
+async function resume(
+  deps: Pick<Deps, 'messages' | 'callerOf'>,
+  finish: (call: CommandCall) => Promise<void>,
+): Promise<void> {
+  const left = deps.messages.open(resumedMax).map(async ({ channel: name, open: message }) => {
+    const channel = name as ChannelName // a row of ours
+    const caller = deps.callerOf(channel, message.senderId)
+    // Nobody any more: what they asked for is not done.
+    if (!caller) deps.messages.done(channel, message.id)
+    else await finish({ caller, channel, person: caller.person ?? message.senderId, message, argument: '' })
+  })
+  // Together: one agent that does not answer holds up a start once, however much was asked of it.
+  await Promise.all(left)
+}

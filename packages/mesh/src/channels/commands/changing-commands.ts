@@ -1,0 +1,115 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { channelLimits } from '../channel-limits.ts'
+import { conversationOf, sessionAt } from '../conversation.ts'
+import type { RunPlace } from '../delivery/run-places.ts'
+import type { ChannelCommand, CommandCall, CommandDeps } from './channel-command.ts'
+import { agentHere, agentsFor, namedAgent } from './find-agent.ts'
+import { giveToAgent, keyOf } from './give-to-agent.ts'
+
+export const broadcast: ChannelCommand = {
+  name: 'broadcast',
+  usage: 'text',
+  help: 'to every agent that you may talk to',
+  role: 'owner',
+  when: 'at-once',
+  run: (deps, call) => {
+    if (call.argument === '') throw wanted('/broadcast and what to say')
+    const open = agentsFor(deps, call)
+    if (open.length > channelLimits.broadcastMax) {
+      throw new Problem('bad-request', {
+        detail: `there are ${open.length} agents, and a message here goes to ${channelLimits.broadcastMax} at most; name those that you mean with @agent`,
+      })
+    }
+    const given = open.map(({ id }) => giveToAgent(deps, call, { agentId: id, text: call.argument }))
+    const [first] = given
+    return {
+      text:
+        given.length === 0 ? 'There is no agent to tell.' : `Said to ${open.map(({ id }) => id).join(', ')}.`,
+      ...(first === undefined ? {} : { runId: first, became: 'run' }),
+    }
+  },
+}
+
+export const steer: ChannelCommand = {
+  name: 'steer',
+  usage: '[@agent] text',
+  help: 'add to what an agent works on now',
+  role: 'member',
+  when: 'at-once',
+  asks: (deps, call) => [{ do: 'steer-agent', to: steered(deps, call).agentId, gave: false }],
+  run: (deps, call) => {
+    const { agentId, text } = steered(deps, call)
+    const said = deps.runs.steerRun(call.caller, {
+      agentId,
+      text,
+      idempotencyKey: keyOf(call, agentId),
+    })
+    const ownRun = said.becameRunId
+    if (ownRun !== null) {
+      const { channel, person, message } = call
+      const place = { runId: ownRun, channel, person, agentId, place: message.place, replyToId: message.id }
+      deps.places.add(place, deps.now())
+      return { text: `${agentId} is not at work, and begins with it now.`, became: 'run', runId: ownRun }
+    }
+    return {
+      text: `Said to ${agentId}, who is at work.`,
+      became: 'steer',
+      ...(said.runId === null ? {} : { runId: said.runId }),
+    }
+  },
+}
+
+export const stop: ChannelCommand = {
+  name: 'stop',
+  usage: '[agent]',
+  help: 'end what you asked for here and is not done; of that agent, or of all',
+  role: 'member',
+  when: 'at-once',
+  asks: (deps, call) => stoppable(deps, call).map(({ agentId }) => ({ do: 'submit-run', to: agentId })),
+  run: (deps, call) => {
+    const open = stoppable(deps, call)
+    for (const { runId } of open) deps.runs.cancelRun(call.caller, runId)
+    if (open.length > 0)
+      return { text: `Stopped: ${[...new Set(open.map((run) => run.agentId))].join(', ')}.` }
+    return { text: 'Nothing of yours is under way here.' }
+  },
+}
+
+export const reset: ChannelCommand = {
+  name: 'reset',
+  usage: '[agent]',
+  help: 'begin the conversation with an agent anew; the old one is archived',
+  role: 'member',
+  when: 'later',
+  run: async (deps, call) => {
+    const agentId =
+      call.argument === '' ? agentHere(deps, call) : namedAgent(deps, call.argument.replace(/^@/, ''))
+    if (agentId === null) throw wanted('/reset and an agent')
+    const session = sessionAt(call.caller, call.message.place)
+    const { archived_messages: count } = await deps.runs.sessions.reset(call.caller, agentId, session)
+    return { text: `${agentId} begins anew here; ${count} messages are archived.` }
+  },
+}
+
+/** Whom a `/steer` means, and what is said. */
+function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: string; readonly text: string } {
+  const [, name, words = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(call.argument) ?? []
+  const agentId = name === undefined ? agentHere(deps, call) : namedAgent(deps, name)
+  const text = words.trim()
+  if (text === '' || agentId === null) throw wanted('/steer, the agent as @agent, and what to say')
+  return { agentId, text }
+}
+
+/** What the caller asked for in this conversation and is not done; of one agent where a `/stop` names it. */
+function stoppable(deps: CommandDeps, call: CommandCall): readonly RunPlace[] {
+  const agentId = call.argument === '' ? null : namedAgent(deps, call.argument.replace(/^@/, ''))
+  const here = conversationOf(call.message.place)
+  return deps.places
+    .openOf(call.channel, call.person)
+    .filter(({ place }) => conversationOf(place) === here)
+    .filter((run) => agentId === null || run.agentId === agentId)
+}
+
+function wanted(what: string): Problem {
+  return new Problem('bad-request', { detail: `write ${what}` })
+}

@@ -1,0 +1,66 @@
+import { channelLimits } from '../channel-limits.ts'
+import type { ChannelCommand } from './channel-command.ts'
+import { broadcast, reset, steer, stop } from './changing-commands.ts'
+import { agents, costs, pending, status, use } from './looking-commands.ts'
+
+const help: ChannelCommand = {
+  name: 'help',
+  usage: '',
+  help: 'these words',
+  role: 'viewer',
+  when: 'at-once',
+  run: () => ({ text: helpText() }),
+}
+
+/** The same on every channel; a platform's own menu is made of it. */
+export const channelCommands: readonly ChannelCommand[] = [
+  use,
+  agents,
+  status,
+  broadcast,
+  steer,
+  stop,
+  pending,
+  costs,
+  reset,
+  help,
+]
+
+/** Pure. */
+function helpText(): string {
+  const rows = channelCommands.map(
+    ({ name, usage, help: words }) => `- /${name}${usage === '' ? '' : ` ${usage}`}: ${words}`,
+  )
+  return [
+    'Write what you want; whoever you chose with /use answers.',
+    '- @agent text: to that agent, this once',
+    ...rows,
+    'Approvals, credentials and permissions are never given here: see /pending.',
+  ].join('\n')
+}
+
+/** A command of a message, or the agent that it names, or plain words. Pure. */
+export type ParsedText =
+  | { readonly kind: 'command'; readonly command: ChannelCommand; readonly argument: string }
+  | { readonly kind: 'unknown-command'; readonly name: string }
+  | { readonly kind: 'to-agent'; readonly name: string; readonly text: string }
+  | { readonly kind: 'words'; readonly text: string }
+
+/** `/name@bot` is how groups name one bot of several. Pure. */
+export function parseText(text: string): ParsedText {
+  const command = /^\/([a-z_]{1,32})(?:@\w{1,64})?(?:\s+([\s\S]*))?$/i.exec(text)
+  if (command) {
+    const name = (command[1] ?? '').toLowerCase()
+    const found = channelCommands.find((one) => one.name === name)
+    const argument = (command[2] ?? '').trim()
+    // How Telegram says that somebody came.
+    if (name === 'start') return { kind: 'command', command: help, argument: '' }
+    return found ? { kind: 'command', command: found, argument } : { kind: 'unknown-command', name }
+  }
+  const named = /^@([A-Za-z0-9][A-Za-z0-9_-]*)(?:\s+|\s*[:,]\s*)([\s\S]+)$/.exec(text)
+  const name = named?.[1] ?? ''
+  if (named && name.length <= channelLimits.nameMaxChars) {
+    return { kind: 'to-agent', name, text: (named[2] ?? '').trim() }
+  }
+  return { kind: 'words', text }
+}

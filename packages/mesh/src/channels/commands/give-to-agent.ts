@@ -1,0 +1,46 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { sessionAt } from '../conversation.ts'
+import { whyNoRoom } from '../intake/fair-room.ts'
+import type { CommandCall, CommandDeps } from './channel-command.ts'
+
+/**
+ * Makes a run of what somebody said, and writes where its outcome goes. Joins the caller's transaction. Problems of
+ * `submitRun`, and `lane-full` before any lane is where the person has more waiting than their part.
+ */
+export function giveToAgent(
+  deps: CommandDeps,
+  call: CommandCall,
+  given: { agentId: string; text: string },
+): string {
+  const { caller, channel, person, message } = call
+  const { agentId } = given
+  const text = withAttachments(given.text, message.attachments)
+  if (text.length > wireLimits.chatMessageMaxChars) {
+    throw new Problem('bad-request', {
+      detail: `a message has at most ${wireLimits.chatMessageMaxChars} characters`,
+    })
+  }
+  const crowd = whyNoRoom(deps.places.shares(agentId, person))
+  if (crowd !== null) throw new Problem('lane-full', { detail: `${agentId} takes no more now: ${crowd}` })
+  const run = deps.runs.submitRun(caller, {
+    agentId,
+    input: { kind: 'chat', message: text, session: sessionAt(caller, message.place) },
+    idempotencyKey: keyOf(call, agentId),
+  })
+  const place = { runId: run.id, channel, person, agentId, place: message.place, replyToId: message.id }
+  deps.places.add(place, deps.now())
+  return run.id
+}
+
+/** The same message to the same agent is the same work. Pure. */
+export function keyOf({ channel, message }: CommandCall, agentId: string): string {
+  return `${channel}:${message.id}:${agentId}`
+}
+
+/** What was sent beside the words and did not come through is said, so that nobody believes that it was read. Pure. */
+function withAttachments(text: string, attachments: number): string {
+  if (attachments === 0) return text
+  const note = `[${attachments} attached file${attachments === 1 ? ' was' : 's were'} not passed on: this channel takes words alone]`
+  return text === '' ? note : `${text}\n\n${note}`
+}

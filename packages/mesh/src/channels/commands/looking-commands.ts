@@ -1,0 +1,142 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { Action } from '../../access/index.ts'
+import type { ChannelCommand } from './channel-command.ts'
+import { agentButtons, agentHere, namedAgent } from './find-agent.ts'
+
+/** Rows of one answer; the rest is counted. */
+const rowsMax = 30
+
+const viewFleet = (): readonly Action[] => [{ do: 'view-fleet' }]
+
+export const use: ChannelCommand = {
+  name: 'use',
+  usage: '[agent]',
+  help: 'whom you talk to here from now on; without a name, a choice',
+  role: 'member',
+  when: 'at-once',
+  asks: (deps, { argument }) =>
+    argument === '' ? [] : [{ do: 'submit-run', to: namedAgent(deps, argument.replace(/^@/, '')) }],
+  run: (deps, call) => {
+    if (call.argument === '') {
+      const here = agentHere(deps, call)
+      const buttons = agentButtons(deps, call)
+      const now = here === null ? 'You talk to nobody here yet.' : `You talk to ${here} here.`
+      const names = buttons.map(({ label }) => label).join(', ')
+      if (names === '') return { text: `${now} No agent is granted to you; an owner can: flotilla people` }
+      return { text: `${now} Choose with /use and a name: ${names}`, buttons }
+    }
+    const agentId = namedAgent(deps, call.argument.replace(/^@/, ''))
+    deps.talks.choose({ channel: call.channel, person: call.person, place: call.message.place }, agentId)
+    return { text: `You talk to ${agentId} here now.` }
+  },
+}
+
+export const agents: ChannelCommand = {
+  name: 'agents',
+  usage: '',
+  help: 'who there is, and what each does',
+  role: 'viewer',
+  when: 'at-once',
+  asks: viewFleet,
+  run: (deps, call) => {
+    const all = deps.agents().filter(({ archived }) => !archived)
+    const rows = all
+      .slice(0, rowsMax)
+      .map((agent) => `- ${agent.id}: ${oneLine(agent.role)} (${doing(agent)})`)
+    return { text: [...rows, ...rest(all.length)].join('\n'), buttons: agentButtons(deps, call) }
+  },
+}
+
+export const status: ChannelCommand = {
+  name: 'status',
+  usage: '[agent]',
+  help: 'how the fleet is, or one agent',
+  role: 'viewer',
+  when: 'at-once',
+  asks: viewFleet,
+  run: (deps, call) => {
+    const all = deps.agents().filter(({ archived }) => !archived)
+    if (call.argument !== '') {
+      const agentId = namedAgent(deps, call.argument.replace(/^@/, ''))
+      const agent = all.find(({ id }) => id === agentId)
+      return { text: agent ? agentText(agent) : `${agentId} is archived.` }
+    }
+    const busy = all.filter((agent) => agent.busy).length
+    const queued = all.reduce((sum, agent) => sum + agent.queued, 0)
+    const troubled = all.filter((agent) => agent.last_error !== null)
+    const own = deps.places.openOf(call.channel, call.person).length
+    return {
+      text: [
+        `${all.length} agents, ${busy} at work, ${queued} messages waiting; ${own} of yours not answered yet.`,
+        ...troubled.slice(0, rowsMax).map((agent) => `- ${agent.id}: ${oneLine(agent.last_error ?? '')}`),
+      ].join('\n'),
+    }
+  },
+}
+
+export const costs: ChannelCommand = {
+  name: 'costs',
+  usage: '',
+  help: 'what was spent today, and in the last 30 days',
+  role: 'viewer',
+  when: 'at-once',
+  asks: viewFleet,
+  run: (deps, call) => {
+    const today = deps.report(call.caller, { by: 'agent', days: 1 })
+    const month = deps.report(call.caller, { by: 'agent', days: 30 })
+    const rows = today.rows.slice(0, rowsMax).map(({ key, usd }) => `- ${key}: ${dollars(usd)}`)
+    return {
+      text: [
+        `Today ${dollars(today.total.usd)}, in 30 days ${dollars(month.total.usd)}.`,
+        ...rows,
+        ...rest(today.rows.length),
+      ].join('\n'),
+    }
+  },
+}
+
+export const pending: ChannelCommand = {
+  name: 'pending',
+  usage: '',
+  help: 'what waits for a person, and where to decide it',
+  role: 'owner',
+  when: 'at-once',
+  run: (deps, call) => {
+    const waiting = deps.approvals.list(call.caller, { open: true, limit: rowsMax })
+    if (waiting.length === 0) return { text: 'Nothing waits for a person.' }
+    const rows = waiting.map(({ id, summary }) => `- ${id}: ${oneLine(summary)}`)
+    return {
+      text: [
+        ...rows,
+        'Nothing is approved here. In a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.',
+      ].join('\n'),
+    }
+  },
+}
+
+function agentText(agent: AgentView): string {
+  const { id, role, model, queued, cost_today_usd: cost, paused, last_error: trouble } = agent
+  return [
+    `${id}: ${oneLine(role)}`,
+    `${doing(agent)}; ${queued} waiting; ${dollars(cost)} today; ${model}`,
+    ...(paused === null ? [] : [`Held: ${oneLine(paused)}`]),
+    ...(trouble === null ? [] : [`Trouble: ${oneLine(trouble)}`]),
+  ].join('\n')
+}
+
+function doing({ state, busy, queued }: AgentView): string {
+  return busy ? `at work${queued > 0 ? `, ${queued} waiting` : ''}` : state
+}
+
+function rest(all: number): readonly string[] {
+  return all > rowsMax ? [`and ${all - rowsMax} more`] : []
+}
+
+function dollars(usd: number): string {
+  return `USD ${usd.toFixed(usd !== 0 && usd < 0.01 ? 4 : 2)}`
+}
+
+/** What an agent or its maker wrote stands on one line of ours. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().slice(0, 200)
+}

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto'
+import { sessionNameMaxChars } from '@flotilla/protocol/chat-history'
+import * as z from 'zod'
+import type { HumanCaller } from '../access/index.ts'
+import { defaultSession, originOf } from '../runs/index.ts'
+import type { ConversationPlace } from './adapter.ts'
+
+export const placeSchema = z.object({
+  conversationId: z.string(),
+  threadId: z.string().nullable(),
+  isPrivate: z.boolean(),
+})
+
+/** The key of a place, in rows. Pure. */
+export function conversationOf({ conversationId, threadId }: ConversationPlace): string {
+  return threadId === null ? conversationId : `${conversationId}/${threadId}`
+}
+
+/**
+ * The conversation that an agent remembers: alone with a person, theirs on this channel; elsewhere one for each person and
+ * thread, so that two people of one group never read each other's words out of it. Pure.
+ */
+export function sessionAt(caller: HumanCaller, place: ConversationPlace): string {
+  const own = defaultSession(originOf(caller))
+  if (place.isPrivate && place.threadId === null) return own
+  const mark = createHash('sha256').update(conversationOf(place)).digest('hex').slice(0, 12)
+  return `${own.slice(0, sessionNameMaxChars - 1 - mark.length)}:${mark}`
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { channelNames } from '@flotilla/protocol/people'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { SettledRun } from '../../kernel/index.ts'
+import type { Ledger } from '../../runs/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { TalkTable } from '../intake/talk-table.ts'
+import type { Letter, LetterTable } from './letter-table.ts'
+import { outcomeText } from './outcome-letter.ts'
+import type { RunPlaces } from './run-places.ts'
+
+export interface DeliverOutcomes {
+  /** In the transaction that settles: writes the letter to whoever asked for the run on a channel. */
+  readonly runSettled: (run: SettledRun) => void
+  /** The letter is over; where it told an outcome, the ledger hears that in the same transaction. */
+  readonly letterSettled: (letter: Letter, state: 'sent' | 'failed', detail: string) => void
+}
+
+export function createDeliverOutcomes(deps: {
+  readonly database: Database
+  readonly places: RunPlaces
+  readonly talks: Pick<TalkTable, 'lastPlaceOf' | 'isTold'>
+  readonly letters: LetterTable
+  readonly outbox: Pick<Ledger['outbox'], 'outcomeRead' | 'markFor'>
+  readonly wake: (channel: ChannelName) => void
+  readonly clock: Clock
+}): DeliverOutcomes {
+  const { database, places, letters, outbox, clock } = deps
+
+  return {
+    runSettled: ({ id, agentId, origin, outcome }) => {
+      const now = clock.now()
+      places.ended(id, now)
+      const channel = channelNames.find((name) => name === origin.channel)
+      if (origin.kind !== 'human' || channel === undefined || outcome === null) return
+      const known = places.find(id)
+      // What was said to an agent at work and came too late for that is a run of its own that nobody gave a place.
+      const person = origin.user ?? ''
+      const place = known?.place ?? deps.talks.lastPlaceOf(channel, person)
+      // Whoever was let go meanwhile, or lost that account, is told nothing more.
+      if (place === null || !deps.talks.isTold({ channel, person, place })) return
+      const letter = { channel, place, source: `run:${id}`, runId: id, agentId, text: outcomeText(outcome) }
+      letters.add({ ...letter, replyToId: known?.replyToId ?? null }, now)
+      database.afterCommit(() => deps.wake(channel))
+    },
+    letterSettled: (letter, state, detail) =>
+      database.transaction(() => {
+        letters.settle(letter.id, { state, detail, at: clock.now() })
+        if (letter.runId === null) return
+        const note = { source: `run:${letter.runId}`, recipient: `human:${letter.channel}` }
+        if (state === 'sent') outbox.outcomeRead(letter.runId)
+        else outbox.markFor(note, 'undeliverable', detail)
+      }),
+  }
+}

@@ -1,0 +1,161 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+import * as z from 'zod'
+import { jsonColumn } from '../../storage/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { ChannelButton, ConversationPlace } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import { conversationOf, placeSchema } from '../conversation.ts'
+
+const buttonsSchema = z.array(z.object({ label: z.string(), value: z.string() }))
+const letterSchema = z
+  .object({
+    id: z.number(),
+    channel: z.string(),
+    conversation: z.string(),
+    place: jsonColumn(placeSchema),
+    source: z.string(),
+    run_id: z.string().nullable(),
+    agent_id: z.string().nullable(),
+    text: z.string(),
+    buttons: jsonColumn(buttonsSchema),
+    reply_to: z.string().nullable(),
+    pieces_out: z.number(),
+    begun_piece: z.number().nullable(),
+    attempts: z.number(),
+    due_at: z.number(),
+    created_at: z.number(),
+  })
+  .transform((row) => ({
+    id: row.id,
+    channel: row.channel,
+    conversation: row.conversation,
+    place: row.place,
+    source: row.source,
+    runId: row.run_id,
+    agentId: row.agent_id,
+    text: row.text,
+    buttons: row.buttons,
+    replyToId: row.reply_to,
+    piecesOut: row.pieces_out,
+    begunPiece: row.begun_piece,
+    attempts: row.attempts,
+    dueAt: row.due_at,
+    createdAt: row.created_at,
+  }))
+/** What somebody on a channel is to be told, as markdown; it is sent in as many pieces as the platform wants. */
+export type Letter = z.infer<typeof letterSchema>
+
+export interface NewLetter {
+  readonly channel: ChannelName
+  readonly place: ConversationPlace
+  /** What it tells of, such as `run:<id>` or `message:<id>`: a channel is told of it once. */
+  readonly source: string
+  readonly text: string
+  readonly runId?: string | null
+  /** Who speaks; null for the mesh. */
+  readonly agentId?: string | null
+  readonly buttons?: readonly ChannelButton[]
+  readonly replyToId?: string | null
+  /** Not before then, milliseconds since 1970; such letters hold up no others of their conversation. */
+  readonly notBefore?: number
+}
+
+const columns =
+  'id, channel, conversation, place, source, run_id, agent_id, text, buttons, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
+
+export type LetterTable = ReturnType<typeof createLetterTable>
+
+/**
+ * Letters wait here until the platform said that it has all their pieces. Before a piece is sent it is written down as begun,
+ * so that a mesh that died knows which one may have arrived.
+ */
+export function createLetterTable(database: Database) {
+  const count = (channel: string): number =>
+    Number(
+      database
+        .prepare("SELECT count(*) AS count FROM channel_letters WHERE channel = ? AND state = 'open'")
+        .get(channel)?.['count'] ?? 0,
+    )
+
+  return {
+    openCount: count,
+    /** Letters whose source begins so, written since then. `:` is followed by `;`, and the index has them in this order. */
+    countSince: (channel: string, sourcePrefix: string, since: number): number =>
+      Number(
+        database
+          .prepare(
+            'SELECT count(*) AS count FROM channel_letters WHERE channel = ? AND source >= ? AND source < ? AND created_at > ?',
+          )
+          .get(channel, sourcePrefix, `${sourcePrefix.slice(0, -1)};`, since)?.['count'] ?? 0,
+      ),
+    /** False where this source told the channel already. Joins the caller's transaction. */
+    add: (letter: NewLetter, now: number): boolean =>
+      database
+        .prepare(
+          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, text, buttons, reply_to, due_at, state, created_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
+        )
+        .run(
+          letter.channel,
+          // Letters of one queue are sent in their order.
+          conversationOf(letter.place) + (letter.notBefore === undefined ? '' : ' notices'),
+          JSON.stringify(letter.place),
+          letter.source,
+          letter.runId ?? null,
+          letter.agentId ?? null,
+          letter.text,
+          JSON.stringify(letter.buttons ?? []),
+          letter.replyToId ?? null,
+          letter.notBefore ?? now,
+          now,
+        ).changes === 1,
+    /** The oldest open letter of each conversation that is not among `busy`, the one that is due first in front. */
+    next: (channel: string, limit: number): readonly Letter[] =>
+      database
+        .prepare(
+          `SELECT ${columns} FROM channel_letters WHERE id IN (
+             SELECT min(id) FROM channel_letters WHERE channel = ? AND state = 'open' GROUP BY conversation
+           ) ORDER BY due_at, id LIMIT ?`,
+        )
+        .all(channel, limit)
+        .map((row) => letterSchema.parse(row)),
+    find: (id: number): Letter | null => {
+      const row = database.prepare(`SELECT ${columns} FROM channel_letters WHERE id = ?`).get(id)
+      return row ? letterSchema.parse(row) : null
+    },
+    begin: (id: number, piece: number): void => {
+      database
+        .prepare('UPDATE channel_letters SET begun_piece = ?, attempts = attempts + 1 WHERE id = ?')
+        .run(piece, id)
+    },
+    /** The platform has so many pieces; what is tried next is tried for the first time. */
+    out: (id: number, pieces: number): void => {
+      database
+        .prepare('UPDATE channel_letters SET pieces_out = ?, begun_piece = NULL, attempts = 0 WHERE id = ?')
+        .run(pieces, id)
+    },
+    /** `certain`: the piece that was begun has not arrived. */
+    postpone: (
+      id: number,
+      until: number,
+      { certain, detail }: { certain: boolean; detail: string },
+    ): void => {
+      database
+        .prepare(
+          `UPDATE channel_letters SET due_at = ?, detail = ?, begun_piece = CASE WHEN ? THEN NULL ELSE begun_piece END WHERE id = ?`,
+        )
+        .run(until, detail, certain ? 1 : 0, id)
+    },
+    settle: (id: number, end: { state: 'sent' | 'failed'; detail: string; at: number }): void => {
+      database
+        .prepare('UPDATE channel_letters SET state = ?, detail = ?, settled_at = ? WHERE id = ?')
+        .run(end.state, end.detail, end.at, id)
+    },
+    /** Of a channel that was switched off, what still waits goes too. */
+    trim: (now: number): void => {
+      const then = now - channelLimits.lettersKeptDays * 24 * 3600 * 1000
+      database.prepare("DELETE FROM channel_letters WHERE state <> 'open' AND settled_at < ?").run(then)
+      database.prepare("DELETE FROM channel_letters WHERE state = 'open' AND created_at < ?").run(then)
+    },
+  }
+}

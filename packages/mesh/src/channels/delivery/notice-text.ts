@@ -1,0 +1,66 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Settings } from '../../config/index.ts'
+
+export type NoticeKind = Settings['channels']['notices']['about'][number]
+
+export interface Notice {
+  readonly kind: NoticeKind
+  /** Who speaks, whose name then stands before every piece; null for the mesh. */
+  readonly agentId: string | null
+  readonly text: string
+}
+
+const endedTaskStates: readonly string[] = ['done', 'failed', 'blocked', 'cancelled']
+const textMaxChars = 2000
+/** Of an agent's words within ours: on one line, and short enough for one message of every platform. */
+const summaryMaxChars = 600
+
+/** What owners are told of an event, or null. Nothing can be decided by what it says. Pure. */
+export function noticeOf(event: FleetEventBody): Notice | null {
+  if (event.type === 'note.added') {
+    return { kind: 'notes', agentId: event.agent_id, text: event.message.slice(0, textMaxChars) }
+  }
+  if (event.type === 'approval.asked') {
+    return {
+      kind: 'approvals',
+      agentId: null,
+      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\nDecide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.`,
+    }
+  }
+  if (event.type === 'budget.reached') {
+    const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
+    return {
+      kind: 'budgets',
+      agentId: null,
+      text: `${whose} has spent USD ${event.spent_usd.toFixed(2)} of USD ${event.limit_usd.toFixed(2)} for ${event.period} (${event.percent} %).`,
+    }
+  }
+  const isHandOff = event.type === 'task.changed' && event.creator === operatorAgentId
+  if (!isHandOff || !endedTaskStates.includes(event.state)) return null
+  const text = `${event.assignee}: "${oneLine(event.title, 200)}" is ${event.state}.`
+  return { kind: 'tasks', agentId: null, text }
+}
+
+/** So that nothing of it can pass for a line of ours. Pure. */
+function oneLine(text: string, maxChars: number): string {
+  return text.replace(/\s+/g, ' ').trim().slice(0, maxChars)
+}
+
+/**
+ * When something may be told that would be told now: at once, or when the quiet hours end. `now` in milliseconds since 1970,
+ * hours as the machine has them. Pure but for the machine's time zone.
+ */
+export function tellAt(now: number, quiet: Settings['channels']['notices']['quiet_hours']): number {
+  if (quiet === null || quiet.from === quiet.to) return now
+  const at = new Date(now)
+  const time = `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`
+  const isQuiet =
+    quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to
+  if (!isQuiet) return now
+  const [hours = 0, minutes = 0] = quiet.to.split(':').map(Number)
+  const end = new Date(now)
+  end.setHours(hours, minutes, 0, 0)
+  if (end.getTime() <= now) end.setDate(end.getDate() + 1)
+  return end.getTime()
+}

@@ -1,0 +1,9 @@
+import type { RunOutcome } from '@flotilla/protocol/run'
+
+/** What whoever asked is told of the end of a run, as the ledger has it: nothing is made better. Pure. */
+export function outcomeText({ status, text, code }: RunOutcome): string {
+  const words = text.trim()
+  if (status === 'done') return words === '' ? '(It is done, and said nothing.)' : words
+  const how = code === undefined || code === status ? status : `${status}: ${code}`
+  return words === '' ? `(${how})` : `(${how}) ${words}`
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/index.ts'
+import type { ChannelAdapter } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import type { LetterTable } from './letter-table.ts'
+import type { SendLetter } from './send-letter.ts'
+
+/** The longest sleep of a post office that nobody wakes, milliseconds. */
+const idleMs = 30_000
+/** After something that should not happen, milliseconds. */
+const stumbleMs = 5000
+
+export interface PostOffice {
+  /** Letters were written. */
+  wake(): void
+  /** Sends what is due until the signal aborts; then those under way are waited for. */
+  run(adapter: ChannelAdapter, signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Sends the letters of one channel: in each conversation one after the other, in their order; several conversations at once,
+ * whoever has waited longest first, so that nobody's long answer holds up another's.
+ */
+export function createPostOffice(deps: {
+  readonly letters: LetterTable
+  readonly send: SendLetter
+  readonly clock: Clock
+  readonly log: Log
+}): PostOffice {
+  const { letters, clock, log } = deps
+  const underWay = new Map<string, Promise<void>>()
+  let ring: () => void = () => {}
+  let hasRung = false
+
+  function wake(): void {
+    hasRung = true
+    ring()
+  }
+
+  function begin(adapter: ChannelAdapter, signal: AbortSignal): number {
+    const now = clock.now()
+    // Those under way are among what is read.
+    const next = letters
+      .next(adapter.name, 2 * channelLimits.conversationsAtOnce)
+      .filter(({ conversation }) => !underWay.has(conversation))
+    for (const letter of next) {
+      if (letter.dueAt > now || underWay.size >= channelLimits.conversationsAtOnce) break
+      const work = deps
+        .send(adapter, letter, signal)
+        .catch(async (error: unknown) => {
+          log.error({ channel: adapter.name, err: error }, 'a letter could not be sent')
+          letters.postpone(letter.id, clock.now() + stumbleMs, {
+            certain: false,
+            detail: 'the mesh stumbled; its log says over what',
+          })
+        })
+        .finally(() => {
+          underWay.delete(letter.conversation)
+          wake()
+        })
+      underWay.set(letter.conversation, work)
+    }
+    const later = next.find(({ dueAt }) => dueAt > now)
+    return later ? Math.min(idleMs, later.dueAt - now) : idleMs
+  }
+
+  return {
+    wake,
+    run: async (adapter, signal) => {
+      while (!signal.aborted) {
+        hasRung = false
+        const sleepMs = begin(adapter, signal)
+        const rung = new AbortController()
+        ring = () => rung.abort()
+        if (hasRung) continue
+        await clock.sleep(sleepMs, AbortSignal.any([signal, rung.signal])).catch(() => {})
+      }
+      await Promise.all(underWay.values())
+    },
+  }
+}

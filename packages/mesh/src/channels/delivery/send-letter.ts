@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelAdapter, ChannelFailureKind } from '../adapter.ts'
+import { ChannelFailure } from '../adapter.ts'
+import { backOffMs, channelLimits, sendBackOffMs } from '../channel-limits.ts'
+import type { SplitChannelText } from '../text/index.ts'
+import type { Letter, LetterTable } from './letter-table.ts'
+
+/** Before a piece that may be there already, where the platform does not see that. */
+export const repeatMark = '(may be a repeat) '
+
+export interface SendLetterDeps {
+  readonly letters: LetterTable
+  readonly split: SplitChannelText
+  readonly clock: Clock
+  /** The message that showed the answer while it was made, once nothing writes to it any more; null where there is none. */
+  readonly liveMessageOf: (runId: string) => Promise<string | null>
+  /** Writes in one transaction that the letter arrived whole, or never will. */
+  readonly settle: (letter: Letter, state: 'sent' | 'failed', detail: string) => void
+}
+
+export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: AbortSignal) => Promise<void>
+
+/**
+ * Sends what is left of a letter, piece by piece; each is a row before it is sent and when the platform has it. Never throws
+ * for what the platform does: the letter is sent, postponed or failed then. It stays as it is once the signal aborts.
+ */
+export function createSendLetter(deps: SendLetterDeps): SendLetter {
+  const { letters, clock } = deps
+
+  async function sendPieces(adapter: ChannelAdapter, letter: Letter, signal: AbortSignal): Promise<void> {
+    const pieces = piecesOf(deps.split, adapter, letter)
+    const live = letter.runId === null ? null : await deps.liveMessageOf(letter.runId)
+    for (let piece = letter.piecesOut; piece < pieces.length; piece++) {
+      signal.throwIfAborted()
+      const isRepeat = letter.begunPiece === piece && !adapter.traits.dropsRepeats
+      letters.begin(letter.id, piece)
+      await sendPiece(adapter, { letter, piece, pieces, isRepeat, live }, signal)
+      letters.out(letter.id, piece + 1)
+    }
+  }
+
+  return async (adapter, letter, signal) => {
+    try {
+      await sendPieces(adapter, letter, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof ChannelFailure)) throw error
+      return afterFailure(error, letter)
+    }
+    deps.settle(letter, 'sent', '')
+  }
+
+  function afterFailure({ kind, message: detail, retryAfterMs }: ChannelFailure, { id }: Letter): void {
+    const letter = letters.find(id)
+    if (!letter) return
+    const now = clock.now()
+    if (kind === 'gone' || kind === 'refused' || kind === 'too-large') {
+      deps.settle(letter, 'failed', detail)
+      return
+    }
+    const wait = Math.max(retryAfterMs ?? 0, backOffMs(sendBackOffMs, letter.attempts - 1))
+    if (now + wait - letter.createdAt > channelLimits.letterHoursMax * 3600 * 1000) {
+      deps.settle(letter, 'failed', `given up after ${channelLimits.letterHoursMax} hours: ${detail}`)
+      return
+    }
+    letters.postpone(id, now + wait, { certain: kind !== 'unsure', detail })
+  }
+}
+
+const cannotBeEdited: ReadonlySet<ChannelFailureKind> = new Set(['refused', 'gone', 'too-large'])
+
+interface Piece {
+  readonly letter: Letter
+  readonly piece: number
+  readonly pieces: readonly string[]
+  readonly isRepeat: boolean
+  readonly live: string | null
+}
+
+async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSignal): Promise<void> {
+  const { letter, piece, pieces, live } = sent
+  const isLast = piece === pieces.length - 1
+  const words = pieces[piece] ?? ''
+  const buttons = isLast ? letter.buttons.slice(0, adapter.traits.buttonsMax) : []
+  if (piece === 0 && live !== null && adapter.edit) {
+    try {
+      // The same edit again changes nothing, so that no mark is wanted.
+      await adapter.edit({ place: letter.place, messageId: live, text: words, buttons }, signal)
+      return
+    } catch (error) {
+      // What cannot be edited any more is sent anew. «Gone» may be the message alone, which anybody may have deleted.
+      if (!(error instanceof ChannelFailure) || !cannotBeEdited.has(error.kind)) throw error
+    }
+  }
+  const clientId = clientIdOf(letter, piece)
+  const { place } = letter
+  const text = sent.isRepeat ? repeatMark + words : words
+  const replyToId = piece === 0 ? letter.replyToId : null
+  // What is sent for the first time fits: some platforms count less than its length, once they have read the marks in it.
+  if (!sent.isRepeat || text.length <= adapter.traits.messageCharsMax) {
+    await adapter.send({ place, clientId, text, buttons, replyToId }, signal)
+    return
+  }
+  // The mark finds no room in a message that is as long as one can be, and stands before it.
+  await adapter.send(
+    { place, clientId: `${clientId}-mark`, text: repeatMark.trim(), buttons: [], replyToId },
+    signal,
+  )
+  await adapter.send({ place, clientId, text: words, buttons, replyToId: null }, signal)
+}
+
+/** The same for the same piece of the same letter, and of no other home's. Pure. */
+export function clientIdOf({ channel, source, createdAt }: Letter, piece: number): string {
+  const mark = createHash('sha256').update(`${channel} ${source} ${createdAt}`).digest('hex').slice(0, 32)
+  return `${mark}-${piece}`
+}
+
+/** What an agent says has its name before every piece, so that no piece can pass for another's. Pure. */
+function piecesOf(split: SplitChannelText, { name }: ChannelAdapter, letter: Letter): readonly string[] {
+  const { agentId, text } = letter
+  const spoken =
+    agentId === null
+      ? ({ channel: name, text, format: 'plain', lead: '' } as const)
+      : ({ channel: name, text, format: 'markdown', lead: leadOf(agentId) } as const)
+  const { pieces } = split(spoken)
+  if (pieces.length > 0) return pieces
+  return split({ ...spoken, text: 'It said nothing that could be read.', format: 'plain' }).pieces
+}
+
+/** Pure. */
+export function leadOf(agentId: string): string {
+  return `[${agentId}]`
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { RunState } from '@flotilla/protocol/run'
+import type { ChannelAdapter, ConversationPlace } from '../adapter.ts'
+import { conversationOf } from '../conversation.ts'
+import type { RunPlaces } from './run-places.ts'
+
+/** Shorter than what platforms show it for, milliseconds. */
+const typingEveryMs = 4000
+/** Runs that are looked at each time. */
+const lookedAtMax = 500
+
+/** Shows where an agent works for somebody that it does, until the signal aborts. */
+export async function showTyping(
+  deps: {
+    readonly places: Pick<RunPlaces, 'open'>
+    readonly stateOf: (runId: string) => RunState | null
+    readonly clock: Clock
+  },
+  adapter: ChannelAdapter,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!adapter.showTyping) return
+  const show = async (place: ConversationPlace) => adapter.showTyping?.(place)
+  while (!signal.aborted) {
+    const working = deps.places
+      .open(lookedAtMax)
+      .filter(({ channel, runId }) => channel === adapter.name && deps.stateOf(runId) === 'running')
+    const places = new Map(working.map(({ place }) => [conversationOf(place), place]))
+    // A failure of it is nobody's concern.
+    await Promise.allSettled([...places.values()].map(show))
+    await deps.clock.sleep(typingEveryMs, signal).catch(() => {})
+  }
+}

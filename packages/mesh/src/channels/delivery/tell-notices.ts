@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Settings } from '../../config/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Database } from '../../storage/index.ts'
+import { channelLimits } from '../channel-limits.ts'
+import { conversationOf } from '../conversation.ts'
+import type { TalkTable } from '../intake/talk-table.ts'
+import type { LetterTable } from './letter-table.ts'
+import { noticeOf, tellAt } from './notice-text.ts'
+import type { Notice } from './notice-text.ts'
+
+const hourMs = 3600 * 1000
+/** Behind the last that is told of a kind for a while. */
+const more = '\n(For a while no more of these are told here; the dashboard has all.)'
+
+/** Events that are read at once. */
+const pageEvents = 500
+
+export interface TellNotices {
+  /** Writes letters about all events that nobody was told of yet. */
+  readonly catchUp: () => void
+  readonly close: () => void
+}
+
+/**
+ * Tells owners what they did not ask for, on the channels that they chose. Letters and the number of the event up to which
+ * they were written are one transaction, so that each event is told once, over restarts; the same words are told once a day.
+ */
+export function createTellNotices(deps: {
+  readonly database: Database
+  readonly events: Pick<EventBus, 'since' | 'lastSeq' | 'droppedUntil' | 'subscribe'>
+  readonly letters: LetterTable
+  readonly talks: Pick<TalkTable, 'alonePlaceOf'>
+  readonly ownersOn: (channel: ChannelName) => readonly string[]
+  readonly settings: () => Settings['channels']['notices']
+  readonly wake: (channel: ChannelName) => void
+  readonly clock: Clock
+  readonly log: Log
+}): TellNotices {
+  const { database, events, letters, clock } = deps
+
+  /** Before the first time nothing is told of what was. */
+  function position(): number {
+    const row = database.prepare('SELECT seq FROM channel_notices').get()
+    const last = events.lastSeq()
+    // Numbers begin anew with another database.
+    return row ? Math.min(last, Math.max(Number(row['seq']), events.droppedUntil())) : last
+  }
+
+  function write({ kind, agentId, text }: Notice): void {
+    const { to, about, quiet_hours: quiet } = deps.settings()
+    if (!about.includes(kind)) return
+    const now = clock.now()
+    const day = new Date(now).toISOString().slice(0, 10)
+    for (const channel of to) {
+      if (letters.openCount(channel) >= channelLimits.openLettersMax) continue
+      for (const person of deps.ownersOn(channel)) {
+        const place = deps.talks.alonePlaceOf(channel, person)
+        if (place === null) continue
+        const source = `notice:${kind}:${markOf(conversationOf(place))}:`
+        const told = letters.countSince(channel, source, now - hourMs)
+        if (told >= channelLimits.noticesPerHour) continue
+        const mark = markOf(`${day} ${agentId ?? ''} ${text}`)
+        const isLast = told === channelLimits.noticesPerHour - 1
+        const letter = { channel, place, source: source + mark, agentId, text: isLast ? text + more : text }
+        letters.add({ ...letter, notBefore: tellAt(now, quiet) }, now)
+      }
+      database.afterCommit(() => deps.wake(channel))
+    }
+  }
+
+  function catchUp(): void {
+    for (;;) {
+      const isLast = database.transaction(() => {
+        const from = position()
+        const page = events.since(from, pageEvents)
+        for (const { body } of page) {
+          const notice = noticeOf(body)
+          if (notice) write(notice)
+        }
+        const until = page.length < pageEvents ? events.lastSeq() : (page.at(-1)?.seq ?? from)
+        database
+          .prepare(
+            'INSERT INTO channel_notices (one, seq) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq',
+          )
+          .run(until)
+        return page.length < pageEvents
+      })
+      if (isLast) return
+    }
+  }
+
+  const close = events.subscribe(({ body }) => {
+    if (noticeOf(body) === null) return
+    try {
+      catchUp()
+    } catch (error) {
+      deps.log.error({ err: error }, 'owners are told later of what happened')
+    }
+  })
+  return { catchUp, close }
+}
+
+/** A short name for what stands in a source. Pure. */
+function markOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,25 @@
+import { channelLimits } from '../channel-limits.ts'
+
+export interface LaneShares {
+  /** Runs that have not ended: of this person at the agent, of all at the agent, of all at all agents. */
+  readonly ofPerson: number
+  readonly ofAgent: number
+  readonly ofAll: number
+  /** People beside this one who wait for the agent. */
+  readonly others: number
+}
+
+/**
+ * Why one more run of a person finds no room, in words, or null. The more people wait for an agent, the less of its lane
+ * each may take; whoever has nothing there finds room as long as there is any. Pure.
+ */
+export function whyNoRoom({ ofPerson, ofAgent, ofAll, others }: LaneShares): string | null {
+  const { openRunsPerPersonMax, openRunsPerAgentMax, openRunsMax } = channelLimits
+  const share = Math.min(openRunsPerPersonMax, Math.max(1, Math.floor(openRunsPerAgentMax / (others + 1))))
+  if (ofPerson >= share) {
+    return `it has ${ofPerson} message${ofPerson === 1 ? '' : 's'} of yours that ${ofPerson === 1 ? 'is' : 'are'} not answered yet${others > 0 ? `, and ${others} other people wait` : ''}; say it again once one is, or add to what it does with /steer`
+  }
+  if (ofAgent >= openRunsPerAgentMax) return 'too many people wait for it at the moment; try again in a while'
+  if (ofAll >= openRunsMax) return 'the fleet has all it can do at the moment; try again in a while'
+  return null
+}

@@ -1,0 +1,74 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+import * as z from 'zod'
+import type { Database } from '../../storage/index.ts'
+import { channelLimits } from '../channel-limits.ts'
+import type { PlainMessage } from './plain-message.ts'
+import { plainMessageSchema } from './plain-message.ts'
+import { jsonColumn } from '../../storage/index.ts'
+
+/** What a message became; `limited` and `refused` were answered in words or not at all. */
+export type Became = 'run' | 'steer' | 'command' | 'paired' | 'refused' | 'limited'
+
+export interface TakenMessage {
+  readonly channel: ChannelName
+  readonly messageId: string
+  readonly senderId: string
+  readonly became: Became
+  readonly runId?: string | null
+  /** What is still to be done about it once the row stands. */
+  readonly open?: PlainMessage
+  readonly at: number
+}
+
+const dayMs = 24 * 3600 * 1000
+const openSchema = z.object({ channel: z.string(), open: jsonColumn(plainMessageSchema) })
+
+export type MessageTable = ReturnType<typeof createMessageTable>
+
+/** Which messages were taken, by the platform's own ids: what comes again is known, also after a restart. */
+export function createMessageTable(database: Database) {
+  return {
+    isTaken: (channel: ChannelName, messageId: string): boolean =>
+      database
+        .prepare('SELECT 1 AS one FROM channel_messages WHERE channel = ? AND message_id = ?')
+        .get(channel, messageId) !== undefined,
+    /** False where it was taken already: then nothing of it may be done. Joins the caller's transaction. */
+    take: (message: TakenMessage): boolean =>
+      database
+        .prepare(
+          'INSERT OR IGNORE INTO channel_messages (channel, message_id, sender_id, became, run_id, open, received_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        )
+        .run(
+          message.channel,
+          message.messageId,
+          message.senderId,
+          message.became,
+          message.runId ?? null,
+          message.open === undefined ? null : JSON.stringify(message.open),
+          message.at,
+        ).changes === 1,
+    /** What was taken and not done, oldest first: a mesh that died left it. */
+    open: (limit: number): readonly { readonly channel: string; readonly open: PlainMessage }[] =>
+      database
+        .prepare(
+          'SELECT channel, open FROM channel_messages WHERE open IS NOT NULL ORDER BY received_at LIMIT ?',
+        )
+        .all(limit)
+        .map((row) => openSchema.parse(row)),
+    done: (channel: string, messageId: string): void => {
+      database
+        .prepare('UPDATE channel_messages SET open = NULL WHERE channel = ? AND message_id = ?')
+        .run(channel, messageId)
+    },
+    trim: (now: number): void => {
+      database
+        .prepare('DELETE FROM channel_messages WHERE open IS NULL AND received_at < ?')
+        .run(now - channelLimits.messagesKeptDays * dayMs)
+      database
+        .prepare(
+          'DELETE FROM channel_messages WHERE open IS NULL AND received_at < (SELECT received_at FROM channel_messages ORDER BY received_at DESC LIMIT 1 OFFSET ?)',
+        )
+        .run(channelLimits.messagesKeptMax)
+    },
+  }
+}

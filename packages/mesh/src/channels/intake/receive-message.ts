@@ -1,0 +1,129 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+import { Problem } from '@flotilla/protocol/problem'
+import type { CallRate, HumanCaller } from '../../access/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { ReceivedMessage } from '../adapter.ts'
+import type { AnswerMessage } from '../commands/answer-message.ts'
+import { codeIn } from '../pairing/pairing-codes.ts'
+import type { PairingCodes } from '../pairing/pairing-codes.ts'
+import { plainMessage } from './plain-message.ts'
+import type { PlainMessage } from './plain-message.ts'
+import type { StrangerTable } from './stranger-table.ts'
+import { problemText, writeAnswered } from './write-answer.ts'
+import type { WriteDeps } from './write-answer.ts'
+
+export interface ReceiveDeps extends WriteDeps {
+  readonly journal: Journal
+  readonly people: {
+    /** Why nobody can be told apart at the moment, or null. */
+    broken(): string | null
+    channelCaller(channel: ChannelName, id: string): HumanCaller | null
+    /** Makes the identity the issuer's own. Problems `conflict`, `unprocessable`. */
+    adoptIdentity(issuer: HumanCaller, identity: string): Promise<string>
+  }
+  readonly strangers: StrangerTable
+  readonly codes: PairingCodes
+  readonly rate: CallRate
+  readonly answer: AnswerMessage
+}
+
+/**
+ * Takes in what somebody said on a platform: resolves once the message's row stands together with what it became (I1), or
+ * where it need not be a row. The same message again does nothing (I2). Rejects where no row could be written, so that the
+ * platform sends it again (I3).
+ */
+export type ReceiveMessage = (channel: ChannelName, received: ReceivedMessage) => Promise<void>
+
+export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
+  const { people, messages, codes } = deps
+  /** Messages that are being taken, so that one that comes twice at once is waited for and not begun twice. */
+  const underWay = new Map<string, Promise<void>>()
+
+  async function take(channel: ChannelName, message: PlainMessage): Promise<void> {
+    if (messages.isTaken(channel, message.id)) return
+    const broken = people.broken()
+    if (broken !== null) throw new Problem('unprocessable', { detail: broken })
+    const code = codes.isOpen(channel) && message.place.isPrivate ? codeIn(message.text) : null
+    const issuer = code === null ? null : codes.take(channel, code)
+    if (issuer) return pair(deps, { channel, message, issuer })
+    const caller = people.channelCaller(channel, message.senderId)
+    if (!caller) return refuseStranger(deps, channel, message)
+    await answer(channel, message, caller)
+  }
+
+  async function answer(channel: ChannelName, message: PlainMessage, caller: HumanCaller): Promise<void> {
+    const person = caller.person ?? message.senderId
+    try {
+      deps.rate.take(person)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      // Told once; of a flood nothing is kept that could fill the disk.
+      if (!deps.rate.isFirstRefusal(person)) return
+      const text = `That was too much at once: ${error.detail}. What you said just now was left out; say it again in a while.`
+      writeAnswered(deps, { channel, message, became: 'limited' }, { text })
+      return
+    }
+    try {
+      deps.answer({ caller, channel, person, message, argument: '' })
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code === 'disk-full') throw error
+      writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error) })
+    }
+  }
+
+  return (channel, received) => {
+    const message = plainMessage(channel, received)
+    if (message === null) return Promise.resolve()
+    const key = `${channel} ${message.id}`
+    const known = underWay.get(key)
+    if (known) return known
+    const work = take(channel, message).finally(() => underWay.delete(key))
+    underWay.set(key, work)
+    return work
+  }
+}
+
+function refuseStranger(deps: ReceiveDeps, channel: ChannelName, message: PlainMessage): void {
+  const { senderId } = message
+  const identity = `${channel}:${senderId}`
+  deps.database.transaction(() => {
+    // Who was told is left alone, and nothing of what they say is kept.
+    if (!deps.strangers.refuse(channel, senderId, deps.clock.now())) return
+    const text = [
+      `I do not know you. Here you are ${identity}.`,
+      `The owner of this fleet can let you in, in a terminal of its machine: flotilla people link NAME ${identity}`,
+    ].join('\n')
+    writeAnswered(deps, { channel, message, became: 'refused' }, { text })
+    deps.journal.append({
+      actor: 'system',
+      action: 'channel.stranger-refused',
+      subject: identity,
+      detail: { channel },
+    })
+  })
+}
+
+async function pair(
+  deps: ReceiveDeps,
+  {
+    channel,
+    message,
+    issuer,
+  }: { readonly channel: ChannelName; readonly message: PlainMessage; readonly issuer: HumanCaller },
+): Promise<void> {
+  const identity = `${channel}:${message.senderId}`
+  let text: string
+  try {
+    const name = await deps.people.adoptIdentity(issuer, identity)
+    text = `You are ${name} here, an owner of this fleet. /help says what can be done.`
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error) })
+    return
+  }
+  deps.database.transaction(() => {
+    deps.strangers.forget(channel, message.senderId)
+    deps.journal.append({ actor: 'system', action: 'channel.paired', subject: identity, detail: { channel } })
+    writeAnswered(deps, { channel, message, became: 'paired' }, { text })
+  })
+}

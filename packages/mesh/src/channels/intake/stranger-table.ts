@@ -1,0 +1,45 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Database } from '../../storage/index.ts'
+import { channelLimits } from '../channel-limits.ts'
+
+const hourMs = 3600 * 1000
+
+export type StrangerTable = ReturnType<typeof createStrangerTable>
+
+/** Who was told that nobody knows them: once, and then they hear nothing. */
+export function createStrangerTable(database: Database) {
+  const count = (sql: string, ...values: (string | number)[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+
+  return {
+    /** Whether to tell them; false for one who was told, and while too many were. Joins the caller's transaction. */
+    refuse: (channel: ChannelName, senderId: string, now: number): boolean => {
+      const all = count('SELECT count(*) AS count FROM channel_strangers WHERE channel = ?', channel)
+      if (all >= channelLimits.strangersMax) return false
+      const lately = count(
+        'SELECT count(*) AS count FROM channel_strangers WHERE channel = ? AND refused_at > ?',
+        channel,
+        now - hourMs,
+      )
+      if (lately >= channelLimits.strangersToldPerHour) return false
+      return (
+        database
+          .prepare(
+            'INSERT OR IGNORE INTO channel_strangers (channel, sender_id, refused_at) VALUES (?, ?, ?)',
+          )
+          .run(channel, senderId, now).changes === 1
+      )
+    },
+    /** They are somebody now; should that end, they are told once more. */
+    forget: (channel: ChannelName, senderId: string): void => {
+      database
+        .prepare('DELETE FROM channel_strangers WHERE channel = ? AND sender_id = ?')
+        .run(channel, senderId)
+    },
+    trim: (now: number): void => {
+      database
+        .prepare('DELETE FROM channel_strangers WHERE refused_at < ?')
+        .run(now - channelLimits.strangersKeptDays * 24 * hourMs)
+    },
+  }
+}

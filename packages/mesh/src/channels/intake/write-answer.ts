@@ -1,0 +1,64 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Problem } from '@flotilla/protocol/problem'
+import type { Database } from '../../storage/index.ts'
+import { channelLimits } from '../channel-limits.ts'
+import type { CommandReply } from '../commands/channel-command.ts'
+import type { LetterTable } from '../delivery/letter-table.ts'
+import type { Became, MessageTable } from './message-table.ts'
+import type { PlainMessage } from './plain-message.ts'
+
+export interface WriteDeps {
+  readonly database: Database
+  readonly messages: MessageTable
+  readonly letters: LetterTable
+  readonly clock: Clock
+  /** Letters of the channel were written. */
+  readonly wake: (channel: ChannelName) => void
+}
+
+/** What a refusal says, with its repair where it has one. Pure. */
+export function problemText(problem: Problem): string {
+  return `That was not done: ${problem.detail === '' ? problem.code : problem.detail}.`
+}
+
+interface Answered {
+  readonly channel: ChannelName
+  readonly message: PlainMessage
+  readonly became: Became
+  readonly runId?: string | undefined
+}
+
+/** The message's row and the words that answer it, in one transaction. */
+export function writeAnswered(
+  deps: WriteDeps,
+  { channel, message, became, runId }: Answered,
+  reply: CommandReply | null,
+): void {
+  deps.database.transaction(() => {
+    const at = deps.clock.now()
+    const taken = {
+      channel,
+      messageId: message.id,
+      senderId: message.senderId,
+      became,
+      runId: runId ?? null,
+      at,
+    }
+    if (!deps.messages.take(taken)) return
+    writeReply(deps, { channel, message }, reply)
+  })
+}
+
+/** Joins the caller's transaction. Words that nobody waits for are left out where too many wait to be sent. */
+export function writeReply(
+  deps: Omit<WriteDeps, 'messages'>,
+  { channel, message }: { readonly channel: ChannelName; readonly message: PlainMessage },
+  reply: CommandReply | null,
+): void {
+  if (reply === null || reply.text === '') return
+  if (deps.letters.openCount(channel) >= channelLimits.openLettersMax) return
+  const letter = { channel, place: message.place, source: `message:${message.id}`, replyToId: message.id }
+  deps.letters.add({ ...letter, text: reply.text, buttons: reply.buttons ?? [] }, deps.clock.now())
+  deps.database.afterCommit(() => deps.wake(channel))
+}

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { openDatabase } from '../storage/database.ts'
+import { giveSchema } from '../testing/give-schema.ts'
+import { createMarkTable } from './mark-table.ts'
+
+test('a mark is what was written last, also for who opens the table anew; old ones are dropped then', () => {
+  const database = openDatabase(':memory:')
+  giveSchema(database)
+  const clock = createManualClock()
+  const marks = createMarkTable(database, clock)
+  expect(marks.read('discord:1')).toBeNull()
+  marks.write('discord:1', '5')
+  marks.write('discord:1', '7')
+  expect(createMarkTable(database, clock).read('discord:1')).toBe('7')
+  const later = { ...clock, now: () => clock.now() + 91 * 24 * 3_600_000 }
+  expect(createMarkTable(database, later).read('discord:1')).toBeNull()
+})

@@ -1,0 +1,25 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../storage/index.ts'
+import type { ChannelMarks } from './adapters/discord/index.ts'
+
+/** A conversation in which nothing was said for so long is heard from then on as a new one is, milliseconds. */
+const keptMs = 90 * 24 * 3_600_000
+
+/** Marks in rows. What is older than its bound is dropped when the table is opened. */
+export function createMarkTable(database: Database, clock: Clock): ChannelMarks {
+  database.prepare('DELETE FROM channel_marks WHERE written_at < ?').run(clock.now() - keptMs)
+  return {
+    read: (key) => {
+      const value = database.prepare('SELECT value FROM channel_marks WHERE key = ?').get(key)?.['value']
+      return typeof value === 'string' ? value : null
+    },
+    write: (key, value) => {
+      database
+        .prepare(
+          `INSERT INTO channel_marks (key, value, written_at) VALUES (?, ?, ?)
+           ON CONFLICT (key) DO UPDATE SET value = excluded.value, written_at = excluded.written_at`,
+        )
+        .run(key, value, clock.now())
+    },
+  }
+}

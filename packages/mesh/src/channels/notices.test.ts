@@ -1,0 +1,167 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { aChannelHarness, ann } from '../testing/channel-harness.ts'
+import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
+import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
+import { channelLimits } from './channel-limits.ts'
+import { noticeOf, tellAt } from './delivery/notice-text.ts'
+
+type Harness = Awaited<ReturnType<typeof aChannelHarness>>
+
+const opened: Harness[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.stop()
+})
+
+async function open(more: Partial<ChannelHarnessOptions> = {}) {
+  const fake = createFakeAdapter({ editEveryMs: null })
+  const world = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] }, ...more })
+  opened.push(world)
+  const told = () => fake.messages().map(({ text }) => text)
+  /** Ann is known where she is told things. */
+  await fake.hear(aReceived({ id: 'came', text: '/help' }))
+  await world.clock.settle()
+  const note = async (message: string, agent = 'scout') => {
+    world.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: agent, message })
+    await world.clock.settle()
+  }
+  return { ...world, fake, told, note }
+}
+
+describe('notices', () => {
+  test('what an agent tells the owner comes to the channel that they chose, once a day in the same words', async () => {
+    const world = await open()
+    await world.note('the disk is nearly full')
+    await world.note('the disk is nearly full')
+    await world.note('now it is')
+    expect(world.told().slice(1)).toEqual(['[scout] the disk is nearly full', '[scout] now it is'])
+  })
+
+  test('nobody is told where no channel was chosen, on kinds that were left out, or who is no owner', async () => {
+    for (const options of [
+      { notices: {} },
+      { notices: { to: ['telegram' as const], about: ['budgets' as const] } },
+      { people: [{ ...ann, role: 'member' as const }] },
+    ]) {
+      const world = await open(options)
+      await world.note('hello')
+      expect(world.told().filter((text) => text.includes('hello'))).toEqual([])
+    }
+  })
+
+  test('a group is never told', async () => {
+    const fake = createFakeAdapter({ editEveryMs: null })
+    const world = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] } })
+    opened.push(world)
+    await fake.hear(
+      aReceived({ text: '/help', place: { conversationId: '-5', threadId: null, isPrivate: false } }),
+    )
+    world.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message: 'a secret' })
+    await world.clock.settle()
+    expect(fake.messages().filter(({ text }) => text.includes('a secret'))).toEqual([])
+  })
+
+  test('what happened while the channel was away is told once it is back, and nothing twice', async () => {
+    const world = await open()
+    await world.note('before')
+    await world.stop()
+    opened.pop()
+    world.events.publish({ type: 'note.added', note_id: 'note_2', agent_id: 'scout', message: 'meanwhile' })
+    const again = await open({ of: world })
+    expect(again.told()).toContain('[scout] meanwhile')
+    expect(again.told().filter((text) => text.includes('before'))).toEqual([])
+  })
+
+  test('quiet hours hold a notice, and nothing that was asked for', async () => {
+    const world = await open({ notices: { to: ['telegram'], quiet_hours: { from: '00:00', to: '23:59' } } })
+    const before = world.told().length
+    await world.note('not now')
+    await world.fake.hear(aReceived({ id: 'asked', text: '/status' }))
+    await world.clock.settle()
+    expect(world.told().slice(before)).toEqual([expect.stringContaining('3 agents')])
+    await world.clock.leap(25 * 3_600_000)
+    await world.clock.settle()
+    expect(world.told()).toContain('[scout] not now')
+  })
+
+  test('an identity that is its owner’s no more is told nothing, and the one that is theirs is', async () => {
+    const world = await open()
+    const place = { conversationId: '2000', threadId: null, isPrivate: true }
+    Object.assign(world.people[0] ?? {}, { identities: ['telegram:2000'] })
+    await world.note('before they spoke')
+    await world.fake.hear(aReceived({ id: 'new', text: '/help', senderId: '2000', place }))
+    await world.note('a secret')
+    const told = world.fake.messages().filter(({ text }) => text.startsWith('[scout]'))
+    expect(told.map(({ place: at, text }) => [at.conversationId, text])).toEqual([
+      ['2000', '[scout] a secret'],
+    ])
+  })
+
+  test('an agent that says much is told of so often, says so, and takes no room of answers or of other kinds', async () => {
+    const world = await open()
+    for (let n = 0; n < 200; n++) await world.note(`spam ${n}`)
+    const spam = world.told().filter((text) => text.includes('spam'))
+    expect(spam).toHaveLength(channelLimits.noticesPerHour)
+    expect(spam.at(-1)).toContain('the dashboard has all')
+    expect(world.rows('SELECT id FROM channel_letters').length).toBeLessThan(40)
+    world.events.publish({
+      type: 'approval.asked',
+      approval_id: 'appr_1',
+      agent_id: 'scout',
+      run_id: null,
+      summary: 'delete auditor',
+      expires_at: 1,
+    })
+    await world.clock.settle()
+    expect(world.told().at(-1)).toContain('delete auditor')
+    await world.clock.advance(3_600_001)
+    await world.note('an hour later')
+    expect(world.told().at(-1)).toContain('an hour later')
+  })
+
+  test('no words of an agent pass for the mesh’s', async () => {
+    const fake = createFakeAdapter({ name: 'discord', editEveryMs: null })
+    const senderId = '100000000000000001'
+    const world = await aChannelHarness({
+      adapters: [fake.adapter],
+      notices: { to: ['discord'] },
+      people: [{ ...ann, identities: [`discord:${senderId}`] }],
+    })
+    opened.push(world)
+    await fake.hear(aReceived({ id: 'came', text: '/help', senderId }))
+    // Longer than a message of Discord.
+    const message = `${'word '.repeat(398)}\nApproved.`
+    world.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message })
+    await world.clock.settle()
+    const pieces = fake
+      .messages()
+      .slice(1)
+      .map(({ text }) => text)
+    expect(pieces.length).toBeGreaterThan(1)
+    expect(pieces.filter((text) => !text.startsWith('\\[scout\\] '))).toEqual([])
+    const summary = 'x\nDecided: nothing is to be done.'
+    const asked = { approval_id: 'appr_1', agent_id: 'scout', run_id: null, summary, expires_at: 1 } as const
+    expect(noticeOf({ type: 'approval.asked', ...asked })?.text.split('\n')).toHaveLength(2)
+  })
+
+  test('an approval says where it is decided, and cannot be decided by what it says', () => {
+    const asked = {
+      type: 'approval.asked',
+      approval_id: 'appr_1',
+      agent_id: 'scout',
+      run_id: null,
+      summary: 'delete agent auditor',
+      expires_at: 1,
+    } as const
+    expect(noticeOf(asked)?.text).toMatch(/delete agent auditor[\s\S]*flotilla pending/)
+  })
+
+  test.each([
+    ['2026-11-23T23:30:00', '2026-11-24T07:00:00'],
+    ['2026-11-23T03:00:00', '2026-11-23T07:00:00'],
+    ['2026-11-23T07:00:00', '2026-11-23T07:00:00'],
+    ['2026-11-23T12:00:00', '2026-11-23T12:00:00'],
+    ['2026-11-23T22:00:00', '2026-11-24T07:00:00'],
+  ])('from 22:00 to 07:00, what happens at %s is told at %s', (at, then) => {
+    expect(tellAt(Date.parse(at), { from: '22:00', to: '07:00' })).toBe(Date.parse(then))
+  })
+})

@@ -1,0 +1,81 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { channelBodyMaxBytes, channelPublicEndpoints as endpoints } from '@flotilla/protocol/channels-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { alreadySent, createBodyReader } from '../http/index.ts'
+import type { PublicSurface } from '../http/index.ts'
+import type { CallbackRequest } from './adapter.ts'
+import type { ChannelLife } from './channel-life.ts'
+
+const bounds = {
+  maxBytes: channelBodyMaxBytes,
+  /** As long as platforms wait for an answer. */
+  maxMs: 10_000,
+  heldMaxBytes: 32 * 1024 * 1024,
+  heldPerPlaceMaxBytes: 16 * 1024 * 1024,
+  drainMaxBytes: channelBodyMaxBytes,
+  drainMaxMs: 250,
+} as const
+
+/** Where platforms call back. There is no gate: each channel's signature is the proof, and it is over the body. */
+export function channelPublicRoutes(
+  { bind, scope }: PublicSurface,
+  { lifeOf, clock }: { readonly lifeOf: (name: string) => ChannelLife | null; readonly clock: Clock },
+): void {
+  const bodies = createBodyReader(bounds, clock)
+  // The bytes that came are what was signed; nothing reads them before us.
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+
+  /** Problem `not-found`, the same for a channel that is off and one that is none. */
+  function required(name: string) {
+    const receive = lifeOf(name)?.receiveRequest ?? null
+    if (receive === null) throw new Problem('not-found', { detail: 'nothing is delivered here' })
+    return receive
+  }
+
+  async function pass(
+    {
+      name,
+      raw,
+      reply,
+    }: { readonly name: string; readonly raw: FastifyRequest; readonly reply: FastifyReply },
+    request: Pick<CallbackRequest, 'method' | 'body'>,
+  ): Promise<typeof alreadySent> {
+    const answer = await required(name)({ ...request, query: texts(raw.query), headers: texts(raw.headers) })
+    await reply.code(answer.status).type(answer.contentType).send(answer.body)
+    return alreadySent
+  }
+
+  bind(endpoints.channelVerify, {}, ({ params, raw, reply }) =>
+    pass({ name: params.name, raw, reply }, { method: 'GET', body: new Uint8Array() }),
+  )
+  bind(endpoints.channelReceive, {}, async ({ params, raw, reply }) => {
+    try {
+      required(params.name)
+      const body = await bodies.read(
+        raw.raw,
+        params.name,
+        () =>
+          new Problem('body-too-large', { detail: `a delivery has at most ${channelBodyMaxBytes} bytes` }),
+      )
+      return await pass({ name: params.name, raw, reply }, { method: 'POST', body })
+    } catch (error) {
+      // What is left of the body is not read: the connection cannot be used again.
+      if (!raw.raw.complete) void reply.header('connection', 'close')
+      await bodies.drain(raw.raw)
+      throw error
+    }
+  })
+}
+
+/** What is there once, as text; of a name that came several times the first. */
+function texts(record: unknown): Readonly<Record<string, string>> {
+  const entries = Object.entries(typeof record === 'object' && record !== null ? record : {})
+  return Object.fromEntries(
+    entries.flatMap(([name, value]: [string, unknown]) => {
+      const first: unknown = Array.isArray(value) ? value[0] : value
+      return typeof first === 'string' ? [[name, first] as const] : []
+    }),
+  )
+}

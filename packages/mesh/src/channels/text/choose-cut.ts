@@ -1,0 +1,90 @@
+import type { RunText } from './text-run.ts'
+import { runIndexAt } from './text-run.ts'
+
+/** How good a place to cut is, from the best. */
+const ranks = { paragraph: 5, line: 4, sentence: 3, word: 2, part: 1 } as const
+
+/** A better place is taken unless it leaves more than this share of a message empty. */
+const emptyShareMax = 2 / 3
+
+/** What is emphasised, linked or code is kept whole up to this length, UTF-16 code units. */
+const wholeCharsMax = 240
+
+/** How far beyond a cut one looks for what belongs to the character before it, UTF-16 code units. */
+const aheadChars = 64
+
+const words = new Intl.Segmenter('und', { granularity: 'word' })
+const characters = new Intl.Segmenter('und', { granularity: 'grapheme' })
+
+const sentenceEnd = /[.!?…。！？।؟][)\]"'»”’]*$/
+const wideSentenceEnd = /[。！？]/
+const blank = /\s/
+/** Belongs to the character before it. */
+const attached = /\p{M}|\u200C|\u200D|\uFE0E|\uFE0F/u
+
+/** Where to end a message that begins at `from` and can hold what stands up to `to`: at most `to`, and beyond `from`. Pure. */
+export function chooseCut(whole: RunText, from: number, to: number): number {
+  const { text } = whole
+  const least = from + Math.ceil((to - from) * (1 - emptyShareMax))
+  let best = { at: 0, rank: 0 }
+  for (let at = to; at >= least; at -= 1) {
+    const rank = rankOf(whole, at)
+    if (rank > best.rank) best = { at, rank }
+    if (rank === ranks.paragraph) break
+  }
+  if (best.rank > 0) return best.at
+  // Some more than fits, so that the last one is known to be whole.
+  const near = text.slice(from, to + aheadChars)
+  const lastFitting = (segmenter: Intl.Segmenter): number => {
+    let last = 0
+    for (const { index } of segmenter.segment(near)) {
+      if (from + index > to) break
+      last = index
+    }
+    return from + last
+  }
+  const word = lastFitting(words)
+  if (word >= least && characterBegins(text, word)) return word
+  const character = lastFitting(characters)
+  if (character > from) return character
+  // One character that fills a message is no character of any writing.
+  return isLowSurrogate(text, to) && to - 1 > from ? to - 1 : to
+}
+
+function rankOf(whole: RunText, at: number): number {
+  const { text } = whole
+  const before = text[at - 1] ?? ''
+  const after = text[at] ?? ''
+  const isWide = wideSentenceEnd.test(before)
+  if (!isWide && !blank.test(before)) return 0
+  if (attached.test(after)) return 0
+  const [left, right] = [runIndexAt(whole, at - 1), runIndexAt(whole, Math.min(at, text.length - 1))]
+  const [one, other] = [whole.runs[left]!, whole.runs[right]!]
+  if (before === '\n') {
+    if (one.style.block !== other.style.block) return ranks.paragraph
+    return text[at - 2] === '\n' && one.style.block === null ? ranks.paragraph : ranks.line
+  }
+  if (one.style.link !== null && one.style.link === other.style.link) return ranks.part
+  if (left === right && one.text.length <= wholeCharsMax && isMarked(one.style)) return ranks.part
+  if (isWide || sentenceEnd.test(text.slice(Math.max(0, at - 5), at).trimEnd())) return ranks.sentence
+  return ranks.word
+}
+
+function isMarked(style: RunText['runs'][number]['style']): boolean {
+  return style.bold || style.italic || style.strike || style.code
+}
+
+/** Words of a segmenter may end within a character that joiners hold together. */
+function characterBegins(text: string, at: number): boolean {
+  const from = Math.max(0, at - aheadChars)
+  for (const { index } of characters.segment(text.slice(from, at + aheadChars))) {
+    if (from + index === at) return true
+    if (from + index > at) return false
+  }
+  return false
+}
+
+function isLowSurrogate(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at)
+  return unit >= 0xdc00 && unit <= 0xdfff
+}

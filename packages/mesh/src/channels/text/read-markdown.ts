@@ -1,0 +1,190 @@
+import MarkdownIt from 'markdown-it'
+import type { Token } from 'markdown-it'
+import { createRunWriter } from './run-writer.ts'
+import type { RunWriter } from './run-writer.ts'
+import { tableText } from './table-text.ts'
+import { joinRuns } from './text-run.ts'
+import type { RunText, TextRun } from './text-run.ts'
+
+/** Lists in quotes in lists: what is deeper is read as one. */
+const nestingMax = 20
+
+const languageChars = /[^A-Za-z0-9+#_.-]/g
+const languageCharsMax = 32
+
+export interface ReadMarkdown extends RunText {
+  /** Whether a link was not kept as one. */
+  readonly refusedLink: boolean
+}
+
+/** Reads CommonMark with tables and strike-through; HTML is text. `keepsLinks` as of `createRunWriter`. Pure. */
+export function createReadMarkdown(): (markdown: string, keepsLinks: boolean) => ReadMarkdown {
+  const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: nestingMax })
+  // Only what says that it is an address is one: README.md is no host.
+  parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+  // Where a link may lead is judged by safe-link.ts, which sees the label too.
+  parser.validateLink = () => true
+  parser.normalizeLink = (address) => address
+  parser.normalizeLinkText = (address) => address
+  return (markdown, keepsLinks) => {
+    const writer = createRunWriter(keepsLinks)
+    const lists: ListState[] = []
+    const tokens = parser.parse(markdown, {})
+    for (let index = 0; index < tokens.length; index += 1) {
+      const token = tokens[index]!
+      if (token.type === 'table_open') index = readTable(writer, tokens, index)
+      else readBlock(writer, lists, token)
+    }
+    return { ...joinRuns(writer.runs), refusedLink: writer.refusedLink() }
+  }
+}
+
+/** Words that are no markup, as they are. Pure. */
+export function readPlain(text: string): RunText {
+  const writer = createRunWriter(false)
+  writer.write(text)
+  return joinRuns(writer.runs)
+}
+
+interface ListState {
+  readonly isOrdered: boolean
+  next: number
+  /** The mark of an item was written, and its first paragraph stands beside it. */
+  isMarked: boolean
+}
+
+function readBlock(writer: RunWriter, lists: ListState[], token: Token): void {
+  const list = lists.at(-1)
+  switch (token.type) {
+    case 'paragraph_open':
+      if (list?.isMarked === true) list.isMarked = false
+      else writer.gap(token.hidden ? 1 : 2)
+      return
+    case 'paragraph_close':
+      return writer.gap(token.hidden ? 1 : 2)
+    case 'heading_open':
+      if (list?.isMarked === true) list.isMarked = false
+      else writer.gap(2)
+      return writer.change('bold', 1)
+    case 'heading_close':
+      writer.change('bold', -1)
+      return writer.gap(2)
+    case 'bullet_list_open':
+    case 'ordered_list_open':
+      writer.gap(lists.length === 0 ? 2 : 1)
+      lists.push({
+        isOrdered: token.type === 'ordered_list_open',
+        next: Number(token.attrGet('start') ?? 1),
+        isMarked: false,
+      })
+      return
+    case 'bullet_list_close':
+    case 'ordered_list_close':
+      lists.pop()
+      return writer.gap(lists.length === 0 ? 2 : 1)
+    case 'list_item_open':
+      writer.gap(1)
+      if (list === undefined) return
+      writer.write(`${'  '.repeat(lists.length - 1)}${list.isOrdered ? `${list.next}.` : '•'} `)
+      list.next += 1
+      list.isMarked = true
+      return
+    case 'list_item_close':
+      if (list !== undefined) list.isMarked = false
+      return writer.gap(1)
+    case 'blockquote_open':
+      writer.gap(2)
+      return writer.changeQuote(1)
+    case 'blockquote_close':
+      writer.changeQuote(-1)
+      return writer.gap(2)
+    case 'fence':
+    case 'code_block':
+      writer.gap(1)
+      writer.writeBlock(token.content.replace(/\n$/, ''), languageOf(token.info))
+      return writer.gap(1)
+    case 'hr':
+      writer.gap(2)
+      writer.write('———')
+      return writer.gap(2)
+    case 'inline':
+      return readInline(writer, token.children ?? [])
+  }
+}
+
+function readInline(writer: RunWriter, tokens: readonly Token[]): void {
+  for (const token of tokens) {
+    switch (token.type) {
+      case 'softbreak':
+      case 'hardbreak':
+        writer.write('\n')
+        break
+      case 'code_inline':
+        writer.write(token.content, { code: true, bold: false, italic: false, strike: false })
+        break
+      case 'strong_open':
+        writer.change('bold', 1)
+        break
+      case 'strong_close':
+        writer.change('bold', -1)
+        break
+      case 'em_open':
+        writer.change('italic', 1)
+        break
+      case 'em_close':
+        writer.change('italic', -1)
+        break
+      case 's_open':
+        writer.change('strike', 1)
+        break
+      case 's_close':
+        writer.change('strike', -1)
+        break
+      case 'link_open':
+        writer.openLink(String(token.attrGet('href') ?? ''), token.info === 'auto')
+        break
+      case 'link_close':
+        writer.closeLink()
+        break
+      case 'image':
+        writeImage(writer, token)
+        break
+      default:
+        writer.write(token.content)
+    }
+  }
+}
+
+/** A picture is its words and its address: nobody fetches it for an agent. */
+function writeImage(writer: RunWriter, token: Token): void {
+  const words = token.content === '' ? 'picture' : token.content
+  if (writer.isInLink()) return writer.write(words)
+  writer.openLink(String(token.attrGet('src') ?? ''), false)
+  writer.write(words)
+  writer.closeLink()
+}
+
+/** Returns the index of the table's end. */
+function readTable(writer: RunWriter, tokens: readonly Token[], open: number): number {
+  const rows: string[][] = []
+  let index = open + 1
+  for (; index < tokens.length && tokens[index]!.type !== 'table_close'; index += 1) {
+    const token = tokens[index]!
+    if (token.type === 'tr_open') rows.push([])
+    if (token.type === 'inline') rows.at(-1)?.push(cellText(token.children ?? []))
+  }
+  writer.gap(1)
+  writer.writeBlock(tableText(rows), '')
+  writer.gap(1)
+  return index
+}
+
+function cellText(tokens: readonly Token[]): string {
+  const cell = createRunWriter(false)
+  readInline(cell, tokens)
+  return cell.runs.map(({ text }: TextRun) => text.replaceAll('\n', ' ')).join('')
+}
+
+function languageOf(info: string): string {
+  return (/^\S*/.exec(info.trim())?.[0] ?? '').replace(languageChars, '').slice(0, languageCharsMax)
+}

@@ -1,0 +1,130 @@
+import { judgeLink } from './safe-link.ts'
+import type { CodeBlock, RunLink, RunStyle, TextRun } from './text-run.ts'
+import { plainStyle } from './text-run.ts'
+
+/** What links and tables may add to an answer, UTF-16 code units: an address that is named once can be used a thousand times. */
+const addedCharsMax = 64_000
+
+type Toggle = 'bold' | 'italic' | 'strike'
+
+/** Takes an answer down, part by part, and knows how far apart its parts stand. */
+export interface RunWriter {
+  /** At least so many line ends stand before what comes next. */
+  readonly gap: (lines: number) => void
+  readonly write: (text: string, own?: Partial<RunStyle>) => void
+  readonly writeBlock: (text: string, language: string) => void
+  readonly change: (toggle: Toggle, by: 1 | -1) => void
+  readonly changeQuote: (by: 1 | -1) => void
+  readonly openLink: (target: string, isWritten: boolean) => void
+  readonly closeLink: () => void
+  readonly isInLink: () => boolean
+  readonly runs: readonly TextRun[]
+  /** Whether a link was not kept as one. */
+  readonly refusedLink: () => boolean
+}
+
+/** `keepsLinks` is false where the platform has no links under other words: the address stands behind them then. */
+export function createRunWriter(keepsLinks: boolean): RunWriter {
+  const runs: TextRun[] = []
+  const depth = { bold: 0, italic: 0, strike: 0, quote: 0 }
+  let wantedGap = 0
+  let hadQuote = false
+  let addedChars = 0
+  let hasRefused = false
+  let link: { readonly target: string; readonly isWritten: boolean; readonly from: number } | null = null
+
+  function separate(): void {
+    if (wantedGap > 0 && runs.length > 0) {
+      runs.push({
+        text: '\n'.repeat(wantedGap),
+        style: { ...plainStyle, quote: hadQuote && depth.quote > 0 },
+      })
+    }
+    wantedGap = 0
+    hadQuote = depth.quote > 0
+  }
+
+  function write(text: string, own: Partial<RunStyle> = {}): void {
+    if (text === '') return
+    separate()
+    runs.push({
+      text,
+      style: {
+        ...plainStyle,
+        bold: depth.bold > 0,
+        italic: depth.italic > 0,
+        strike: depth.strike > 0,
+        quote: depth.quote > 0,
+        ...own,
+      },
+    })
+  }
+
+  /** Behind the label, where it is not the label. */
+  function writeAddress(address: string, label: string): void {
+    if (label.trim() === address || addedChars + address.length > addedCharsMax) return
+    addedChars += address.length
+    write(label === '' ? address : ` (${address})`, unmarked)
+  }
+
+  function restyle(index: number, own: Partial<RunStyle>): void {
+    const { text, style } = runs[index]!
+    runs[index] = { text: text.replaceAll('\n', ' '), style: { ...style, ...own } }
+  }
+
+  function closeLink(): void {
+    if (link === null) return
+    const { target, isWritten, from } = link
+    link = null
+    const label = runs
+      .slice(from)
+      .map(({ text }) => text)
+      .join('')
+    const verdict = judgeLink(target, label)
+    if (verdict.kind !== 'link') {
+      hasRefused = true
+      if (isWritten) for (let index = from; index < runs.length; index += 1) restyle(index, unmarked)
+      if (verdict.kind === 'shown') writeAddress(verdict.address, label)
+      return
+    }
+    const isBare = isWritten || label === verdict.href
+    if (!keepsLinks && !isBare) return writeAddress(verdict.href, label)
+    if (addedChars + verdict.href.length > addedCharsMax) return
+    addedChars += verdict.href.length
+    const marked: RunLink = { href: verdict.href, written: isBare && fitsBare.test(label) ? label : null }
+    if (label === '') return write(verdict.href, { link: { href: verdict.href, written: verdict.href } })
+    // No platform shows code as a link.
+    for (let index = from; index < runs.length; index += 1) restyle(index, { code: false, link: marked })
+  }
+
+  return {
+    gap: (lines) => {
+      wantedGap = Math.max(wantedGap, lines)
+    },
+    write,
+    writeBlock: (text, language) => {
+      const block: CodeBlock = { language }
+      write(text, { ...plainStyle, block })
+    },
+    change: (toggle, by) => {
+      depth[toggle] += by
+    },
+    changeQuote: (by) => {
+      depth.quote += by
+    },
+    openLink: (target, isWritten) => {
+      separate()
+      link = { target, isWritten, from: runs.length }
+    },
+    closeLink,
+    isInLink: () => link !== null,
+    runs,
+    refusedLink: () => hasRefused,
+  }
+}
+
+/** An address is as it is: a mark beside it would be taken for a part of it. */
+const unmarked: Partial<RunStyle> = { bold: false, italic: false, strike: false }
+
+/** What can stand between `<` and `>`. */
+const fitsBare = /^https?:\/\/[^\s<>\\`]+$/i

@@ -1,0 +1,185 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChannelName, Person } from '@flotilla/protocol/people'
+import type { Action, Decision } from '../access/action.ts'
+import type { Caller, HumanCaller } from '../access/caller.ts'
+import { authorizeByRole, byRoute } from '../access/role-decision.ts'
+import type { ChannelAdapter } from '../channels/adapter.ts'
+import { createChannelDesk } from '../channels/channel-desk.ts'
+import { createPairingCodes } from '../channels/pairing/pairing-codes.ts'
+import { settingsSchema } from '../config/settings-file.ts'
+import type { Settings } from '../config/settings-file.ts'
+import { channelCaller } from '../people/index.ts'
+import { silentLog } from '../platform/log.ts'
+import { aLedgerHarness } from './ledger-harness.ts'
+import type { LedgerHarness } from './ledger-harness.ts'
+
+export const issuer: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli', local: true }
+
+/** By the real table of roles; the mesh itself may everything. */
+function decide(caller: Caller, action: Action): Decision {
+  if (caller.kind !== 'human') return { allowed: true }
+  if (action.do === 'call-route') return byRoute(caller, action)
+  return caller.role === 'owner' ? { allowed: true } : authorizeByRole(caller, action)
+}
+
+/** Refusals are rows, as the real guard's are. */
+function aGuard(refused: (action: Action) => void) {
+  return (caller: Caller, action: Action): void => {
+    const decision = decide(caller, action)
+    if (decision.allowed) return
+    refused(action)
+    throw new Problem('denied', { detail: decision.reason })
+  }
+}
+
+export interface ChannelHarnessOptions {
+  readonly adapters: readonly ChannelAdapter[]
+  readonly people?: readonly Partial<Person>[]
+  readonly agents?: readonly string[]
+  readonly perMinute?: number
+  readonly notices?: Partial<Settings['channels']['notices']>
+  /** Whose rows go on, as those of a mesh that died. */
+  readonly of?: Pick<LedgerHarness, 'database' | 'clock' | 'agents' | 'newId'>
+}
+
+export const ann: Partial<Person> = { name: 'ann', role: 'owner', identities: ['telegram:1000'] }
+
+/** Channels over a ledger with fake agents; people, platforms and time are played. */
+export async function aChannelHarness(options: ChannelHarnessOptions) {
+  const { of } = options
+  const parts = of ? { database: of.database, clock: of.clock, agents: of.agents, newId: of.newId } : {}
+  const guard = aGuard(({ do: subject }) =>
+    ledgerOf.journal.append({ actor: 'human:test', action: 'permission.denied', subject, detail: {} }),
+  )
+  const ledgerOf: LedgerHarness = aLedgerHarness({ ...parts, guard, decide })
+  const { ledger, clock } = ledgerOf
+  const agentIds = options.agents ?? ['operator', 'scout', 'auditor']
+  const people: Person[] = (options.people ?? [ann]).map((one) => ({
+    name: 'somebody',
+    role: 'viewer',
+    agents: [],
+    identities: [],
+    token_sha256: null,
+    token_expires_at: null,
+    ...one,
+  }))
+  const resets: string[] = []
+  const faults: { peopleBroken: string | null } = { peopleBroken: null }
+  const codes = createPairingCodes({ clock, randomNumber: () => 7 })
+  const byIdentity = (identity: string) =>
+    people.find(({ identities }) => identities.includes(identity)) ?? null
+  const kernel = {
+    ...ledgerOf,
+    guard,
+    decide,
+    log: silentLog,
+    randomToken: () => 'token',
+    settings: () =>
+      settingsSchema.parse({ channels: { per_minute: options.perMinute ?? 600, notices: options.notices } }),
+    ports: { agentDoor: 0, proxy: 0, open: [] },
+  }
+  const desk = createChannelDesk(kernel, {
+    codes,
+    people: {
+      broken: () => faults.peopleBroken,
+      channelCaller: (channel, id) => channelCaller({ byIdentity }, channel, id),
+      ownersOn: (channel) =>
+        people
+          .filter(
+            ({ role, identities }) =>
+              role === 'owner' && identities.some((one) => one.startsWith(`${channel}:`)),
+          )
+          .map(({ name }) => name),
+      adoptIdentity: async (_issuer, identity) => {
+        if (byIdentity(identity))
+          throw new Problem('conflict', { detail: `${identity} is somebody else already` })
+        people.push({
+          name: 'owner',
+          role: 'owner',
+          agents: [],
+          identities: [identity],
+          token_sha256: null,
+          token_expires_at: null,
+        })
+        return 'owner'
+      },
+    },
+    runs: {
+      ...ledger,
+      sessions: {
+        list: async () => ({ sessions: [], total: 0 }),
+        history: async () => {
+          throw new Error('nobody asks')
+        },
+        reset: async (caller, agentId, session) => {
+          guard(caller, { do: 'submit-run', to: agentId })
+          resets.push(`${agentId} ${session}`)
+          return { session, archived_messages: 3 }
+        },
+      },
+    },
+    control: {
+      views: { all: () => agentIds.map(anAgentView) },
+      approvals: { list: () => [] },
+    },
+    spending: {
+      report: (caller, { by }) => {
+        guard(caller, { do: 'view-fleet' })
+        const total = { usd: 1.5, unconfirmed_usd: 0, calls: 1, prompt_tokens: 1, completion_tokens: 1 }
+        return { by, from: '', to: '', total, rows: [{ ...total, key: 'scout', daily_usd: [1.5] }] }
+      },
+    },
+  })
+  const stopped = new AbortController()
+  ledger.start()
+  await desk.resume()
+  for (const adapter of options.adapters) {
+    await adapter.start({
+      received: (message) => desk.receive(adapter.name, message),
+      stateChanged: () => {},
+    })
+  }
+  const serving = options.adapters.map((adapter) => desk.serve(adapter, stopped.signal))
+  await clock.settle()
+
+  return {
+    ...ledgerOf,
+    desk,
+    codes,
+    people,
+    resets,
+    faults,
+    rows: (sql: string, ...values: string[]) => ledgerOf.database.prepare(sql).all(...values),
+    openNotes: () => ledger.outbox.open(100).map(({ source, state: how }) => ({ source, state: how })),
+    identityOf: (channel: ChannelName, id: string) => byIdentity(`${channel}:${id}`)?.name ?? null,
+    /** Stops as a mesh does that is told to. */
+    stop: async () => {
+      for (const adapter of options.adapters) await adapter.close()
+      stopped.abort()
+      await Promise.all(serving)
+      desk.close()
+      await ledger.close()
+    },
+  }
+}
+
+function anAgentView(id: string): AgentView {
+  return {
+    id,
+    kind: id === 'operator' ? 'operator' : 'worker',
+    role: `the ${id}`,
+    model: 'test/model',
+    state: 'running',
+    busy: false,
+    queued: 0,
+    waiting: 0,
+    cost_today_usd: 0.25,
+    budget: { daily_usd: 5, monthly_usd: 50 },
+    state_since: null,
+    retry_at: null,
+    archived: false,
+    paused: null,
+    last_error: null,
+  }
+}

@@ -1,0 +1,146 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+import { ChannelFailure } from '../channels/adapter.ts'
+import type {
+  ChannelAdapter,
+  ChannelHearing,
+  ChannelTraits,
+  OutgoingMessage,
+  ReceivedMessage,
+} from '../channels/adapter.ts'
+import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
+import type { PlayedFailure, PlayedPlatform, SaidOnPlatform } from '../channels/adapter.conformance.ts'
+
+export interface ShownMessage extends OutgoingMessage {
+  readonly id: string
+}
+
+export interface FakeChannel {
+  readonly adapter: ChannelAdapter
+  readonly platform: PlayedPlatform
+  /** All that the platform has, with what the port gave it. */
+  readonly messages: () => readonly ShownMessage[]
+  /** Every call that sends, also those that failed or were thrown away as repeats. */
+  readonly calls: () => readonly OutgoingMessage[]
+  readonly edits: () => number
+  readonly typings: () => number
+  /** Hands in a message as the wire had it; rejects where it was not taken. */
+  readonly hear: (message: ReceivedMessage) => Promise<void>
+}
+
+const refusals: Readonly<Record<PlayedFailure, () => ChannelFailure>> = {
+  'rate-limited': () => new ChannelFailure('rate-limited', 'too fast', playedRetryAfterMs),
+  gone: () => new ChannelFailure('gone', 'the conversation is closed'),
+  refused: () => new ChannelFailure('refused', 'the message is not accepted'),
+  unreachable: () => new ChannelFailure('unreachable', 'nobody answers'),
+  'cut-after': () => new ChannelFailure('unsure', 'the line broke'),
+}
+
+const againMs = 5
+
+/** A platform in memory: what it was not told to be taken it sends again, as a poll does. */
+export function createFakeAdapter({
+  name = 'telegram',
+  ...fields
+}: Partial<ChannelTraits> & { readonly name?: ChannelName } = {}): FakeChannel {
+  const traits: ChannelTraits = {
+    messageCharsMax: 4096,
+    editEveryMs: 10,
+    buttonsMax: 10,
+    dropsRepeats: true,
+    fileBytesMax: 1_000_000,
+    ...fields,
+  }
+  const taken = new Set<string>()
+  const calls: OutgoingMessage[] = []
+  const messages: ShownMessage[] = []
+  const failures: PlayedFailure[] = []
+  let hearing: ChannelHearing | null = null
+  let count = 0
+  let edits = 0
+  let typings = 0
+
+  async function give(message: ReceivedMessage): Promise<void> {
+    for (let taking = hearing; taking; taking = hearing) {
+      try {
+        await taking.received(message)
+        taken.add(message.id)
+        return
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, againMs))
+      }
+    }
+  }
+
+  const adapter: ChannelAdapter = {
+    name,
+    traits,
+    start: async (given) => {
+      hearing = given
+      given.stateChanged({ state: 'connected', detail: '', repair: '' })
+    },
+    send: async (message, signal) => {
+      signal.throwIfAborted()
+      calls.push(message)
+      const failure = failures.shift()
+      if (failure !== undefined && failure !== 'cut-after') throw refusals[failure]()
+      const known = traits.dropsRepeats
+        ? messages.find(({ clientId }) => clientId === message.clientId)
+        : undefined
+      const id = known?.id ?? `m${++count}`
+      if (!known) messages.push({ ...message, id })
+      if (failure !== undefined) throw refusals[failure]()
+      return { id }
+    },
+    ...(traits.editEveryMs === null
+      ? {}
+      : {
+          edit: async (edited) => {
+            edits++
+            const failure = failures.shift()
+            if (failure !== undefined && failure !== 'cut-after') throw refusals[failure]()
+            const index = messages.findIndex(({ id }) => id === edited.messageId)
+            const before = messages[index]
+            if (!before) throw new ChannelFailure('refused', 'there is no such message')
+            messages[index] = { ...before, text: edited.text, buttons: edited.buttons }
+          },
+        }),
+    showTyping: async () => void typings++,
+    close: async () => void (hearing = null),
+  }
+
+  return {
+    adapter,
+    platform: {
+      say: async (said: SaidOnPlatform) => {
+        const id = `u${++count}`
+        if (said.by === 'person') void give(aReceived({ ...said, id }))
+        return id
+      },
+      isTaken: (mark) => taken.has(mark),
+      shown: () => messages.map(({ place, text }) => ({ conversationId: place.conversationId, text })),
+      failNext: (how) => void failures.push(how),
+    },
+    messages: () => messages,
+    calls: () => calls,
+    edits: () => edits,
+    typings: () => typings,
+    hear: async (message) => {
+      if (!hearing) throw new Error('nobody hears')
+      await hearing.received(message)
+    },
+  }
+}
+
+export function aReceived(fields: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  return {
+    id: 'u1',
+    senderId: '1000',
+    senderName: 'Ann',
+    place: { conversationId: '1000', threadId: null, isPrivate: true },
+    text: 'hello',
+    pressed: null,
+    addressed: true,
+    attachments: [],
+    ...fields,
+  }
+}

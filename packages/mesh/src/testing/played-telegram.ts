@@ -1,0 +1,230 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
+import type { PlayedFailure, SaidOnPlatform, ShownOnPlatform } from '../channels/adapter.conformance.ts'
+import { readJson } from '../intake/index.ts'
+
+/** A bot's side of Telegram, as its page on the Bot API has it: what `telegram-test-api` lacks. */
+export interface PlayedTelegram {
+  readonly root: string
+  readonly calls: readonly TelegramCall[]
+  readonly say: (said: SaidOnPlatform) => string
+  /** Any update; resolves nothing, is polled. */
+  readonly push: (update: Record<string, unknown>) => string
+  readonly isTaken: (mark: string) => boolean
+  readonly shown: () => readonly ShownOnPlatform[]
+  readonly failNext: (how: PlayedFailure) => void
+  /** The next so many polls meet another one. */
+  readonly conflict: (polls: number) => void
+  readonly acceptToken: (isAccepted: boolean) => void
+  /** Bytes that a file's path gives. */
+  readonly file: (path: string, bytes: Uint8Array) => void
+  readonly openSockets: () => Promise<number>
+  readonly close: () => Promise<void>
+}
+
+export interface TelegramCall {
+  readonly method: string
+  readonly body: TelegramBody
+}
+
+/** What is read of what bots send. */
+export interface TelegramBody {
+  readonly [field: string]: unknown
+  readonly chat_id?: string
+  readonly message_id?: number
+  readonly text?: string
+  readonly offset?: number
+  readonly limit?: number
+  readonly timeout?: number
+  readonly file_id?: string
+  /** Of a form with a file. */
+  readonly raw?: string
+}
+
+export const playedTelegramPlaces = {
+  alone: { conversationId: '1000', threadId: null, isPrivate: true },
+  group: { conversationId: '-2000', threadId: null, isPrivate: false },
+} as const
+
+const ann = { id: 1000, is_bot: false, first_name: 'Ann', last_name: 'Lee' }
+const robot = { id: 999, is_bot: true, first_name: 'Robot' }
+/** How long a poll is held open, milliseconds: shorter than Telegram's, so that tests need not wait. */
+const pollMs = 100
+
+export async function playTelegram(): Promise<PlayedTelegram> {
+  const calls: TelegramCall[] = []
+  const files = new Map<string, Uint8Array>()
+  const failures: Exclude<PlayedFailure, 'unreachable'>[] = []
+  const messages: { chat: string; id: number; text: string }[] = []
+  const polls = new Set<() => void>()
+  let updates: Record<string, unknown>[] = []
+  let [count, taken, conflicts, isAccepted] = [0, 0, 0, true]
+
+  function push(update: Record<string, unknown>): string {
+    count += 1
+    updates.push({ update_id: count, ...update })
+    for (const wake of polls) wake()
+    return String(count)
+  }
+
+  async function poll(body: TelegramBody): Promise<Record<string, unknown>[]> {
+    const offset = body.offset ?? 0
+    taken = Math.max(taken, offset - 1)
+    updates = updates.filter(({ update_id: id }) => Number(id) >= offset)
+    if (updates.length === 0 && (body.timeout ?? 0) > 0) {
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          clearTimeout(timer)
+          polls.delete(wake)
+          resolve()
+        }
+        const timer = setTimeout(wake, pollMs)
+        polls.add(wake)
+      })
+    }
+    return updates.slice(0, body.limit ?? 100)
+  }
+
+  function show(method: string, body: TelegramBody): unknown {
+    const chat = body.chat_id ?? ''
+    if (method === 'editMessageText') {
+      const message = messages.find(({ id }) => id === body.message_id)
+      if (!message) return refusal(400, 'Bad Request: message to edit not found')
+      if (message.text === body.text) return refusal(400, 'Bad Request: message is not modified')
+      message.text = body.text ?? ''
+      return true
+    }
+    count += 1
+    messages.push({ chat, id: count, text: body.text ?? '' })
+    return { message_id: count, date: 0, chat: { id: Number(chat), type: 'private' }, text: body.text }
+  }
+
+  async function answer(method: string, body: TelegramBody): Promise<unknown> {
+    if (!isAccepted) return refusal(401, 'Unauthorized')
+    switch (method) {
+      case 'getMe':
+        return { id: 777, is_bot: true, first_name: 'Fleet', username: 'fleet_bot' }
+      case 'getUpdates':
+        if (conflicts > 0) {
+          conflicts -= 1
+          return refusal(409, 'Conflict: terminated by other getUpdates request')
+        }
+        return await poll(body)
+      case 'getFile':
+        return {
+          file_id: body.file_id,
+          file_unique_id: 'x',
+          file_path: `files/${body.file_id ?? ''}`,
+        }
+      case 'sendMessage':
+      case 'editMessageText':
+      case 'sendDocument':
+        return show(method, body)
+      default:
+        return true
+    }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, first, second, ...rest] = (request.url ?? '').split('/')
+    if (first === 'file') {
+      const bytes = files.get(rest.join('/'))
+      response.writeHead(bytes ? 200 : 404).end(bytes)
+      return
+    }
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
+    const raw = Buffer.concat(chunks)
+    const isJson = request.headers['content-type']?.startsWith('application/json') === true
+    const body = (isJson ? readJson(raw, jsonLimits.body) : { raw: raw.toString('latin1') }) as Record<
+      string,
+      unknown
+    >
+    const method = second ?? ''
+    calls.push({ method, body })
+    const failure = /^(?:send(?:Message|Document)|edit)/.test(method) ? failures.shift() : undefined
+    const result =
+      failure === undefined || failure === 'cut-after' ? await answer(method, body) : played[failure]
+    if (failure === 'cut-after') return void response.destroy()
+    const reply = isRefusal(result) ? result : { ok: true, result }
+    response.writeHead(isRefusal(result) ? result.error_code : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(reply))
+  }
+
+  const server = createServer(
+    (request, response) => void serve(request, response).catch(() => response.destroy()),
+  )
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return {
+    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    push,
+    say: ({ place, text, by, addressed }) =>
+      push({ message: aTelegramMessage({ text, isAlone: place.isPrivate, by, addressed, id: count + 1 }) }),
+    isTaken: (mark) => taken >= Number(mark),
+    shown: () => messages.map(({ chat, text }) => ({ conversationId: chat, text })),
+    failNext: (how) => {
+      if (how === 'unreachable') throw new Error('a server that runs can be reached')
+      failures.push(how)
+    },
+    conflict: (polls) => void (conflicts = polls),
+    acceptToken: (accepted) => void (isAccepted = accepted),
+    file: (path, bytes) => void files.set(path, bytes),
+    openSockets: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, open) => (error ? reject(error) : resolve(open))),
+      ),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Said {
+  readonly text: string
+  readonly isAlone: boolean
+  readonly by: 'person' | 'bot'
+  readonly addressed: boolean
+  readonly id: number
+}
+
+function aTelegramMessage({ text, isAlone, by, addressed, id }: Said): Record<string, unknown> {
+  const isMention = !isAlone && addressed
+  return {
+    message_id: id,
+    date: 0,
+    from: by === 'bot' ? robot : ann,
+    chat: isAlone ? { id: 1000, type: 'private' } : { id: -2000, type: 'supergroup', title: 'Team' },
+    text: isMention ? `@fleet_bot ${text}` : text,
+    ...(isMention ? { entities: [{ type: 'mention', offset: 0, length: 10 }] } : {}),
+  }
+}
+
+interface Refusal {
+  readonly ok: false
+  readonly error_code: number
+  readonly description: string
+  readonly parameters?: { readonly retry_after: number }
+}
+
+function refusal(code: number, description: string): Refusal {
+  return { ok: false, error_code: code, description }
+}
+
+function isRefusal(result: unknown): result is Refusal {
+  return typeof result === 'object' && result !== null && 'error_code' in result
+}
+
+const played: Readonly<Record<Exclude<PlayedFailure, 'cut-after' | 'unreachable'>, Refusal>> = {
+  'rate-limited': {
+    ...refusal(429, 'Too Many Requests'),
+    parameters: { retry_after: playedRetryAfterMs / 1000 },
+  },
+  gone: refusal(403, 'Forbidden: bot was blocked by the user'),
+  refused: refusal(400, "Bad Request: can't parse entities"),
+}

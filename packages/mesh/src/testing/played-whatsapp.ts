@@ -1,0 +1,186 @@
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
+import type { PlayedFailure, PlayedPlatform, ShownOnPlatform } from '../channels/adapter.conformance.ts'
+import type { CallbackRequest, ChannelAdapter } from '../channels/adapter.ts'
+import { readJson } from '../intake/index.ts'
+
+export const playedWhatsApp = {
+  appSecret: 'app-secret',
+  phoneNumberId: '106540352242922',
+  ownNumber: '15550783881',
+  places: {
+    alone: { conversationId: '16505551234', threadId: null, isPrivate: true },
+    group: { conversationId: 'Y2FwaV9ncm91cDox', threadId: null, isPrivate: false },
+  },
+} as const
+
+export interface PlayedGraph {
+  readonly root: string
+  readonly calls: readonly GraphCall[]
+  readonly shown: () => readonly ShownOnPlatform[]
+  readonly failNext: (how: PlayedFailure) => void
+  /** What a path below the root answers with. */
+  readonly answer: (path: string, status: number, body: string | Uint8Array) => void
+  readonly openSockets: () => Promise<number>
+  readonly close: () => Promise<void>
+}
+
+export interface GraphCall {
+  readonly method: string
+  readonly path: string
+  readonly authorization: string | undefined
+  readonly raw: string
+}
+
+/** Graph's side of a business number. */
+export async function playGraph(): Promise<PlayedGraph> {
+  const calls: GraphCall[] = []
+  const failures: PlayedFailure[] = []
+  const shown: ShownOnPlatform[] = []
+  const answers = new Map<string, { readonly status: number; readonly body: string | Uint8Array }>()
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
+    const raw = Buffer.concat(chunks)
+    const path = (request.url ?? '').replace('/v23.0/', '')
+    calls.push({
+      method: request.method ?? '',
+      path,
+      authorization: request.headers.authorization,
+      raw: raw.toString(),
+    })
+    const known = answers.get(path)
+    if (known) return void response.writeHead(known.status).end(known.body)
+    if (!path.endsWith('/messages')) return void response.end('{"id":"m1"}')
+    const failure = failures.shift()
+    if (failure !== undefined && failure !== 'cut-after') {
+      const { status, code } = refusals[failure as keyof typeof refusals]
+      response.writeHead(
+        status,
+        failure === 'rate-limited' ? { 'retry-after': String(playedRetryAfterMs / 1000) } : {},
+      )
+      return void response.end(JSON.stringify({ error: { code, message: 'it is played' } }))
+    }
+    const body = readJson(raw, jsonLimits.body) as {
+      readonly to?: string
+      readonly text?: { readonly body: string }
+    }
+    if (body.to !== undefined) shown.push({ conversationId: body.to, text: body.text?.body ?? '' })
+    if (failure === 'cut-after') return void response.destroy()
+    response.end(JSON.stringify({ messages: [{ id: `wamid.${shown.length}` }] }))
+  }
+
+  const server = createServer(
+    (request, response) => void serve(request, response).catch(() => response.destroy()),
+  )
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return {
+    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v23.0`,
+    calls,
+    shown: () => shown,
+    failNext: (how) => {
+      if (how === 'unreachable') throw new Error('a server that runs can be reached')
+      failures.push(how)
+    },
+    answer: (path, status, body) => void answers.set(path, { status, body }),
+    openSockets: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, open) => (error ? reject(error) : resolve(open))),
+      ),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const refusals = {
+  'rate-limited': { status: 400, code: 130429 },
+  gone: { status: 400, code: 131047 },
+  refused: { status: 400, code: 100 },
+} as const
+
+/** A call-back as Meta sends it. */
+export function signedCallback(
+  body: string | Uint8Array,
+  secret: string = playedWhatsApp.appSecret,
+): CallbackRequest {
+  const bytes = Buffer.from(body)
+  const signature = createHmac('sha256', secret).update(bytes).digest('hex')
+  return { method: 'POST', query: {}, headers: { 'x-hub-signature-256': `sha256=${signature}` }, body: bytes }
+}
+
+export interface CallbackMessage {
+  readonly id: string
+  readonly text: string
+  readonly more?: object
+}
+
+/** One entry with one change that has these messages. */
+export function callbackEntry(
+  messages: readonly CallbackMessage[],
+  phoneNumberId: string = playedWhatsApp.phoneNumberId,
+) {
+  const value = {
+    messaging_product: 'whatsapp',
+    metadata: { display_phone_number: playedWhatsApp.ownNumber, phone_number_id: phoneNumberId },
+    contacts: [{ profile: { name: 'Sheena Nelson' }, wa_id: '16505551234' }],
+    messages: messages.map(({ id, text, more }) => ({
+      from: '16505551234',
+      id,
+      timestamp: String(Math.floor(Date.now() / 1000)),
+      type: 'text',
+      text: { body: text },
+      ...more,
+    })),
+  }
+  return { id: '102290129340398', changes: [{ value, field: 'messages' }] }
+}
+
+export function callbackOf(...entry: readonly object[]): string {
+  return JSON.stringify({ object: 'whatsapp_business_account', entry })
+}
+
+/** Meta: sends a call-back again until it is taken. */
+export function playMeta(
+  adapter: ChannelAdapter,
+  graph: PlayedGraph,
+): { readonly platform: PlayedPlatform; readonly end: () => void } {
+  const taken = new Set<string>()
+  const ending = new AbortController()
+  let count = 0
+  async function give(id: string, request: CallbackRequest): Promise<void> {
+    while (!ending.signal.aborted && !taken.has(id)) {
+      const reply = await adapter.receiveRequest?.(request)
+      if (reply?.status === 200) taken.add(id)
+      else await delay(10)
+    }
+  }
+  return {
+    platform: {
+      say: async ({ place, text, by, addressed }) => {
+        const id = `wamid.in${++count}`
+        const more = {
+          ...(by === 'bot' ? { from: playedWhatsApp.ownNumber } : {}),
+          ...(place.isPrivate ? {} : { group_id: place.conversationId }),
+          ...(addressed && !place.isPrivate
+            ? { context: { from: playedWhatsApp.ownNumber, id: 'wamid.x' } }
+            : {}),
+        }
+        void give(id, signedCallback(callbackOf(callbackEntry([{ id, text, more }]))))
+        return id
+      },
+      isTaken: (mark) => taken.has(mark),
+      shown: graph.shown,
+      failNext: graph.failNext,
+    },
+    end: () => ending.abort(),
+  }
+}

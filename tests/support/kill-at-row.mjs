@@ -1,0 +1,38 @@
+// Loaded before a mesh: ends it as a power cut would, once, right before a statement is run or right after what it wrote is
+// durable. The file that arms it says which: `before TEXT` or `after TEXT`, where TEXT is how the statement begins.
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import process from 'node:process'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+
+const arm = process.env['KILL_WHEN_ARMED'] ?? ''
+const { exec } = DatabaseSync.prototype
+const { run } = StatementSync.prototype
+let isOpen = false
+let isDue = false
+
+function kill() {
+  rmSync(arm)
+  process.kill(process.pid, 'SIGKILL')
+}
+
+DatabaseSync.prototype.exec = function (sql) {
+  const done = exec.call(this, sql)
+  if (sql.startsWith('BEGIN')) isOpen = true
+  if (sql === 'COMMIT' || sql === 'ROLLBACK') {
+    isOpen = false
+    if (sql === 'COMMIT' && isDue) kill()
+    isDue = false
+  }
+  return done
+}
+StatementSync.prototype.run = function (...values) {
+  const armed = existsSync(arm) ? /^(before|after) (.*)$/.exec(readFileSync(arm, 'utf8')) : null
+  const isMeant = armed !== null && this.sourceSQL.startsWith(armed[2])
+  if (isMeant && armed[1] === 'before') kill()
+  const done = run.apply(this, values)
+  if (isMeant && armed[1] === 'after') {
+    if (isOpen) isDue = true
+    else kill()
+  }
+  return done
+}

@@ -1,0 +1,86 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { liveRoutes } from '../../packages/mesh/src/dashboard/people.routes.ts'
+import { createEventBus } from '../../packages/mesh/src/events/create-event-bus.ts'
+import { answerHeaders } from '../../packages/mesh/src/http/answer-headers.ts'
+import { connectionBounds } from '../../packages/mesh/src/http/bound-connections.ts'
+import { createDownloadRoom } from '../../packages/mesh/src/http/download-room.ts'
+import { openPeople } from '../../packages/mesh/src/http/open-surfaces.ts'
+import { createServer as createMeshServer } from '../../packages/mesh/src/http/server.ts'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
+import { giveSchema } from '../../packages/mesh/src/testing/give-schema.ts'
+
+/** The pages of a mesh, with events of our own making: everything but the socket is the mesh's. */
+export interface ToldPages {
+  readonly url: string
+  tell(body: FleetEventBody): void
+  close(): Promise<void>
+}
+
+/**
+ * The mesh's own event bus, with its rows, and its own socket, in this process, so that events can be told as fast as one
+ * likes; and a door that gives pages this socket and passes all else to the mesh.
+ */
+export async function startToldPages(mesh: { readonly url: string }, folder: string): Promise<ToldPages> {
+  const database = openDatabase(join(folder, 'told.db'))
+  giveSchema(database)
+  const bus = createEventBus({ database, clock: systemClock, log: silentLog })
+  const events = createMeshServer(silentLog, connectionBounds, answerHeaders)
+  const guard = () => {}
+  const runEvents = { of: () => ({ events: [], more: false, forgotten: false }) }
+  openPeople(
+    events,
+    [{ routes: { people: (surface) => liveRoutes(surface, { guard, events: bus, runEvents }) } }],
+    {
+      gate: () => ({ kind: 'human', channel: 'dashboard', role: 'owner' }),
+      guard,
+      people: { onChange: () => {}, isProven: () => true },
+      keepAliveMs: 15_000,
+      downloads: createDownloadRoom(),
+      clock: systemClock,
+    },
+  )
+  const eventsPort = Number(new URL(await events.listen({ port: 0, host: '127.0.0.1' })).port)
+  const far = new URL(mesh.url)
+  const door = createServer((incoming, outgoing) => {
+    const { origin, ...rest } = incoming.headers
+    // To the mesh the page is its own.
+    const headers = { ...rest, host: far.host, ...(origin === undefined ? {} : { origin: far.origin }) }
+    const onward = request(
+      { host: far.hostname, port: far.port, method: incoming.method, path: incoming.url, headers },
+      (reply) => {
+        outgoing.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(outgoing)
+      },
+    )
+    onward.on('error', () => outgoing.destroy())
+    incoming.pipe(onward)
+  })
+  door.on('upgrade', (incoming, socket, head) => {
+    const onward = connect(eventsPort, '127.0.0.1', () => {
+      const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${String(value)}`)
+      onward.write(`GET ${incoming.url ?? '/'} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+      onward.write(head)
+      onward.pipe(socket).pipe(onward)
+    })
+    onward.on('error', () => socket.destroy())
+    socket.on('error', () => onward.destroy())
+  })
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+  const { port } = door.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    tell: bus.publish,
+    close: async () => {
+      door.closeAllConnections()
+      door.close()
+      await events.close()
+      database.close()
+    },
+  }
+}
