@@ -12,9 +12,8 @@ import { silentLog } from '../platform/log.ts'
 import type { Action } from '../access/action.ts'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../access/caller.ts'
-import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
-import { migrate } from '../storage/migrate.ts'
+import { giveSchema } from '../testing/give-schema.ts'
 import { answerText } from './tell-answer.ts'
 import { createBindingFile } from './binding-file.ts'
 import { createCredentialRequests } from './credential-requests.ts'
@@ -47,7 +46,7 @@ async function aHarness() {
   const editor = createFileEditor()
   const clock = createManualClock()
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   const journal = collectJournal()
   const decide = (caller: Caller, action: Action) =>
     authorize(

@@ -2,10 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPatternFinder, patternMinUnits } from './find-patterns.ts'
 import type { Occurrence } from './find-patterns.ts'
+import { inOneGo } from './in-steps.ts'
 import { unitsOf } from './text-views.ts'
 
 const find = (text: string, ...patterns: string[]) =>
-  createPatternFinder(patterns.map(unitsOf)).find(unitsOf(text)).toSorted(byPlace)
+  inOneGo(createPatternFinder(patterns.map(unitsOf)).find(unitsOf(text))).toSorted(byPlace)
 
 function byPlace(one: Occurrence, other: Occurrence): number {
   return one.pattern - other.pattern || one.from - other.from

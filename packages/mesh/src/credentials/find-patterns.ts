@@ -1,3 +1,6 @@
+import { through } from './in-steps.ts'
+import type { Steps } from './in-steps.ts'
+
 /** Units that every pattern has at least; all of them are looked for at once by these. */
 export const patternMinUnits = 8
 
@@ -16,7 +19,7 @@ const sieveSize = 1 << 16
  * beginning was seen. Linear in the text whatever stands in it.
  */
 export interface PatternFinder {
-  find(units: Uint16Array): readonly Occurrence[]
+  find(units: Uint16Array): Steps<readonly Occurrence[]>
 }
 
 export function createPatternFinder(patterns: readonly Uint16Array[]): PatternFinder {
@@ -28,48 +31,57 @@ export function createPatternFinder(patterns: readonly Uint16Array[]): PatternFi
     byHash.set(hash, [...(byHash.get(hash) ?? []), index])
   }
   return {
-    find: (units) =>
-      [...beginningsIn(units, { sieve, byHash })].flatMap((index) => {
+    *find(units) {
+      const found: Occurrence[] = []
+      for (const index of yield* beginningsIn(units, { sieve, byHash })) {
         const pattern = patterns[index]
-        return pattern ? occurrences(units, { index, pattern }) : []
-      }),
+        if (pattern) for (const one of yield* occurrences(units, { index, pattern })) found.push(one)
+      }
+      return found
+    },
   }
 }
 
 /** Which patterns can be in there at all. */
-function beginningsIn(
+function* beginningsIn(
   units: Uint16Array,
   table: { readonly sieve: Uint8Array; readonly byHash: ReadonlyMap<number, readonly number[]> },
-): ReadonlySet<number> {
+): Steps<ReadonlySet<number>> {
   const seen = new Set<number>()
   if (units.length < patternMinUnits || table.byHash.size === 0) return seen
   let leaving = 1
   for (let n = 0; n < patternMinUnits; n++) leaving = Math.imul(leaving, hashBase)
   let hash = hashOf(units)
-  for (let end = patternMinUnits; ; end++) {
-    if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)
-    if (end >= units.length) return seen
-    const left = units[end - patternMinUnits] ?? 0
-    hash = (Math.imul(hash, hashBase) + (units[end] ?? 0) - Math.imul(left, leaving)) | 0
-  }
+  yield* through(units.length - patternMinUnits + 1, (from, to) => {
+    for (let at = from; at < to; at++) {
+      if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)
+      const next = units[at + patternMinUnits] ?? 0
+      hash = (Math.imul(hash, hashBase) + next - Math.imul(units[at] ?? 0, leaving)) | 0
+    }
+    return to
+  })
+  return seen
 }
 
 /** Knuth, Morris and Pratt. */
-function occurrences(
+function* occurrences(
   units: Uint16Array,
   search: { readonly index: number; readonly pattern: Uint16Array },
-): Occurrence[] {
+): Steps<readonly Occurrence[]> {
   const { index, pattern } = search
   const fallback = fallbacksOf(pattern)
   const found: Occurrence[] = []
   let matched = 0
-  for (let at = 0; at < units.length; at++) {
-    while (matched > 0 && units[at] !== pattern[matched]) matched = fallback[matched - 1] ?? 0
-    if (units[at] === pattern[matched]) matched++
-    if (matched < pattern.length) continue
-    add(found, { pattern: index, from: at + 1 - matched, to: at + 1 })
-    matched = fallback[matched - 1] ?? 0
-  }
+  yield* through(units.length, (from, to) => {
+    for (let at = from; at < to; at++) {
+      while (matched > 0 && units[at] !== pattern[matched]) matched = fallback[matched - 1] ?? 0
+      if (units[at] === pattern[matched]) matched++
+      if (matched < pattern.length) continue
+      add(found, { pattern: index, from: at + 1 - matched, to: at + 1 })
+      matched = fallback[matched - 1] ?? 0
+    }
+    return to
+  })
   return found
 }
 

@@ -1,4 +1,6 @@
 import { createPatternFinder, patternMinUnits } from './find-patterns.ts'
+import { inOneGo } from './in-steps.ts'
+import type { Steps } from './in-steps.ts'
 import type { Occurrence } from './find-patterns.ts'
 import type { Secret } from './secret.ts'
 import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
@@ -10,6 +12,8 @@ import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
  */
 export interface Scrub {
   text(text: string): string
+  /** The same for a text of any length, a step at a time. */
+  inSteps(text: string): Steps<string>
   /**
    * Of a text that breaks off at its end: without its last `reachChars`, in which a value may have begun whose rest
    * nobody sees. They are left out whatever stands there. Were only what begins like a value left out, whoever wrote
@@ -62,31 +66,38 @@ function scrubOf(secrets: readonly Secret[], patternsFor: (secret: Secret) => re
   const finder = createPatternFinder(patterns.map(({ units }) => units))
   const reachChars = values.reduce((longest, value) => Math.max(longest, value.length * stretchPerChar), 0)
 
-  function rangesIn(text: string): Range[] {
-    if (patterns.length === 0 || text.length < patternMinUnits) return []
-    return textViews(text).flatMap(({ units, starts, ends }) =>
-      finder.find(folded(units)).map((found) => {
+  function* rangesIn(text: string): Steps<readonly Range[]> {
+    const ranges: Range[] = []
+    if (patterns.length === 0 || text.length < patternMinUnits) return ranges
+    for (const { units, starts, ends } of yield* textViews(text)) {
+      for (const found of yield* finder.find(yield* folded(units))) {
         const range = { from: starts[found.from] ?? 0, to: ends[found.to - 1] ?? text.length }
-        return isBase64(found) ? widened(text, range) : range
-      }),
-    )
+        ranges.push(isBase64(found) ? widened(text, range) : range)
+      }
+    }
+    return ranges
   }
 
   function isBase64({ pattern }: Occurrence): boolean {
     return patterns[pattern]?.isBase64 ?? false
   }
 
-  const clean = (text: string): string => without(text, rangesIn(text))
+  function* inSteps(text: string): Steps<string> {
+    return without(text, yield* rangesIn(text))
+  }
+
+  const clean = (text: string): string => inOneGo(inSteps(text))
   return {
     text: clean,
+    inSteps,
     cutText: (text) => {
       const end = Math.max(0, text.length - reachChars)
-      const whole = rangesIn(text).filter(({ from }) => from < end)
+      const whole = inOneGo(rangesIn(text)).filter(({ from }) => from < end)
       return without(text.slice(0, end), whole)
     },
     record: (record) =>
       Object.fromEntries(Object.entries(record).map(([name, value]) => [clean(name), clean(value)])),
-    isIn: (text) => rangesIn(text).length > 0,
+    isIn: (text) => inOneGo(rangesIn(text)).length > 0,
     reachChars,
   }
 }
@@ -116,7 +127,7 @@ function patternsOf(value: string): Pattern[] {
   const forms = new Map<string, Pattern>()
   const add = (text: string, isBase64 = false) => {
     const units = unitsOf(text)
-    for (const shape of [folded(units), folded(units.filter((unit) => !isBlank(unit)))]) {
+    for (const shape of [units, units.filter((unit) => !isBlank(unit))].map((one) => inOneGo(folded(one)))) {
       if (shape.length >= patternMinUnits) forms.set(shape.join(), { units: shape, isBase64 })
     }
   }

@@ -1,3 +1,6 @@
+import { through } from './in-steps.ts'
+import type { Steps } from './in-steps.ts'
+
 /**
  * A text as somebody could read it: decoded, or without its white space. Each unit knows where in the original text
  * it comes from, so that what is found in a view can be taken out of the original. Pure, and linear in the text.
@@ -10,20 +13,23 @@ export interface TextView {
 }
 
 /** The text itself, unescaped once and twice, and the last without white space (wrapped base64, folded headers). */
-export function textViews(text: string): readonly TextView[] {
-  const plain = plainView(text)
-  const once = unescaped(plain)
-  const twice = once === plain ? once : unescaped(once)
-  return [...new Set([plain, once, twice, squeezed(twice), squeezed(plain)])]
+export function* textViews(text: string): Steps<readonly TextView[]> {
+  const plain = yield* plainView(text)
+  const once = yield* unescaped(plain)
+  const twice = once === plain ? once : yield* unescaped(once)
+  return [...new Set([plain, once, twice, yield* squeezed(twice), yield* squeezed(plain)])]
 }
 
 /** Units as they are compared: letters in one case, and the pairs that base64 and forms write in two ways as one. */
-export function folded(units: Uint16Array): Uint16Array {
+export function* folded(units: Uint16Array): Steps<Uint16Array> {
   const result = new Uint16Array(units.length)
-  for (let at = 0; at < units.length; at++) {
-    const unit = units[at] ?? 0
-    result[at] = unit < 0x80 ? (foldTable[unit] ?? 0) : unit
-  }
+  yield* through(units.length, (from, to) => {
+    for (let at = from; at < to; at++) {
+      const unit = units[at] ?? 0
+      result[at] = unit < 0x80 ? (foldTable[unit] ?? 0) : unit
+    }
+    return to
+  })
   return result
 }
 
@@ -47,18 +53,23 @@ export function isBlank(unit: number): boolean {
   )
 }
 
-function plainView(text: string): TextView {
+function* plainView(text: string): Steps<TextView> {
+  const units = new Uint16Array(text.length)
   const starts = new Uint32Array(text.length)
   const ends = new Uint32Array(text.length)
-  for (let at = 0; at < text.length; at++) {
-    starts[at] = at
-    ends[at] = at + 1
-  }
-  return { units: unitsOf(text), starts, ends }
+  yield* through(text.length, (from, to) => {
+    for (let at = from; at < to; at++) {
+      units[at] = text.charCodeAt(at)
+      starts[at] = at
+      ends[at] = at + 1
+    }
+    return to
+  })
+  return { units, starts, ends }
 }
 
 /** Percent signs, backslashes and entities of XML read once: `%41`, `\u0041`, `\x41`, `\n`, `\/`, `&amp;`. */
-function unescaped(view: TextView): TextView {
+function unescaped(view: TextView): Steps<TextView> {
   const { units } = view
   return rebuilt(view, (at) => {
     switch (units[at] ?? 0) {
@@ -74,7 +85,7 @@ function unescaped(view: TextView): TextView {
   })
 }
 
-function squeezed(view: TextView): TextView {
+function squeezed(view: TextView): Steps<TextView> {
   return rebuilt(view, (at) => (isBlank(view.units[at] ?? 0) ? nothing : null))
 }
 
@@ -86,25 +97,29 @@ interface Reading {
 
 const nothing: Reading = { unit: null, length: 1 }
 
-function rebuilt(view: TextView, read: (at: number) => Reading | null): TextView {
+function* rebuilt(view: TextView, read: (at: number) => Reading | null): Steps<TextView> {
   const { length } = view.units
   const units = new Uint16Array(length)
   const starts = new Uint32Array(length)
   const ends = new Uint32Array(length)
   let size = 0
   let changed = false
-  for (let at = 0; at < length;) {
-    const reading = read(at)
-    const taken = reading?.length ?? 1
-    if (reading) changed = true
-    if (reading?.unit !== null) {
-      units[size] = reading?.unit ?? view.units[at] ?? 0
-      starts[size] = view.starts[at] ?? 0
-      ends[size] = view.ends[at + taken - 1] ?? 0
-      size++
+  yield* through(length, (from, to) => {
+    let at = from
+    while (at < to) {
+      const reading = read(at)
+      const taken = reading?.length ?? 1
+      if (reading) changed = true
+      if (reading?.unit !== null) {
+        units[size] = reading?.unit ?? view.units[at] ?? 0
+        starts[size] = view.starts[at] ?? 0
+        ends[size] = view.ends[at + taken - 1] ?? 0
+        size++
+      }
+      at += taken
     }
-    at += taken
-  }
+    return at
+  })
   if (!changed) return view
   return { units: units.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) }
 }

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { createScrubs } from '../credentials/index.ts'
 import { createSecret } from '../credentials/secret.ts'
 import type { Exchange, KeptMessage } from './exchange.ts'
+import { pieceMaxChars } from './in-pieces.ts'
+import type { Clean } from './in-pieces.ts'
 import { createRecordReader, shownRecords } from './keep-records.ts'
 
 function aReader() {
@@ -42,29 +44,56 @@ const recorded = {
   beside: 0,
 }
 
+const of = (change: (words: string) => string): Clean =>
+  function* clean(words) {
+    yield words.length
+    return change(words)
+  }
+
 test('a record is cleaned once for as long as the same values are held', async () => {
-  const clean = (words: string) => `${words} clean`
+  const clean = of((words) => `${words} clean`)
   const [shown] = await shownRecords([recorded], () => clean)
   expect(shown.turns[0]?.asked).toBe('go clean')
   expect(shown.turns[0]?.history).toEqual([{ role: 'user', content: 'before clean' }])
   expect((await shownRecords([recorded], () => clean))[0]).toBe(shown)
-  const other = (words: string) => words
+  const other = of((words) => words)
   expect((await shownRecords([recorded], () => other))[0].turns[0]?.asked).toBe('go')
 })
 
 test('what becomes a secret while a record is cleaned is not in it', async () => {
-  const before = (words: string) => {
+  const before = of((words) => {
     clean = after
     return words
-  }
-  const after = (words: string) => words.replaceAll('before', '[secret]')
+  })
+  const after = of((words) => words.replaceAll('before', '[secret]'))
   let clean = before
   const [shown] = await shownRecords([recorded], () => clean)
   expect(shown.turns[0]?.history).toEqual([{ role: 'user', content: '[secret]' }])
-  const neverTheSame = () => (words: string) => words
+  const neverTheSame = () => of((words) => words)
   await expect(shownRecords([recorded], neverTheSame)).rejects.toThrow(
     expect.objectContaining({ code: 'conflict' }),
   )
+})
+
+test('one huge text of a record is cleaned in pieces, between which everybody else has a turn', async () => {
+  const [count, chars] = [40, pieceMaxChars]
+  const value = 'value-000-of-a-secret'
+  // A value over each seam of the pieces, too.
+  const asked = Array.from({ length: count }, () => value.padStart(chars + value.length / 2, 'words, ')).join(
+    '',
+  )
+  const scrub = createScrubs()([createSecret('a', value)])
+  let [turns, isOver] = [0, false]
+  const tick = () => {
+    turns++
+    if (!isOver) setImmediate(tick)
+  }
+  setImmediate(tick)
+  const record = { ...recorded, turns: [{ from: 0, to: 0, asked, history: [] }] }
+  const [shown] = await shownRecords([record], () => scrub.inSteps)
+  isOver = true
+  expect(turns).toBeGreaterThan(count)
+  expect(shown.turns[0]?.asked).toBe(asked.replaceAll(value, '[secret]'))
 })
 
 /** A conversation of so many questions, and what it is made of, in characters. */
@@ -97,7 +126,7 @@ test('a record of several megabytes holds nobody up while it is read', async () 
       if (!isOver) setImmediate(tick)
     }
     setImmediate(tick)
-    await shownRecords([await reader('a')], () => scrub.text)
+    await shownRecords([await reader('a')], () => scrub.inSteps)
     isOver = true
     tick()
     return longest / (performance.now() - began)

@@ -2,12 +2,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Exchange, KeptAnswer, KeptMessage } from './exchange.ts'
 import { cleaned } from './exchange.ts'
 import type { ExchangeTable } from './exchange-table.ts'
+import { inOneGo } from '../credentials/index.ts'
 import { inPieces } from './in-pieces.ts'
-import type { Pieces } from './in-pieces.ts'
+import type { Clean, Pieces } from './in-pieces.ts'
 import { readRecord } from './read-record.ts'
 import type { RecordedRun } from './read-record.ts'
-
-type Clean = (words: string) => string
 
 /** Records that are remembered as they were read; a replay asks for the same one at each step. */
 const recordsMax = 4
@@ -51,14 +50,14 @@ function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> 
   const done = new Map<string, string>()
   function* learn(text: string): Pieces<void> {
     if (done.has(text)) return yield 1
-    done.set(text, clean(text))
-    yield text.length
+    done.set(text, yield* clean(text))
+    yield 1
   }
   function* learnSaid({ content, calls = [] }: KeptMessage | KeptAnswer): Pieces<void> {
     yield* learn(content)
     for (const call of calls) yield* learn(call.arguments)
   }
-  const known = (text: string): string => done.get(text) ?? clean(text)
+  const known = (text: string): string => done.get(text) ?? inOneGo(clean(text))
 
   const steps: RecordedRun['steps'][number][] = []
   for (const step of record.steps) {

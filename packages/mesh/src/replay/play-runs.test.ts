@@ -9,7 +9,10 @@ const chatOf = (message: string) => ({
   input: { kind: 'chat', message, session: 's' },
 })
 
-const clean = (words: string) => words.replaceAll('later-secret', '[secret]')
+function* clean(words: string) {
+  yield words.length
+  return words.replaceAll('later-secret', '[secret]')
+}
 
 /** Run `run_2` plays a turn of `run_1`, whose record this is; `later-secret` is a secret by now. */
 function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | null, asked = 'ask' } = {}) {

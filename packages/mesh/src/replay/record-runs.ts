@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { recordLimits } from '@flotilla/protocol/limits'
 import type { Settings } from '../config/index.ts'
-import { createScrubs, redact } from '../credentials/index.ts'
+import { createScrubs, inOneGo, redactInSteps } from '../credentials/index.ts'
 import type { Secret, Vault } from '../credentials/index.ts'
 import { readSaidAnswer } from '../models/index.ts'
 import type { LlmProvider, ProviderRequest } from '../models/index.ts'
@@ -12,6 +12,7 @@ import type { Database } from '../storage/index.ts'
 import { cleaned, keptMessages } from './exchange.ts'
 import type { KeptMessage } from './exchange.ts'
 import type { ExchangeTable } from './exchange-table.ts'
+import type { Clean } from './in-pieces.ts'
 
 /**
  * Keeps what agents say to models in their runs, and what they hear: of each exchange only what is new since the one
@@ -22,8 +23,8 @@ import type { ExchangeTable } from './exchange-table.ts'
 export interface RunRecorder {
   /** The same provider, with an ear on it. */
   wrap(provider: LlmProvider): LlmProvider
-  /** Takes out of words what is a secret now, or looks like one. */
-  cleaner(): (words: string) => string
+  /** By what is a secret now. */
+  cleaner(): Clean
   /** A run that has ended says no more. */
   forget(runId: string): void
   /** Once a minute. */
@@ -73,16 +74,18 @@ export function createRunRecorder(deps: {
   }
 
   let lastHeld: readonly Secret[] = []
-  let lastClean: ((words: string) => string) | null = null
+  let lastClean: Clean | null = null
 
   /** The same function for as long as the same values are held. */
-  function cleaner(): (words: string) => string {
+  function cleaner(): Clean {
     const held = secrets()
     const isSame = held.length === lastHeld.length && held.every((secret, at) => secret === lastHeld[at])
     if (lastClean && isSame) return lastClean
     const scrub = scrubFor(held)
     lastHeld = held
-    lastClean = (words) => redact(scrub.text(words), held)
+    lastClean = function* clean(words) {
+      return yield* redactInSteps(yield* scrub.inSteps(words), held)
+    }
     return lastClean
   }
 
@@ -106,7 +109,8 @@ export function createRunRecorder(deps: {
     const run = runOf(runId)
     if (run.number + 1 >= recordLimits.exchangesPerRunMax)
       return cut(runId, `it has more than ${recordLimits.exchangesPerRunMax} answers`)
-    const clean = cleaner()
+    const cleanNow = cleaner()
+    const clean = (words: string) => inOneGo(cleanNow(words))
     const messages = keptMessages(request.parameters)
     if (run.messages + messages.length > recordLimits.messagesPerRunMax)
       return cut(runId, `it has more than ${recordLimits.messagesPerRunMax} messages`)

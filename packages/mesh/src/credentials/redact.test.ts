@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { inOneGo, stepUnits } from './in-steps.ts'
+import { redact, redactInSteps } from './redact.ts'
+import { createScrubs } from './scrub.ts'
+import { createSecret } from './secret.ts'
+
+const short = createSecret('short', 'abc123')
+const long = createSecret('long', 'a-long-secret-value')
+/** So that a key begins at each place around the seam of two steps. */
+const places = Array.from({ length: 40 }, (_, at) => stepUnits - 20 + at)
+
+test.each([
+  'sk-abcdefghij',
+  'Bearer abcdefghijkl',
+  'Bearer \n   abcdefghijkl',
+  'flp_0123456789abcdef',
+  'abc123',
+])('%j is taken out wherever a step ends', (key) => {
+  for (const fill of ['words and more ', 'words, more; '])
+    for (const at of places) {
+      const before = fill.repeat(stepUnits).slice(0, at)
+      const text = `${before}"${key}" and ${fill.repeat(4000)}`
+      expect(redact(text, [short])).toBe(text.replace(key, '[secret]'))
+    }
+})
+
+test('no step goes through more than its bound of a text of words, and through the whole in the end', () => {
+  const text = 'words, and a-long-secret-value; '.repeat(10_000)
+  const scrub = createScrubs()([long, short])
+  for (const work of [scrub.inSteps(text), redactInSteps(text, [long, short])]) {
+    const steps: number[] = []
+    let next = work.next()
+    for (; next.done !== true; next = work.next()) steps.push(next.value)
+    expect(Math.max(...steps)).toBeLessThanOrEqual(stepUnits + 100)
+    expect(steps.length).toBeGreaterThan(text.length / stepUnits)
+    expect(next.value).toBe(text.replaceAll('a-long-secret-value', '[secret]'))
+  }
+  expect(inOneGo(scrub.inSteps(text))).toBe(scrub.text(text))
+})
