@@ -6,11 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import { createEventBus } from '../events/create-event-bus.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import { silentLog } from '../platform/log.ts'
-import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
-import { migrate } from '../storage/migrate.ts'
+import { giveSchema } from '../testing/give-schema.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { createServer } from '../http/server.ts'
+import { createDownloadRoom } from '../http/download-room.ts'
 import { openPeople } from '../http/open-surfaces.ts'
 import { eventRoutes } from './events.routes.ts'
 
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function aDoor(lifeMs?: number) {
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   const events = createEventBus({ database, clock: systemClock, log: silentLog })
   const server = createServer(silentLog)
   servers.push(server)
@@ -41,6 +41,7 @@ async function aDoor(lifeMs?: number) {
       gate: () => ({ kind: 'human', role: 'owner', channel: 'api' }),
       guard: () => {},
       people: { onChange: () => {}, isProven: () => false },
+      downloads: createDownloadRoom(),
       keepAliveMs: 15_000,
       clock: systemClock,
     },

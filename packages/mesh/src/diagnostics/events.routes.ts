@@ -2,6 +2,7 @@ import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
 import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
 import type { Guard } from '../access/index.ts'
+import { writtenEvent } from '../events/index.ts'
 import type { EventBus } from '../events/index.ts'
 import { alreadySent, openEventStream, readerLifeMs } from '../http/index.ts'
 import type { EventStream, PeopleSurface } from '../http/index.ts'
@@ -27,9 +28,20 @@ export function eventRoutes(
     const stream = openEventStream(reply, keepAliveMs)
     const life = setTimeout(stream.end, lifeMs)
     stream.signal.addEventListener('abort', () => clearTimeout(life), { once: true })
-    await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
+    await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, {
+      signal: stream.signal,
+      drained: () => stream.drained(),
+      tell: (event) => stream.sendJson(writtenEvent(event).whole, { id: event.seq }),
+      tellDropped: (dropped) => stream.send(dropped, { id: dropped.dropped_until, event: eventsDroppedName }),
+    })
     return alreadySent
   })
+}
+
+/** Whoever reads what happens, by whatever line. */
+interface EventReader extends Pick<EventStream, 'drained' | 'signal'> {
+  tell(event: FleetEvent): void
+  tellDropped(dropped: EventsDropped): void
 }
 
 /**
@@ -37,23 +49,18 @@ export function eventRoutes(
  * nothing can fall; each number is sent once and in order. Pieces of streamed text are kept nowhere, so whoever still
  * catches up is not told them. What is no longer kept is said, before the first page and between pages.
  */
-export async function followEvents(
-  events: EventBus,
-  since: number,
-  stream: Pick<EventStream, 'send' | 'drained' | 'signal'>,
-): Promise<void> {
+export async function followEvents(events: EventBus, since: number, stream: EventReader): Promise<void> {
   // A number that was never given is of another home; waiting for it would be silence.
   let sent = Math.min(since, events.lastSeq())
   const deliver = (event: FleetEvent) => {
     if (event.seq <= sent) return
     sent = event.seq
-    stream.send(event, { id: event.seq })
+    stream.tell(event)
   }
   const tellDropped = () => {
     const until = events.droppedUntil()
     if (until <= sent) return
-    const dropped: EventsDropped = { since: sent, dropped_until: until }
-    stream.send(dropped, { id: until, event: eventsDroppedName })
+    stream.tellDropped({ since: sent, dropped_until: until })
     sent = until
   }
   for (;;) {

@@ -3,6 +3,7 @@ import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 import { jsonColumn } from '../storage/index.ts'
+import { writtenEvent } from './written-event.ts'
 
 const eventRowSchema = z.object({ seq: z.number(), at: z.number(), body: jsonColumn(fleetEventBodySchema) })
 const sequenceSchema = z.object({ reserved_until: z.number(), dropped_until: z.number() })
@@ -44,10 +45,10 @@ export function createEventTable(database: Database): EventTable {
   return {
     count: () => Number(database.prepare('SELECT count(*) AS count FROM events').get()?.['count']),
     dropOldest,
-    insert: ({ seq, at, body }) => {
+    insert: (event) => {
       database
         .prepare('INSERT INTO events (seq, at, body) VALUES (?, ?, ?)')
-        .run(seq, at, JSON.stringify(body))
+        .run(event.seq, event.at, writtenEvent(event).body)
     },
     after: (seq, limit) =>
       database

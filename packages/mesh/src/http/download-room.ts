@@ -5,7 +5,7 @@ import { clientGone, clientWentAway } from './client-gone.ts'
 import { readerOf } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 
-/** Answers that are held whole in the mesh while somebody takes them: files and logs of agents. */
+/** Answers that are held whole in the mesh while somebody takes them: files, artifacts and logs of agents. */
 export const downloadLimits = {
   /** At once, of one person. */
   perPersonMax: 4,

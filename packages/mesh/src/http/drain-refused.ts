@@ -10,8 +10,8 @@ const drainMaxMs = 250
  * is left then is not read; the connection cannot be used again.
  */
 export async function drainRefused(request: IncomingMessage, reply: FastifyReply): Promise<void> {
-  // Where it is closed already, somebody else has drained it.
-  if (request.complete || reply.getHeader('connection') === 'close') return
+  // Read to its end, as a framework may give it that never was on a wire; or closed already: somebody else has drained it.
+  if (request.complete || request.readableEnded || reply.getHeader('connection') === 'close') return
   void reply.header('connection', 'close')
   if (request.destroyed) return
   await new Promise<void>((resolve) => {

@@ -94,6 +94,8 @@ function letGo(line: Duplex): void {
 /** What is written to a reader, in bounded memory; see `EventStream`. */
 export interface EventSocket {
   send(frame: unknown): boolean
+  /** The same for bytes of JSON, which others may be sent too and nobody changes. */
+  sendJson(bytes: Uint8Array): boolean
   drained(): Promise<void>
   readonly signal: AbortSignal
 }
@@ -120,7 +122,7 @@ export function openEventSocket(
   return new Promise((resolve) => {
     upgrade.open(raw, upgrade, {
       by: readerOf(caller),
-      opened: (reader) => resolve(socketOf(reader, { keepAliveMs, alive })),
+      opened: (reader) => resolve(socketOf(reader, { line: upgrade.socket, keepAliveMs, alive })),
     })
     // From here on the line is the socket's; no answer of HTTP may be written into it.
     reply.hijack()
@@ -128,13 +130,21 @@ export function openEventSocket(
   })
 }
 
+/** Bytes are a binary message otherwise. */
+const asText = { binary: false } as const
+
 function socketOf(
   reader: WebSocket,
-  { keepAliveMs, alive }: { readonly keepAliveMs: number; readonly alive: () => unknown },
+  {
+    line,
+    keepAliveMs,
+    alive,
+  }: { readonly line: Duplex; readonly keepAliveMs: number; readonly alive: () => unknown },
 ): EventSocket {
   const gone = new AbortController()
   const waiting = new Set<() => void>()
   let unsent = 0
+  let isGathering = false
   const keepAlive = setInterval(() => send(alive()), keepAliveMs)
   const life = setTimeout(() => reader.close(closeCodes.goingAway, 'come back'), readerLifeMs)
   // It says nothing that we would hear.
@@ -152,7 +162,23 @@ function socketOf(
     waiting.clear()
   }
 
-  function send(frame: unknown): boolean {
+  const sent = (): void => {
+    unsent--
+    if (unsent === 0) wake()
+  }
+
+  /** What is told in one go leaves in one go: most of what a reader costs is its writes. */
+  function gather(): void {
+    if (isGathering) return
+    isGathering = true
+    line.cork()
+    queueMicrotask(() => {
+      isGathering = false
+      line.uncork()
+    })
+  }
+
+  function sendJson(bytes: Uint8Array): boolean {
     if (gone.signal.aborted || reader.readyState !== reader.OPEN) return false
     if (reader.bufferedAmount > bufferedMaxBytes) {
       // What is unread would hold a polite farewell back for as long as it is unread.
@@ -161,15 +187,16 @@ function socketOf(
       return false
     }
     unsent++
-    reader.send(JSON.stringify(frame), () => {
-      unsent--
-      if (unsent === 0) wake()
-    })
+    gather()
+    reader.send(bytes, asText, sent)
     return true
   }
 
+  const send = (frame: unknown): boolean => sendJson(Buffer.from(JSON.stringify(frame)))
+
   return {
     send,
+    sendJson,
     signal: gone.signal,
     drained: () =>
       new Promise((resolve) => {

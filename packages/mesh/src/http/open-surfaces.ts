@@ -8,6 +8,7 @@ import type { Guard, HumanCaller } from '../access/index.ts'
 import type { EffectOnce } from '../effects/index.ts'
 import { createBinder } from './bind-endpoint.ts'
 import { cutChangedPeople } from './cut-changed-people.ts'
+import type { DownloadRoom } from './download-room.ts'
 import { effectOnCall } from './effect-on-call.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
 import type { InternalGate } from './gates/internal-gate.ts'
@@ -32,13 +33,15 @@ export interface PeopleDoor {
   readonly guard: Guard
   readonly people: Pick<KnownPeople, 'onChange' | 'isProven'>
   readonly keepAliveMs: number
+  /** One for all doors of people: its bounds are of a person, wherever they come in. */
+  readonly downloads: DownloadRoom
   readonly clock: Clock
 }
 
 export function openPeople(
   server: FastifyInstance,
   modules: Offered,
-  { gate, guard, people, keepAliveMs, clock }: PeopleDoor,
+  { gate, guard, people, keepAliveMs, downloads, clock }: PeopleDoor,
 ): void {
   const opened = cutChangedPeople({ gate, people, clock })
   const admit: CallerOf<HumanCaller> = (request) => {
@@ -54,7 +57,7 @@ export function openPeople(
       admit(request)
       opened(request, reply)
     })
-    open({ ...bindingFor(scope, admit), keepAliveMs })
+    open({ ...bindingFor(scope, admit), keepAliveMs, downloads })
   })
 }
 

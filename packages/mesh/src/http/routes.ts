@@ -3,6 +3,7 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import type { PeopleRoute } from '@flotilla/protocol/people-roles'
 import type { Caller } from '../access/index.ts'
 import type { BindOptions, BoundRequest, Handled } from './bind-endpoint.ts'
+import type { DownloadRoom } from './download-room.ts'
 import type { EffectOnCall } from './effect-on-call.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
 
@@ -66,6 +67,8 @@ export interface PeopleSurface {
   readonly scope: FastifyInstance
   /** Silence after which an open answer gets a sign of life. */
   readonly keepAliveMs: number
+  /** What is held whole in the mesh while a person takes it passes here. */
+  readonly downloads: DownloadRoom
 }
 
 /** `effect` for calls that change something: its key is taken from the headers, `asked` is what must be the same in a repeat. */

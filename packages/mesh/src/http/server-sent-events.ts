@@ -4,9 +4,16 @@ import { wireLimits } from '@flotilla/protocol/limits'
 /** A reader slower than this many unread bytes is let go; it can come back with its last sequence number. */
 const bufferedMaxBytes = 4 * 1024 * 1024
 
+interface EventLabels {
+  readonly id?: number
+  readonly event?: string
+}
+
 export interface EventStream {
   /** False once the reader is gone. */
-  send(frame: unknown, more?: { readonly id?: number; readonly event?: string }): boolean
+  send(frame: unknown, more?: EventLabels): boolean
+  /** The same for what is JSON already. */
+  sendJson(json: string, more?: EventLabels): boolean
   end(): void
   /** Resolves when the reader has taken what was sent, or is gone. */
   drained(): Promise<void>
@@ -46,6 +53,12 @@ export function openEventStream(
     return true
   }
 
+  function sendJson(json: string, { id, event }: EventLabels = {}): boolean {
+    const name = event === undefined ? '' : `event: ${event}\n`
+    const number = id === undefined ? '' : `id: ${id}\n`
+    return write(`${name}${number}data: ${json}\n\n`)
+  }
+
   return {
     signal: gone.signal,
     drained: () =>
@@ -60,11 +73,8 @@ export function openEventStream(
         }
         socket.on('drain', done).on('close', done)
       }),
-    send: (frame, { id, event } = {}) => {
-      const name = event === undefined ? '' : `event: ${event}\n`
-      const number = id === undefined ? '' : `id: ${id}\n`
-      return write(`${name}${number}data: ${JSON.stringify(frame)}\n\n`)
-    },
+    send: (frame, more) => sendJson(JSON.stringify(frame), more),
+    sendJson,
     end: () => {
       clearInterval(keepAlive)
       socket.end()
