@@ -9,6 +9,7 @@ import { createEventBus } from '../packages/mesh/src/events/create-event-bus.ts'
 import { answerHeaders } from '../packages/mesh/src/http/answer-headers.ts'
 import { connectionBounds } from '../packages/mesh/src/http/bound-connections.ts'
 import { openPeople } from '../packages/mesh/src/http/open-surfaces.ts'
+import { createDownloadRoom } from '../packages/mesh/src/http/download-room.ts'
 import { createServer } from '../packages/mesh/src/http/server.ts'
 import { silentLog } from '../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../packages/mesh/src/platform/system-clock.ts'
@@ -170,6 +171,7 @@ async function ourSender(path: string, kept: boolean): Promise<Sender> {
       guard,
       people: { onChange: () => {}, isProven: () => true },
       keepAliveMs: 15_000,
+      downloads: createDownloadRoom(),
       clock: systemClock,
     },
   )

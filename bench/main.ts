@@ -7,6 +7,7 @@ import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
 import { blackboardBench } from './blackboard.ts'
 import { cronBench } from './cron.ts'
+import { dashboardBench } from './dashboard.ts'
 import { egressBench } from './egress.ts'
 import { eventsBench } from './events.ts'
 import { idleFleetBench } from './idle-fleet.ts'
@@ -40,6 +41,7 @@ const benches: readonly Bench[] = [
   idleFleetBench(100, 3),
   idleFleetBench(500, 1),
   helpBench,
+  dashboardBench,
 ]
 const runsMax = 200
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -53,6 +53,31 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await log.getByRole('table').waitFor()
     await page.reload()
     await log.getByRole('table').waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('shows the picture that the agent looked at, as it was said, from its memory, and in the trace', async () => {
+    const { page, say, log, faults, picture, context } = await chatWith('courier')
+    await mesh.ask('hello', { agent: 'courier' })
+    await writeFile(join(mesh.dataOf('courier'), 'chart.png'), await page.screenshot())
+    await say('look at the chart')
+    const seen = log.locator('.seen-picture img')
+    await log.getByText('It goes up.').waitFor()
+    const widthOf = () => seen.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth)
+    await expect.poll(widthOf).toBe(1280)
+    await picture('chat-picture')
+    const [run] = await mesh.runs(1)
+    await page.reload()
+    await expect.poll(widthOf).toBe(1280)
+    await page.goto(`${mesh.url}/runs/${run?.id ?? ''}`)
+    await page
+      .getByRole('treeitem', { name: /view_image/ })
+      .first()
+      .click()
+    await page.getByRole('button', { name: 'Show the picture that it looked at' }).click()
+    await page.getByRole('img', { name: 'What courier saw by view_image' }).waitFor()
+    await picture('run-picture')
     expect(faults).toEqual([])
     await context.close()
   })

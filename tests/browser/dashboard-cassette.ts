@@ -69,6 +69,11 @@ export const dashboardCassette = aCassette(
       says('Saved.'),
     ],
   },
+  {
+    agents: ['courier'],
+    when: '^look at the chart$',
+    turns: [calls('view_image', { path: 'chart.png' }), says('It goes up.')],
+  },
   { agents: ['scribe'], when: 'slow', turns: [runs('sleep 20'), says(slowWords)] },
   {
     agent_kind: 'operator',

@@ -1,11 +1,21 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { Browser, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { startToldPages } from '../support/told-pages.ts'
 import { heedsLesson } from '../verifies.ts'
 import { pendingIds, startDashboardFleet } from './dashboard-fleet.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+const eventsTold = 5000
+/** Told at once. */
+const together = 100
+const perMinute = 20_000
 
 describe.skipIf(!hasBrowser)('pages that are looked at', () => {
   let mesh: MeshProcess
@@ -45,6 +55,52 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
     await context.close()
   })
 
+  it('keep up with more than ten thousand events a minute over their socket, and ask for their lists no more often for it, and no more seldom', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'flotilla-told-'))
+    const told = await startToldPages(mesh, folder)
+    const { page, open, faults, context } = await openPage(browser, told.url)
+    try {
+      await open('/fleet')
+      await page.locator('[data-line=live]').first().waitFor()
+      await page.getByRole('heading', { name: 'scribe' }).waitFor()
+      const asked: number[] = []
+      const brokenOff: string[] = []
+      page.on('request', (request) => {
+        if (request.url().endsWith('/api/status')) asked.push(performance.now())
+      })
+      page.on('requestfailed', (request) => brokenOff.push(request.url()))
+      const drawn = async () =>
+        Math.max(
+          0,
+          ...[...(await page.locator('.feed').innerText()).matchAll(/step (\d+)/g)].map(([, number]) =>
+            Number(number),
+          ),
+        )
+      const seen = new Set<number>()
+      const startedAt = performance.now()
+      for (let number = 1; number <= eventsTold; number++) {
+        told.tell({ type: 'agent.warned', agent_id: 'scribe', message: `step ${number} of many` })
+        if (number % together !== 0) continue
+        await delay(Math.max(0, startedAt + number * (60_000 / perMinute) - performance.now()))
+        seen.add(await drawn())
+      }
+      const tookMs = performance.now() - startedAt
+      await expect.poll(drawn).toBe(eventsTold)
+      // It was drawn all the while, not at the end alone.
+      expect(seen.size).toBeGreaterThan(3)
+      const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0))
+      expect(asked.length).toBeGreaterThan(2)
+      expect(asked.length).toBeLessThanOrEqual(tookMs / 500 + 2)
+      expect(pauses.filter((pause) => pause < 300)).toEqual([])
+      expect(brokenOff).toEqual([])
+      expect(faults).toEqual([])
+    } finally {
+      await context.close()
+      await told.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
   it('miss nothing when their socket breaks: it is opened again from the last number, and each event comes once', async () => {
     heedsLesson(114)
     const { page, open, context } = await openPage(browser, mesh.url)
@@ -58,6 +114,8 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
       last = socket
       const server = socket.connectToServer()
       server.onMessage((message) => {
+        // What the mesh still sends to a socket that the page has lost is not heard by the page.
+        if (refused || socket !== last) return
         const frame = JSON.parse(String(message)) as { type: string; event?: { seq: number } }
         if (frame.event) heard.push(frame.event.seq)
         socket.send(message)

@@ -27,6 +27,7 @@ const pages = [
   { name: 'settings-credentials', path: '/settings/credentials', shows: 'No credential is stored' },
   { name: 'settings-limits', path: '/settings/limits', shows: 'The whole fleet' },
   { name: 'settings-people', path: '/settings/people', shows: 'Only you' },
+  { name: 'settings-backup', path: '/settings/backup', shows: 'No backup yet' },
   { name: 'welcome', path: '/welcome', shows: 'A question' },
   { name: 'run', path: '/runs/:run', shows: 'What happened' },
   { name: 'design', path: '/design', shows: 'text-5' },

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { backupEndpoints } from '@flotilla/protocol/backup-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
@@ -47,6 +50,42 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     ])
     return stdout
   }
+
+  it('make a backup with the owner’s proof, read it to its end, and say what a restore needs', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    const dialog = page.getByRole('dialog')
+    await open('/settings/backup')
+    await page.getByRole('button', { name: 'Make a backup …' }).click()
+    await dialog.getByLabel('Passphrase').fill('short')
+    expect(await dialog.getByRole('button', { name: 'Make it' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Passphrase').fill('a long sentence that nobody guesses')
+    await picture('backup-new')
+    await dialog.getByRole('button', { name: 'Make it' }).click()
+    await page.getByText('The whole home is written into one file').waitFor()
+    await giveProof(mesh, page)
+    await page.getByText(/^backup-\d{8}T\d{6}Z is made$/).waitFor()
+    await page.getByText('with secrets.').waitFor()
+    await picture('backup-made')
+    const { folder, backups } = (await mesh.call(backupEndpoints.backups)).json() as {
+      folder: string
+      backups: { name: string; bytes: number }[]
+    }
+    expect(backups).toHaveLength(1)
+    const name = backups[0]?.name ?? ''
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
+    for (const [passphrase, words] of [
+      ['not the passphrase', /is not whole, or cannot be read/],
+      ['a long sentence that nobody guesses', /is whole$/],
+    ] as const) {
+      await page.getByRole('button', { name: `Verify … ${name}` }).click()
+      await dialog.getByLabel('Its passphrase').fill(passphrase)
+      await dialog.getByRole('button', { name: 'Verify' }).click()
+      await page.getByText(words).waitFor()
+    }
+    await page.getByText(`flotilla restore ${folder}/${name}`).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
 
   it('make a webhook whose secret is shown once, which curl fires, and rotate it', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)

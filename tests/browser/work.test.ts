@@ -1,11 +1,13 @@
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
 import { taskDetailSchema, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import type { TaskDetailView } from '@flotilla/protocol/task-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { wrongWith } from './every-view.ts'
+import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 import type { WatchedPage } from './open-browser.ts'
 import { giveTask, hostileFiles, startWorkFleet } from './work-fleet.ts'
@@ -89,6 +91,28 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('region', { name: 'Tasks that are cancelled' }).getByRole('article').waitFor()
     expect((await detail(asks ?? '')).task.state).toBe('cancelled')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('deletes a project that was put away, with what goes and the owner’s proof', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    const project = { params: { name: 'passing' } }
+    await mesh.call(projectHumanEndpoints.projectManage, { ...project, body: { action: 'create' } })
+    await open('/work/projects/passing')
+    await page.getByRole('button', { name: 'Archive' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Delete …' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Archive' }).click()
+    await page.getByRole('button', { name: 'Delete …' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('its keys of the blackboard, with what stood there before').waitFor()
+    await picture('work-project-delete')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('The project goes with all that it kept to itself').waitFor()
+    await giveProof(mesh, page)
+    await page.locator('.toast').getByText('Project passing is deleted.').waitFor()
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/work/projects')
+    expect((await mesh.call(projectHumanEndpoints.project, project)).status).toBe(404)
     expect(faults).toEqual([])
     await context.close()
   })

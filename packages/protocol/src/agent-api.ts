@@ -22,6 +22,7 @@ import { mcpServerStatusSchema } from './mcp-api.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits, workspaceTextMaxChars } from './limits.ts'
 import { originSchema } from './origin.ts'
+import { shownPicturesSchema } from './shown-picture.ts'
 import { steerMessagesSchema } from './steer.ts'
 import { taskAssignmentSchema, taskTurnSchema } from './task.ts'
 import { toolOutputSchema } from './tool-call.ts'
@@ -158,6 +159,7 @@ export const chatFrameSchema = z.discriminatedUnion('type', [
     name: z.string(),
     output: z.string(),
     ok: z.boolean(),
+    pictures: shownPicturesSchema,
     subagent,
   }),
   /** The agent waits before it asks its model again. */
@@ -238,6 +240,7 @@ export const agentApi = {
   heartbeatContext: { response: heartbeatContextSchema },
   fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
   fileRead: {},
+  pictureRead: {},
   fileList: {
     query: z.strictObject({ path: z.string().check(z.maxLength(keptLimits.pathMaxChars)) }),
     response: folderSchema,

@@ -38,6 +38,11 @@ export const agentEndpoints = {
   heartbeatContext: { method: 'GET', path: '/heartbeat-context', summary: 'What a heartbeat needs to know' },
   fileWrite: { method: 'PUT', path: '/files/{*path}', summary: 'Stores raw bytes below /data' },
   fileRead: { method: 'GET', path: '/files/{*path}', summary: 'Reads raw bytes below /data' },
+  pictureRead: {
+    method: 'GET',
+    path: '/pictures/{sha256}',
+    summary: 'The bytes of a picture that it looked at',
+  },
   fileList: { method: 'GET', path: '/files', summary: 'One folder below /data' },
   memoryList: { method: 'GET', path: '/memory', summary: 'What is remembered, newest first' },
   memoryForget: { method: 'DELETE', path: '/memory/{fact}', summary: 'Forgets one fact' },

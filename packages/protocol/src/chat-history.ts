@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { shownPicturesSchema } from './shown-picture.ts'
 
 /** Longest name of a conversation: what a channel and a person's name there can make. */
 export const sessionNameMaxChars = 200
@@ -17,6 +18,8 @@ export const historyMessageSchema = z.strictObject({
   text: z.string(),
   /** Tools that the agent called with this answer. */
   calls: z.array(z.strictObject({ name: z.string(), input: z.string() })),
+  /** Of a result, where the conversation still names them. */
+  pictures: shownPicturesSchema,
 })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
 

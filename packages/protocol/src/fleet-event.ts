@@ -3,6 +3,7 @@ import { approvalStates } from './agent-edit.ts'
 import { agentStates } from './agent-lifecycle.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { runOutcomeSchema, runStates } from './run.ts'
+import { shownPicturesSchema } from './shown-picture.ts'
 import { steerStates } from './steer.ts'
 
 const agentId = z.string()
@@ -79,6 +80,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     name: z.string(),
     output: z.string(),
     ok: z.boolean(),
+    pictures: shownPicturesSchema,
     subagent,
   }),
   z.strictObject({

@@ -27,6 +27,11 @@ export const keptEndpoints = {
     path: '/api/agents/{id}/files/{*path}',
     summary: 'The bytes of a file below /data of an agent',
   },
+  pictureRead: {
+    method: 'GET',
+    path: '/api/agents/{id}/pictures/{sha256}',
+    summary: 'A picture that an agent looked at, while it keeps it',
+  },
   facts: {
     method: 'GET',
     path: '/api/agents/{id}/memory',
@@ -201,6 +206,7 @@ export const keptApi = {
     response: shownFolderSchema,
   },
   fileRead: {},
+  pictureRead: {},
   facts: { query: factsQuerySchema, response: factsSchema },
   factForget: { response: forgottenSchema },
   agentTools: {

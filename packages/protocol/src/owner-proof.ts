@@ -13,7 +13,7 @@ export const proofLimits = {
 } as const
 
 /**
- * What a page must bring it for, whatever it sends: approvals, deletion, people, where credentials go, who may wake an agent
+ * What a page must bring it for, whatever it sends: approvals, deletion, people, a copy of the whole home, where credentials go, who may wake an agent
  * from outside, and what stands in the journal. Routes that have harmless uses as well are not here: their use cases ask for
  * it (`requireProof`), before permissions, MCP servers and more money.
  */
@@ -23,6 +23,7 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'DELETE /api/agents/{id}/memory/{fact}',
   'DELETE /api/projects/{name}',
   'POST /api/journal/accept',
+  'POST /api/backups',
   'DELETE /api/webhooks/{id}',
   'POST /api/webhooks/{id}/rotate',
   'DELETE /api/setup/provider/{name}',
@@ -30,6 +31,7 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'PATCH /api/people/{name}',
   'DELETE /api/people/{name}',
   'POST /api/people/{name}/token',
+  'POST /api/channels/{name}/pair',
   'PUT /api/credentials/{name}',
   'PUT /api/credentials/{name}/binding',
   'DELETE /api/credentials/{name}',

@@ -23,6 +23,10 @@ export const taskTurnSchema = z.strictObject({
 export type TaskTurn = z.infer<typeof taskTurnSchema>
 
 /** What an agent gets on `POST /task`. */
+/** What was answered to a question of a task's agent, and by whom. */
+export const taskAnswerSchema = z.strictObject({ by: z.string(), text: z.string() })
+export type TaskAnswer = z.infer<typeof taskAnswerSchema>
+
 export const taskAssignmentSchema = z.strictObject({
   task_id: taskIdSchema,
   run_id: runIdSchema,
@@ -33,6 +37,8 @@ export const taskAssignmentSchema = z.strictObject({
   timeout_s: z.int().check(z.positive()),
   max_retries: z.int().check(z.minimum(0)),
   token_budget: z.nullable(tokenBudgetSchema),
+  /** To what the agent asked when it worked on the task before: said in the conversation in which it asked. */
+  answer: z.optional(taskAnswerSchema),
   /** Said to the run before this attempt of it began. No part of what is asked. */
   steers: z.optional(steerMessagesSchema),
   /** Who gave it. No part of what is asked either. */

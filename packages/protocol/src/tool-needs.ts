@@ -14,6 +14,8 @@ export type ToolNeed =
         | 'can_spawn'
         | 'can_manage_projects'
       readonly flag?: 'can_route_tasks'
+      /** Enough without the others. */
+      readonly or?: 'can_spawn'
     }
 
 /**
@@ -26,7 +28,8 @@ export const toolNeeds = {
   web_search: { api: 'web_search' },
   hand_off: { field: 'can_message', flag: 'can_route_tasks' },
   review_task: { field: 'can_message', flag: 'can_route_tasks' },
-  manage_task: { field: 'can_message', flag: 'can_route_tasks' },
+  // Whoever had an agent made answers what that asks.
+  manage_task: { field: 'can_message', flag: 'can_route_tasks', or: 'can_spawn' },
   steer_agent: { field: 'can_message' },
   message_agent: { field: 'can_message' },
   publish_signal: { field: 'can_publish' },

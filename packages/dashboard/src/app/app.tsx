@@ -102,6 +102,6 @@ function Home() {
 
 function ProofQuestion() {
   const { proofs } = useServices()
-  const isAsking = useSyncExternalStore(proofs.subscribe, proofs.isAsking)
+  const isAsking = useSyncExternalStore(proofs.subscribe, proofs.question) !== ''
   return <Suspense fallback={null}>{isAsking && <ProofDialog />}</Suspense>
 }

@@ -3,17 +3,18 @@ export interface ProofStore {
   /** What calls bring along; undefined while there is none. */
   readonly current: () => string | undefined
   readonly set: (proof: string) => void
-  /** Asks the person; resolves once there is one, to false where they would not. */
-  readonly ask: () => Promise<boolean>
+  /** Asks the person, who reads `words` first: what is confirmed. Resolves once there is one, to false where they would not. */
+  readonly ask: (words: string) => Promise<boolean>
   readonly answer: (given: boolean) => void
-  readonly isAsking: () => boolean
+  /** What all who wait want to do; empty while nobody does. */
+  readonly question: () => string
   subscribe(listener: () => void): () => void
 }
 
 export function createProofStore(): ProofStore {
   let proof: string | undefined
   /** All who wait for the one question. */
-  let waiting: ((given: boolean) => void)[] = []
+  let waiting: { readonly words: string; readonly resolve: (given: boolean) => void }[] = []
   const listeners = new Set<() => void>()
   const tell = () => {
     for (const listener of listeners) listener()
@@ -23,18 +24,18 @@ export function createProofStore(): ProofStore {
     set: (next) => {
       proof = next
     },
-    ask: () =>
+    ask: (words) =>
       new Promise((resolve) => {
-        waiting = [...waiting, resolve]
+        waiting = [...waiting, { words, resolve }]
         tell()
       }),
     answer: (given) => {
       const all = waiting
       waiting = []
-      for (const resolve of all) resolve(given)
+      for (const { resolve } of all) resolve(given)
       tell()
     },
-    isAsking: () => waiting.length > 0,
+    question: () => [...new Set(waiting.map(({ words }) => words))].join(' '),
     subscribe: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,5 +1,5 @@
 import { Dialog, DialogDescription, DialogHeading } from '@ariakit/react/dialog'
-import { useState } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { proofLimits } from '@flotilla/protocol/owner-proof'
 import { useServices } from '../data/use-mesh.ts'
 import { Failed } from '../design/parts.tsx'
@@ -7,6 +7,7 @@ import { Failed } from '../design/parts.tsx'
 /** Asks for the code that `flotilla proof` prints. */
 export function ProofDialog() {
   const { client, proofs } = useServices()
+  const question = useSyncExternalStore(proofs.subscribe, proofs.question)
   const [code, setCode] = useState('')
   const [error, setError] = useState<unknown>(null)
 
@@ -24,9 +25,12 @@ export function ProofDialog() {
   return (
     <Dialog open onClose={() => proofs.answer(false)} className="dialog" backdrop={<div className="veil" />}>
       <DialogHeading>Is it you?</DialogHeading>
-      <DialogDescription render={<div />}>
-        This cannot be undone. Run <code>flotilla proof</code> in a terminal of this machine and type the code
-        that it prints; the page does not ask again for {proofLimits.proofMs / 60_000} minutes.
+      <DialogDescription render={<div className="stack" />}>
+        <p>{question}</p>
+        <p>
+          Run <code>flotilla proof</code> in a terminal of this machine and type the code that it prints; the
+          page does not ask again for {proofLimits.proofMs / 60_000} minutes.
+        </p>
       </DialogDescription>
       <form
         className="stack"

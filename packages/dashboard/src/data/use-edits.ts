@@ -12,6 +12,7 @@ const stale = [
   'permissionOrigins',
   'permissionsExplain',
   'budgets',
+  'mcpServers',
 ] as const
 
 /** Edits of one agent, one after the other; the message over the page takes all of them back, the last one first. */
@@ -22,7 +23,7 @@ export function useEdits(agentId: string) {
   }
   const undo = async (changes: readonly ChangeView[]): Promise<string> => {
     for (const { undo_token: token } of changes.toReversed()) {
-      await withProof(proofs, () => client.call('changeUndo', { params: { token } }))
+      await withProof(proofs, 'changeUndo', () => client.call('changeUndo', { params: { token } }))
     }
     makeStale()
     return `${agentId} is as it was.`
@@ -33,7 +34,7 @@ export function useEdits(agentId: string) {
       try {
         for (const body of edits) {
           const parts = { params: { id: agentId }, body }
-          changes.push(await withProof(proofs, () => client.call('agentEdit', parts)))
+          changes.push(await withProof(proofs, 'agentEdit', () => client.call('agentEdit', parts)))
         }
       } catch (error) {
         // What was done before stays, and can be taken back.

@@ -37,6 +37,8 @@ export function useMesh<N extends PeopleEndpointName>(
 }
 
 export interface Undoing {
+  /** The call that takes it back. */
+  readonly by: PeopleEndpointName
   readonly run: () => Promise<unknown>
   readonly done: string
 }
@@ -56,12 +58,12 @@ export function useAction<N extends PeopleEndpointName>(
     for (const stale of options.stale ?? []) void queries.invalidateQueries({ queryKey: [stale] })
   }
   return useMutation({
-    mutationFn: (parts: CallParts<N>) => withProof(proofs, () => client.call(name, parts)),
+    mutationFn: (parts: CallParts<N>) => withProof(proofs, name, () => client.call(name, parts)),
     onSuccess: (reply, parts) => {
       if (options.done === undefined) return
       const undoing = options.undo?.(reply, parts)
       const undo = async (): Promise<string> => {
-        if (undoing) await withProof(proofs, undoing.run)
+        if (undoing) await withProof(proofs, undoing.by, undoing.run)
         makeStale()
         return undoing?.done ?? ''
       }

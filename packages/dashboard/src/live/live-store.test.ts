@@ -10,6 +10,7 @@ function aStore() {
   const queries = {
     invalidateQueries: async (filter?: { queryKey?: readonly unknown[] }) =>
       void asked.push(JSON.stringify(filter?.queryKey?.[0] ?? 'all')),
+    isFetching: () => 0,
   }
   const live = createLiveStore(queries)
   let drawings = 0
@@ -37,13 +38,18 @@ it('draws ten thousand events of a minute a few times a second, keeps the newest
   expect(asked.length).toBeLessThan(100)
 })
 
-it('asks for everything again after a break, and where events were dropped', () => {
+it('asks for everything again after a break, and where events were dropped: once for all that was dropped meanwhile', async () => {
   const { live, asked } = aStore()
   live.onState('live')
+  await vi.advanceTimersByTimeAsync(5000)
   expect(asked).toEqual([])
   live.onState('broken')
   live.onState('live')
-  live.onDropped({ since: 5, dropped_until: 9 })
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(asked).toEqual(['"all"'])
+  live.onDropped({ since: 5, dropped_until: 8 })
+  live.onDropped({ since: 8, dropped_until: 9 })
+  await vi.advanceTimersByTimeAsync(5000)
   expect(asked).toEqual(['"all"', '"all"'])
   expect(live.read()).toMatchObject({ line: 'live', dropped: 4 })
 })

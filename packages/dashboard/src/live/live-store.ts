@@ -2,14 +2,13 @@ import type { QueryClient } from '@tanstack/react-query'
 import type { SocketListener } from '@flotilla/client/follow-event-socket'
 import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { isPassing } from '@flotilla/protocol/fleet-event'
+import { createRefresher } from './refresher.ts'
 import { staleQueries } from './stale-queries.ts'
 
 /** Newest events that the page remembers. */
 const keptMax = 400
 /** What came meanwhile is drawn together, so that thousands a minute cost a few drawings a second. */
 const drawEveryMs = 150
-/** A list is asked for again at most so often. */
-const refreshEveryMs = 700
 
 export interface LiveState {
   readonly line: 'connecting' | 'live' | 'broken'
@@ -27,13 +26,12 @@ export interface LiveStore extends SocketListener {
   subscribe(listener: () => void): () => void
 }
 
-export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries'>): LiveStore {
+export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries' | 'isFetching'>): LiveStore {
   const listeners = new Set<() => void>()
-  const stale = new Set<string>()
+  const refresher = createRefresher(queries)
   let came: FleetEvent[] = []
   let state: LiveState = { line: 'connecting', events: [], seq: 0, dropped: 0 }
   let drawing: ReturnType<typeof setTimeout> | null = null
-  let refreshing: ReturnType<typeof setTimeout> | null = null
 
   function change(part: Partial<LiveState>): void {
     state = { ...state, ...part }
@@ -48,12 +46,6 @@ export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries'>)
     change({ seq, ...(kept.length === 0 ? {} : { events: [...state.events, ...kept].slice(-keptMax) }) })
   }
 
-  function refresh(): void {
-    refreshing = null
-    for (const name of stale) void queries.invalidateQueries({ queryKey: [name] })
-    stale.clear()
-  }
-
   return {
     read: () => state,
     subscribe: (listener) => {
@@ -63,19 +55,18 @@ export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries'>)
     onEvent: (event) => {
       came.push(event)
       drawing ??= setTimeout(draw, drawEveryMs)
-      for (const name of staleQueries[event.body.type]) stale.add(name)
-      if (stale.size > 0) refreshing ??= setTimeout(refresh, refreshEveryMs)
+      refresher.markStale(staleQueries[event.body.type])
     },
     onDropped: ({ since, dropped_until }: EventsDropped) => {
       change({ dropped: state.dropped + (dropped_until - Math.max(0, since)) })
       // What was missed may have changed anything.
-      void queries.invalidateQueries()
+      refresher.markAllStale()
     },
     onState: (line) => {
       if (line === state.line) return
       const returned = state.line === 'broken' && line === 'live'
       change({ line })
-      if (returned) void queries.invalidateQueries()
+      if (returned) refresher.markAllStale()
     },
   }
 }

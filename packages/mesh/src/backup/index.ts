@@ -3,11 +3,14 @@ import {
   meshInternalApi as api,
   meshInternalEndpoints as endpoints,
 } from '@flotilla/protocol/mesh-internal-api'
-import { dataLimitBytes } from '../config/index.ts'
+import { backupsFolder, dataLimitBytes } from '../config/index.ts'
 import { alreadySent } from '../http/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { BackupOptions, MadeBackup } from './make-backup.ts'
+import { createRunBackupProgram } from './backup-program.ts'
+import { createHomeBackups } from './home-backups.ts'
+import { backupPeopleRoutes } from './people.routes.ts'
 import type { RestoreOptions } from './restore-backup.ts'
 import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
 
@@ -34,17 +37,28 @@ const readingsMax = 1
 
 /**
  * What a backup needs of a mesh that runs: the data of its agents, one after the other. Everything else is read by the
- * program that makes it, so that the mesh's loop does no work for it.
+ * program that makes it, so that the mesh's loop does no work for it; `program` starts it, for whoever asks from a page.
  */
 export function backupModule(
-  kernel: Pick<Kernel, 'guard' | 'settings' | 'log'>,
-  needs: { readonly runtime: Pick<SandboxRuntime, 'readData'> },
+  kernel: Pick<Kernel, 'guard' | 'settings' | 'log' | 'clock' | 'journal'>,
+  needs: {
+    readonly runtime: Pick<SandboxRuntime, 'readData'>
+    readonly home: string
+    readonly program: readonly [string, ...string[]]
+    readonly env: Readonly<Record<string, string | undefined>>
+  },
 ): MeshModule<null> {
   const { guard, settings, log } = kernel
+  const backups = createHomeBackups({
+    ...kernel,
+    folder: backupsFolder(needs.home),
+    run: createRunBackupProgram(needs),
+  })
   let readings = 0
   return {
     api: null,
     routes: {
+      people: (surface) => backupPeopleRoutes(surface, backups),
       internal: ({ bind }) =>
         bind(endpoints.agentData, api.agentData, async ({ caller, params, reply }) => {
           guard(caller, { do: 'back-up' })
@@ -86,5 +100,6 @@ export function backupModule(
           }
         }),
     },
+    close: () => backups.close(),
   }
 }

@@ -15,7 +15,7 @@ const formatName = 'flotilla-backup'
 const formatVersion = 1
 const chunkBytes = 256 * 1024
 const tagBytes = 16
-const headerMaxBytes = 4096
+export const headerMaxBytes = 4096
 /** 128 MB and about half a second: what guesses at a passphrase have to pay each. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const
 /** So long a header may make its reader work; a hostile one would have it compute for hours. */

@@ -21,14 +21,14 @@ import { connectionBounds } from '../http/bound-connections.ts'
 import type { KnownPeople } from '../http/gates/known-people.ts'
 import { createHumanGate } from '../http/gates/people-gate.ts'
 import { signSession } from '../http/gates/session-cookie.ts'
+import { createDownloadRoom } from '../http/download-room.ts'
 import { openPeople } from '../http/open-surfaces.ts'
 import { createServer } from '../http/server.ts'
 import { socketLimits } from '../http/socket-room.ts'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
-import { migrate } from '../storage/migrate.ts'
-import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { giveSchema } from '../testing/give-schema.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { dashboardModule } from './index.ts'
 
@@ -61,7 +61,7 @@ async function aHostedDoor({
   folders.push(repositoryRoot)
   if (built) buildSmall(repositoryRoot)
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   const events = createEventBus({ database, clock: systemClock, log: silentLog })
   const server = createServer(silentLog, connectionBounds, answerHeaders)
   servers.push(server)
@@ -78,6 +78,7 @@ async function aHostedDoor({
     guard: () => {},
     people,
     keepAliveMs,
+    downloads: createDownloadRoom(),
     clock,
   })
   const url = await server.listen({ port: 0, host: '127.0.0.1' })

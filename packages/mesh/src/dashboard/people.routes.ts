@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { dashboardApi, dashboardEndpoints, dashboardPageEndpoints } from '@flotilla/protocol/dashboard-api'
 import type { EventFrame } from '@flotilla/protocol/dashboard-api'
-import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
-import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../access/index.ts'
 import { followEvents } from '../diagnostics/index.ts'
+import { writtenEvent } from '../events/index.ts'
 import type { EventBus } from '../events/index.ts'
 import { alreadySent, openEventSocket } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
@@ -65,7 +64,8 @@ export function liveRoutes(
     await followEvents(events, since, {
       signal: socket.signal,
       drained: () => socket.drained(),
-      send: (frame, { event } = {}) => socket.send(frameOf(frame as FleetEvent | EventsDropped, event)),
+      tell: (event) => socket.sendJson(writtenEvent(event).frame()),
+      tellDropped: (dropped) => socket.send({ type: 'dropped', dropped } satisfies EventFrame),
     })
     hasCaughtUp = true
     socket.send(alive())
@@ -74,12 +74,6 @@ export function liveRoutes(
   bind(dashboardEndpoints.runEvents, dashboardApi.runEvents, ({ caller, params }) =>
     runEvents.of(caller, params.id),
   )
-}
-
-function frameOf(told: FleetEvent | EventsDropped, name: string | undefined): EventFrame {
-  return name === eventsDroppedName
-    ? { type: 'dropped', dropped: told as EventsDropped }
-    : { type: 'event', event: told as FleetEvent }
 }
 
 function sendFile(raw: FastifyRequest, reply: FastifyReply, file: AppFile): Buffer {

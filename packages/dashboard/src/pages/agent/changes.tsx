@@ -32,7 +32,15 @@ function Change({ change }: { readonly change: ChangeView }) {
   const [open, setOpen] = useState(false)
   const undo = useAction('changeUndo', {
     done: `${change.field} is as it was.`,
-    stale: ['changes', 'agentConfig', 'identityFile', 'identityFiles', 'permissionOrigins', 'status'],
+    stale: [
+      'changes',
+      'agentConfig',
+      'identityFile',
+      'identityFiles',
+      'permissionOrigins',
+      'mcpServers',
+      'status',
+    ],
   })
   return (
     <div className="kept-row">

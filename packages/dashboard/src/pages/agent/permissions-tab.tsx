@@ -1,6 +1,11 @@
+import { useState } from 'react'
 import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Changes } from './changes.tsx'
+import { isPermissionField } from './permission-edit.ts'
+import { PermissionForm } from './permission-form.tsx'
+import { permissionWords } from './permission-words.ts'
 import { Simulator } from './simulator.tsx'
 
 const froms = {
@@ -13,6 +18,7 @@ const froms = {
 export function PermissionsTab({ agentId }: { readonly agentId: string }) {
   const origins = useMesh('permissionOrigins', { params: { id: agentId } })
   const { data } = origins
+  const [changing, setChanging] = useState<PermissionOrigin | null>(null)
   return (
     <>
       <Simulator agentId={agentId} />
@@ -28,9 +34,7 @@ export function PermissionsTab({ agentId }: { readonly agentId: string }) {
           <div className="body">
             <div className="note warn">
               <strong>It has no record, so everything is denied.</strong>
-              <span>
-                Give it one: <code>flotilla permissions set {agentId} can_message=operator</code>
-              </span>
+              <span>Give it the first permission below, and it has one.</span>
             </div>
           </div>
         )}
@@ -44,26 +48,48 @@ export function PermissionsTab({ agentId }: { readonly agentId: string }) {
                   <th>Why</th>
                   <th>Given by</th>
                   <th className="right">Line</th>
+                  <th>
+                    <span className="hidden-words">Actions</span>
+                  </th>
                 </tr>
               </thead>
               <tbody>
                 {data.fields.toSorted(givenFirst).map((field) => (
-                  <Row key={field.field} origin={field} />
+                  <Row key={field.field} origin={field} onChange={() => setChanging(field)} />
                 ))}
               </tbody>
             </table>
           </Scrolls>
         )}
       </Card>
+      <Changes agentId={agentId} />
+      {changing && data && isPermissionField(changing.field) && (
+        <PermissionForm
+          agentId={agentId}
+          field={changing.field}
+          value={changing.value}
+          hasRecord={data.has_record}
+          onClose={() => setChanging(null)}
+        />
+      )}
     </>
   )
 }
 
-function Row({ origin: { field, value, from, by, at, line } }: { readonly origin: PermissionOrigin }) {
+function Row({
+  origin: { field, value, from, by, at, line },
+  onChange,
+}: {
+  readonly origin: PermissionOrigin
+  readonly onChange: () => void
+}) {
   const { tone, words } = froms[from]
   return (
     <tr>
-      <td className="mono">{field}</td>
+      <td>
+        <span className="mono">{field}</span>
+        {isPermissionField(field) && <div className="small muted">{permissionWords[field]}</div>}
+      </td>
       <td className={from === 'none' ? 'muted' : ''}>{valueWords(value)}</td>
       <td>
         <Badge tone={tone}>{words}</Badge>
@@ -79,6 +105,11 @@ function Row({ origin: { field, value, from, by, at, line } }: { readonly origin
       </td>
       <td className="right number muted" data-label="Line">
         {line ?? '–'}
+      </td>
+      <td className="right">
+        <button type="button" className="button small" onClick={onChange}>
+          Change …<span className="hidden-words"> {field}</span>
+        </button>
       </td>
     </tr>
   )

@@ -1,7 +1,12 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
-import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { formatSchedule } from '../triggers/format-schedule.ts'
+import { HeartbeatForm } from './heartbeat-form.tsx'
+import { jobAgain } from './job-edit.ts'
+import { JobForm } from './job-form.tsx'
 
 const rowsShown = 5
 
@@ -9,27 +14,35 @@ const rowsShown = 5
 export function ScheduleTab({ agentId }: { readonly agentId: string }) {
   const jobs = useMesh('cronJobs', { query: { agent: agentId } })
   const listed = jobs.data?.jobs ?? []
+  /** The id of the one that is changed; empty for a new one. */
+  const [changing, setChanging] = useState<string | null>(null)
   const beat = listed.find(({ heartbeat }) => heartbeat)
   const others = listed.filter(({ heartbeat }) => !heartbeat)
   return (
     <>
       <Heartbeat agentId={agentId} job={beat} />
-      <Card title="Jobs by the clock">
+      <Card
+        title="Jobs by the clock"
+        more={
+          <button type="button" className="button small" onClick={() => setChanging('')}>
+            New job …
+          </button>
+        }
+      >
         {jobs.isPending && <Loading />}
         {jobs.error && <Failed error={jobs.error} retry={jobs.refetch} />}
         {jobs.data?.broken != null && <Failed error={new Error(jobs.data.broken)} />}
         {jobs.isSuccess && others.length === 0 && (
-          <Empty title="No job yet">
-            Ask it in Chat to do something every morning, or run{' '}
-            <code>flotilla cron add {agentId} &quot;0 9 * * *&quot; --message &quot;…&quot;</code>.
-          </Empty>
+          <Empty title="No job yet">Make one above, or ask it in Chat to do something every morning.</Empty>
         )}
         {others.map((job) => (
           <div key={job.id} className="kept-row">
             <div className="row apart">
               <div className="row">
-                <strong className="mono">{job.schedule}</strong>
-                <span className="small muted">{job.timezone}</span>
+                <strong>{formatSchedule(job.schedule)}</strong>
+                <span className="small muted">
+                  <span className="mono">{job.schedule}</span>, {job.timezone}
+                </span>
                 {!job.enabled && <Badge>off</Badge>}
                 {job.errors_in_row > 0 && <Badge tone="bad">{job.errors_in_row} failed in a row</Badge>}
               </div>
@@ -38,11 +51,55 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
               </span>
             </div>
             <p className="plain-text">{job.message ?? job.tool_name ?? job.mode}</p>
+            <JobButtons job={job} onChange={() => setChanging(job.id)} />
             <DueTimes job={job} />
           </div>
         ))}
+        {changing !== null && (
+          <JobForm
+            key={changing}
+            agentId={agentId}
+            job={others.find(({ id }) => id === changing) ?? null}
+            onClose={() => setChanging(null)}
+          />
+        )}
       </Card>
     </>
+  )
+}
+
+function JobButtons({ job, onChange }: { readonly job: CronJobView; readonly onChange: () => void }) {
+  const { client } = useServices()
+  const stale = ['cronJobs', 'cronHistory'] as const
+  const run = useAction('cronRun', { done: 'The job was fired.', stale })
+  const remove = useAction('cronRemove', {
+    done: 'The job is removed.',
+    stale,
+    undo: () => ({
+      by: 'cronCreate',
+      run: () => client.call('cronCreate', { body: jobAgain(job) }),
+      done: 'The job is made again; its counts begin anew.',
+    }),
+  })
+  const params = { id: job.id }
+  const busy = run.isPending || remove.isPending
+  return (
+    <div className="row">
+      <button type="button" className="button small" disabled={busy} onClick={() => run.mutate({ params })}>
+        Run now
+      </button>
+      <button type="button" className="button small" onClick={onChange}>
+        Change …
+      </button>
+      <button
+        type="button"
+        className="button small quiet"
+        disabled={busy}
+        onClick={() => remove.mutate({ params })}
+      >
+        Remove
+      </button>
+    </div>
   )
 }
 
@@ -53,18 +110,26 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
     stale: ['heartbeats', 'runs', 'cronHistory'],
   })
   const beat = beats.data?.heartbeats.find((one) => one.agent_id === agentId)
+  const [changing, setChanging] = useState(false)
   return (
     <Card
       title="Heartbeat"
       more={
-        <button
-          type="button"
-          className="button small"
-          disabled={run.isPending}
-          onClick={() => run.mutate({ params: { id: agentId }, body: {} })}
-        >
-          {run.isPending ? 'Looking around' : 'Look around now'}
-        </button>
+        <span className="row">
+          {beat && !beat.locked && (
+            <button type="button" className="button small" onClick={() => setChanging(true)}>
+              Change …
+            </button>
+          )}
+          <button
+            type="button"
+            className="button small"
+            disabled={run.isPending}
+            onClick={() => run.mutate({ params: { id: agentId }, body: {} })}
+          >
+            {run.isPending ? 'Looking around' : 'Look around now'}
+          </button>
+        </span>
       }
     >
       {beats.isPending && <Loading />}
@@ -72,7 +137,9 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
       {beats.data && (
         <div className="kept-row">
           <div className="row">
-            <strong>{beat?.schedule ?? 'It does not look around by itself'}</strong>
+            <strong>
+              {beat?.schedule == null ? 'It does not look around by itself' : formatSchedule(beat.schedule)}
+            </strong>
             {beat?.locked && <Badge>fixed</Badge>}
             {beat?.last && (
               <span className="small muted">
@@ -84,6 +151,13 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
           </div>
           {job && <DueTimes job={job} />}
         </div>
+      )}
+      {changing && (
+        <HeartbeatForm
+          agentId={agentId}
+          schedule={beat?.schedule ?? null}
+          onClose={() => setChanging(false)}
+        />
       )}
     </Card>
   )

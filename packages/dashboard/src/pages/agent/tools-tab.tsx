@@ -1,6 +1,11 @@
+import { useState } from 'react'
+import { useEdits } from '../../data/use-edits.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
 import type { Tone } from '../../live/state-tone.ts'
+import { Changes } from './changes.tsx'
+import { mcpEdit } from './mcp-edit.ts'
+import { McpForm } from './mcp-form.tsx'
 
 /** What an agent can do: what it has written for itself, what servers offer it, and what all agents have. */
 export function ToolsTab({ agentId }: { readonly agentId: string }) {
@@ -24,6 +29,7 @@ export function ToolsTab({ agentId }: { readonly agentId: string }) {
         ))}
       </Card>
       <Servers agentId={agentId} />
+      <Changes agentId={agentId} />
       {builtin.length > 0 && (
         <Card title="Built in" more={<span className="small muted number">{builtin.length}</span>}>
           {builtin.map(({ name, description }) => (
@@ -53,13 +59,24 @@ const tones: Readonly<Record<string, Tone>> = {
 
 function Servers({ agentId }: { readonly agentId: string }) {
   const servers = useMesh('mcpServers', { params: { id: agentId } })
+  const edits = useEdits(agentId)
+  /** The name of the one that is changed; empty for a new one. */
+  const [changing, setChanging] = useState<string | null>(null)
+  const changed = servers.data?.servers.find(({ name }) => name === changing) ?? null
   return (
-    <Card title="MCP servers">
+    <Card
+      title="MCP servers"
+      more={
+        <button type="button" className="button small" onClick={() => setChanging('')}>
+          Add a server …
+        </button>
+      }
+    >
       {servers.isPending && <Loading />}
       {servers.error && <Failed error={servers.error} retry={servers.refetch} />}
       {servers.data?.servers.length === 0 && (
         <Empty title="No server is set up">
-          Add one: <code>flotilla mcp add {agentId} NAME --http https://…</code>
+          A server gives it tools of another program: an issue tracker, a search, a database.
         </Empty>
       )}
       {servers.data?.servers.map(({ name, state, detail, tools, config }) => (
@@ -68,12 +85,26 @@ function Servers({ agentId }: { readonly agentId: string }) {
             <strong>{name}</strong>
             <Badge tone={tones[state] ?? 'neutral'}>{state}</Badge>
             <span className="small muted">{tools.length} tools</span>
+            <button type="button" className="button small" onClick={() => setChanging(name)}>
+              Change …<span className="hidden-words"> {name}</span>
+            </button>
+            <button
+              type="button"
+              className="button small quiet"
+              disabled={edits.isPending}
+              onClick={() => edits.mutate([mcpEdit({ remove: [name] })])}
+            >
+              Remove<span className="hidden-words"> {name}</span>
+            </button>
           </div>
           {detail !== '' && <p className="muted plain-text">{detail}</p>}
           {tools.length > 0 && <p className="small mono plain-text">{tools.join(', ')}</p>}
           <Code value={config} label={`How ${name} is set up`} />
         </div>
       ))}
+      {changing !== null && (changing === '' || changed) && (
+        <McpForm agentId={agentId} server={changed} onClose={() => setChanging(null)} />
+      )}
     </Card>
   )
 }

@@ -87,7 +87,7 @@ function Watch({ watch, mayWrite }: { readonly watch: BlackboardWatchView; reado
         {mayWrite && (
           <button
             type="button"
-            className="button small quiet"
+            className="button small"
             disabled={set.isPending}
             onClick={() => set.mutate({ body: { agent_id: agent, pattern, tell: 'off' } })}
           >

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
+import { imageTypeOf } from '@flotilla/protocol/image-type'
 import { formatBytes } from '../../data/format.ts'
+import { useObjectUrl } from '../../data/use-object-url.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Code, Failed, Loading } from '../../design/parts.tsx'
-import { pictureType } from './attachments.ts'
 
 /** More of a text is read in the file itself. */
 const shownMaxBytes = 200_000
@@ -43,7 +44,7 @@ function Inside({ agent, name }: { readonly agent: string; readonly name: string
 }
 
 function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8Array }) {
-  const picture = pictureType(bytes)
+  const picture = imageTypeOf(bytes)
   const url = useObjectUrl(bytes, picture ?? 'application/octet-stream')
   const text = picture === null ? textIn(bytes) : null
   return (
@@ -72,14 +73,4 @@ function textIn(bytes: Uint8Array): string | null {
   } catch {
     return null
   }
-}
-
-function useObjectUrl(bytes: Uint8Array, type: string): string | null {
-  const [url, setUrl] = useState<string | null>(null)
-  useEffect(() => {
-    const made = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type }))
-    setUrl(made)
-    return () => URL.revokeObjectURL(made)
-  }, [bytes, type])
-  return url
 }

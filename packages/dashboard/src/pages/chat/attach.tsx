@@ -1,8 +1,9 @@
 import { useRef, useState } from 'react'
+import { imageTypeOf } from '@flotilla/protocol/image-type'
 import { formatBytes } from '../../data/format.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Icon } from '../../design/icons.tsx'
-import { attachmentFault, pictureType, uploadPath } from './attachments.ts'
+import { attachmentFault, uploadPath } from './attachments.ts'
 import type { Attachment } from './attachments.ts'
 
 /** Files of the person that go into the files of the agent, before the message that names them. */
@@ -26,7 +27,7 @@ export function useAttachments(agent: string) {
         ).join('')
         const path = uploadPath(file.name, mark)
         const { size } = await client.call('fileWrite', { params: { id: agent, path }, bytes })
-        const attachment = { path, size, isPicture: pictureType(bytes) !== null }
+        const attachment = { path, size, isPicture: imageTypeOf(bytes) !== null }
         setAttachments((before) => [...before, attachment])
       } catch (error) {
         toasts.fail(error)

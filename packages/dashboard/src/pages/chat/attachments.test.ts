@@ -1,6 +1,6 @@
 import { wireLimits } from '@flotilla/protocol/limits'
-import { describe, expect, it, test } from 'vitest'
-import { attachmentFault, attachmentsMax, pictureType, uploadPath, withAttachments } from './attachments.ts'
+import { describe, expect, it } from 'vitest'
+import { attachmentFault, attachmentsMax, uploadPath, withAttachments } from './attachments.ts'
 
 describe('an attachment', () => {
   it.each([
@@ -34,14 +34,4 @@ describe('an attachment', () => {
       'Look\n\nAttached files:\n- /data/uploads/m-a.png (a picture; view_image shows it to you)\n- /data/uploads/m-b.txt',
     )
   })
-})
-
-test('a picture is known by its bytes, and markup is none', () => {
-  const bytes = (...head: number[]) => Uint8Array.from([...head, ...Array<number>(12).fill(0)])
-  expect(pictureType(bytes(0x89, 0x50, 0x4e, 0x47))).toBe('image/png')
-  expect(pictureType(bytes(0xff, 0xd8, 0xff))).toBe('image/jpeg')
-  expect(pictureType(new TextEncoder().encode('GIF89a'))).toBe('image/gif')
-  expect(pictureType(new TextEncoder().encode('RIFF0000WEBP'))).toBe('image/webp')
-  expect(pictureType(new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg"/>'))).toBeNull()
-  expect(pictureType(new Uint8Array())).toBeNull()
 })

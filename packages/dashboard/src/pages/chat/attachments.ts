@@ -44,21 +44,3 @@ export function withAttachments(message: string, attachments: readonly Attachmen
   )
   return [message, '', 'Attached files:', ...lines].join('\n').trim()
 }
-
-const kinds: readonly { readonly type: string; readonly begins: readonly (number | null)[] }[] = [
-  { type: 'image/png', begins: [0x89, 0x50, 0x4e, 0x47] },
-  { type: 'image/jpeg', begins: [0xff, 0xd8, 0xff] },
-  { type: 'image/gif', begins: [0x47, 0x49, 0x46, 0x38] },
-  {
-    type: 'image/webp',
-    begins: [0x52, 0x49, 0x46, 0x46, null, null, null, null, 0x57, 0x45, 0x42, 0x50],
-  },
-]
-
-/** What the bytes are, whatever the name says; null for what is drawn as no picture, such as SVG. Pure. */
-export function pictureType(bytes: Uint8Array): string | null {
-  return (
-    kinds.find(({ begins }) => begins.every((byte, index) => byte === null || bytes[index] === byte))?.type ??
-    null
-  )
-}

@@ -90,7 +90,7 @@ export function Conversation({
           </Empty>
         )}
         <ol>
-          {past.data && <PastMessages history={past.data} />}
+          {past.data && <PastMessages agent={agent.id} history={past.data} />}
           {turns.map((turn) => (
             <TurnView
               key={turn.key}

@@ -3,9 +3,16 @@ import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-histor
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Code } from '../../design/parts.tsx'
+import { SeenPictures } from '../seen-pictures.tsx'
 
 /** What was said before this page was opened, as the agent remembers it. */
-export const PastMessages = memo(function PastMessages({ history }: { readonly history: ChatHistory }) {
+export const PastMessages = memo(function PastMessages({
+  agent,
+  history,
+}: {
+  readonly agent: string
+  readonly history: ChatHistory
+}) {
   const { messages, total } = history
   return (
     <>
@@ -16,6 +23,7 @@ export const PastMessages = memo(function PastMessages({ history }: { readonly h
         // They have no name of their own, and their order never changes.
         <li key={index} className="turn">
           <PastMessage message={message} />
+          <SeenPictures agent={agent} by={null} pictures={message.pictures ?? []} />
         </li>
       ))}
     </>

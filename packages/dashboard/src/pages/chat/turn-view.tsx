@@ -5,6 +5,7 @@ import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
+import { SeenPictures } from '../seen-pictures.tsx'
 import { ArtifactView } from './artifact-view.tsx'
 import type { ToolBlock, Turn, TurnBlock } from './turn.ts'
 
@@ -43,6 +44,8 @@ function Block({ block }: { readonly block: TurnBlock }) {
       return <div className={`note ${block.tone}`}>{block.text}</div>
     case 'artifact':
       return <ArtifactView agent={block.agent} name={block.name} />
+    case 'pictures':
+      return <SeenPictures agent={block.agent} by={block.by} pictures={block.pictures} />
     case 'tool':
       return <ToolStep tool={block} />
   }

@@ -1,6 +1,7 @@
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { JsonValue } from '@flotilla/protocol/json-value'
+import type { ShownPicture } from '@flotilla/protocol/shown-picture'
 import type { RunView } from '@flotilla/protocol/run'
 
 export interface ToolBlock {
@@ -13,10 +14,17 @@ export interface ToolBlock {
   readonly output: string | null
   readonly ok: boolean
 }
+export interface PicturesBlock {
+  readonly kind: 'pictures'
+  readonly agent: string
+  readonly by: string
+  readonly pictures: readonly ShownPicture[]
+}
 export type TurnBlock =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'note'; readonly tone: 'neutral' | 'warn'; readonly text: string }
   | { readonly kind: 'artifact'; readonly agent: string; readonly name: string }
+  | PicturesBlock
   | ToolBlock
 
 /** One question and all that came of it, as far as it came. */
@@ -116,7 +124,13 @@ function endTool(
   )
   const call = ended[at]
   const saved = call?.kind === 'tool' && call.ok ? savedName(call) : null
-  return saved === null ? ended : [...ended, { kind: 'artifact', agent: event.agent_id, name: saved }]
+  return [
+    ...ended,
+    ...(saved === null ? [] : [{ kind: 'artifact', agent: event.agent_id, name: saved } as const]),
+    ...(event.pictures === undefined
+      ? []
+      : [{ kind: 'pictures', agent: event.agent_id, by: event.name, pictures: event.pictures } as const]),
+  ]
 }
 
 /** What a call has put among the artifacts; null for any other. */

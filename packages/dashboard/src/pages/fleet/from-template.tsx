@@ -92,7 +92,7 @@ function Plan({
   )
 }
 
-function Item({ item: { kind, id, action, changes } }: { readonly item: PlanItem }) {
+function Item({ item: { kind, id, action, changes, warning } }: { readonly item: PlanItem }) {
   return (
     <li>
       <details>
@@ -100,7 +100,9 @@ function Item({ item: { kind, id, action, changes } }: { readonly item: PlanItem
           <Badge tone={tones[action]}>{action.replace('-', ' ')}</Badge>
           <span className="muted">{kind}</span>
           <strong>{id}</strong>
+          {warning !== undefined && <Badge tone="warn">see inside</Badge>}
         </summary>
+        {warning !== undefined && <p>{warning}</p>}
         <dl className="facts body">
           {changes.map(({ field, before, after }) => (
             <div key={field} className="stack">

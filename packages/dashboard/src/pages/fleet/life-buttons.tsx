@@ -14,7 +14,11 @@ export function useLife(agent: AgentView) {
   const archive = useAction('agentArchive', {
     done: `${id} is archived.`,
     stale,
-    undo: () => ({ run: () => client.call('agentUnarchive', parts), done: `${id} is back.` }),
+    undo: () => ({
+      by: 'agentUnarchive',
+      run: () => client.call('agentUnarchive', parts),
+      done: `${id} is back.`,
+    }),
   })
   const busy = [restart, hibernate, unarchive, archive].some(({ isPending }) => isPending)
   const offered = [

@@ -36,6 +36,7 @@ describe('the call that a span stands for', () => {
       input: { step: 2 },
       output: 'of 2',
       ok: false,
+      pictures: [],
     })
   })
 

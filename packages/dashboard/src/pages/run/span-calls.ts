@@ -1,4 +1,5 @@
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import type { ShownPicture } from '@flotilla/protocol/shown-picture'
 import type { SpanView } from '@flotilla/protocol/trace-api'
 
 /** What a call of a tool was given and gave, as the fleet told it. */
@@ -8,6 +9,8 @@ export interface SpanCall {
   /** Null while it goes on, and where its end was never heard. */
   readonly output: string | null
   readonly ok: boolean
+  /** What it showed the agent. */
+  readonly pictures: readonly ShownPicture[]
 }
 
 type Started = Extract<FleetEvent['body'], { type: 'tool.started' }>
@@ -31,7 +34,13 @@ export function callOfSpan(span: SpanView, events: readonly FleetEvent[]): SpanC
     )
     const end = ended?.body.type === 'tool.ended' ? ended.body : null
     if (ended && span.ended_at !== null && ended.at > span.ended_at) continue
-    return { name: started.name, input: started.input, output: end?.output ?? null, ok: end?.ok ?? false }
+    return {
+      name: started.name,
+      input: started.input,
+      output: end?.output ?? null,
+      ok: end?.ok ?? false,
+      pictures: end?.pictures ?? [],
+    }
   }
   return null
 }

@@ -5,6 +5,7 @@ import { formatDuration, formatMoment } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Code, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
+import { SeenPictures } from '../seen-pictures.tsx'
 import { inputWords } from '../runs-page.tsx'
 import { callOfSpan } from './span-calls.ts'
 import { isRunSpan, spanTitle } from './waterfall.tsx'
@@ -56,6 +57,7 @@ function Call({ span }: { readonly span: SpanView }) {
         <summary>Arguments</summary>
         <Code value={call.input} label={`Arguments of ${call.name}`} />
       </details>
+      <SeenPictures agent={span.agent_id} by={call.name} pictures={call.pictures} onlyAsked />
       {call.output !== null && (
         <details open>
           <summary>{call.ok ? 'Result' : 'Result: it failed'}</summary>

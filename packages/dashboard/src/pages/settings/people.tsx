@@ -10,7 +10,7 @@ import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 const stale = ['people'] as const
 const roleWords: Readonly<Record<PersonRole, string>> = {
   viewer: 'viewer: looks at everything but secrets',
-  member: 'member: acts on the agents that are named',
+  member: 'member: acts on named agents',
   owner: 'owner: may do everything',
 }
 const roleChoices = personRoles.map((role) => [role, roleWords[role]] as const)

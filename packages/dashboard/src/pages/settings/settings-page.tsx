@@ -37,6 +37,11 @@ const parts: readonly Part[] = [
     title: 'People',
     Page: lazy(async () => ({ default: (await import('./people.tsx')).People })),
   },
+  {
+    id: 'backup',
+    title: 'Backup',
+    Page: lazy(async () => ({ default: (await import('./backup.tsx')).Backup })),
+  },
 ]
 
 export function SettingsPage({ part }: { readonly part: string | null }) {

@@ -1,9 +1,10 @@
 import { useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { ProjectView } from '@flotilla/protocol/project-api'
 import { projectLimits } from '@flotilla/protocol/project-limits'
 import { formatUsd } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Ago, Badge, Bar, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { ProjectText } from './project-text.tsx'
@@ -32,6 +33,7 @@ export function ProjectDetail({ name }: { readonly name: string }) {
         >
           {isPutAway ? 'Take back' : 'Archive'}
         </button>
+        {isPutAway && <DeleteProject project={project} />}
         <Link className="small" href={`/work?project=${name}`}>
           Its tasks
         </Link>
@@ -48,6 +50,57 @@ export function ProjectDetail({ name }: { readonly name: string }) {
           <Budget project={project} />
         </div>
       </div>
+    </>
+  )
+}
+
+/** Offered for a project that is put away; the mesh refuses it for any other. */
+function DeleteProject({ project: { name, members, sections, budget } }: { readonly project: ProjectView }) {
+  const [asking, setAsking] = useState(false)
+  const [, goTo] = useLocation()
+  const remove = useAction('projectDelete', {
+    done: `Project ${name} is deleted.`,
+    stale: ['projects', 'status', 'blackboard', 'topicsView', 'artifacts', 'budgets'],
+  })
+  const held = budget.daily_usd !== null || budget.monthly_usd !== null
+  return (
+    <>
+      <button type="button" className="button small danger" onClick={() => setAsking(true)}>
+        Delete …
+      </button>
+      {asking && (
+        <Confirm
+          title={`Delete project ${name}?`}
+          action="Delete"
+          busy={remove.isPending}
+          onClose={() => setAsking(false)}
+          onConfirm={() =>
+            remove.mutate(
+              { params: { name } },
+              { onSuccess: () => goTo('/work/projects', { replace: true }), onError: () => setAsking(false) },
+            )
+          }
+        >
+          <div className="stack">
+            <p>With it go, and cannot be brought back:</p>
+            <ul className="points">
+              <li>
+                its goal
+                {sections.length > 0 && ` and ${sections.length} section${sections.length === 1 ? '' : 's'}`}
+              </li>
+              <li>its keys of the blackboard, with what stood there before</li>
+              <li>its topics, and the files that were shared in it</li>
+              {held && <li>its budget: what its members spend is held by their own and the fleet’s alone</li>}
+            </ul>
+            <p>
+              {members.length === 0
+                ? 'It has no members. '
+                : `${members.join(', ')} will belong to no project. `}
+              Tasks, costs and the journal keep its name.
+            </p>
+          </div>
+        </Confirm>
+      )}
     </>
   )
 }

@@ -1,0 +1,12 @@
+import { useEffect, useState } from 'react'
+
+/** An address within the page for these bytes, as long as they are shown. */
+export function useObjectUrl(bytes: Uint8Array, type: string): string | null {
+  const [url, setUrl] = useState<string | null>(null)
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type }))
+    setUrl(made)
+    return () => URL.revokeObjectURL(made)
+  }, [bytes, type])
+  return url
+}

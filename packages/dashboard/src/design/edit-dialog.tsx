@@ -1,0 +1,70 @@
+import { Dialog, DialogHeading } from '@ariakit/react/dialog'
+import { useState } from 'react'
+import type { ReactNode } from 'react'
+import { DiffView } from './diff-view.tsx'
+
+/** Something is changed in fields, looked at as a difference, and saved. */
+export function EditDialog({
+  title,
+  before,
+  after,
+  fault,
+  busy,
+  children,
+  onSave,
+  onClose,
+}: {
+  readonly title: string
+  /** Both as lines that can be read beside each other. */
+  readonly before: string
+  readonly after: string
+  /** What is wrong with what stands in the fields; null for nothing. */
+  readonly fault: string | null
+  readonly busy: boolean
+  readonly children: ReactNode
+  readonly onSave: () => void
+  readonly onClose: () => void
+}) {
+  const [looking, setLooking] = useState(false)
+  return (
+    <Dialog open onClose={onClose} className="dialog wide-dialog" backdrop={<div className="veil" />}>
+      <DialogHeading>{title}</DialogHeading>
+      {looking ? (
+        <>
+          <DiffView before={before} after={after} label="What will change" />
+          <div className="actions">
+            <button type="button" className="button" onClick={() => setLooking(false)}>
+              Back
+            </button>
+            <button type="button" className="button primary" disabled={busy} onClick={onSave}>
+              Save
+            </button>
+          </div>
+        </>
+      ) : (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            setLooking(true)
+          }}
+        >
+          {children}
+          {fault !== null && (
+            <p className="small over" role="status">
+              {fault}
+            </p>
+          )}
+          <div className="actions">
+            <button type="button" className="button" onClick={onClose}>
+              Not now
+            </button>
+            <button type="submit" className="button primary" disabled={fault !== null || before === after}>
+              Look at the change
+            </button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}

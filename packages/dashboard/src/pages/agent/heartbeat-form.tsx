@@ -1,0 +1,69 @@
+import { useState } from 'react'
+import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
+import { useAction, useServices } from '../../data/use-mesh.ts'
+import { EditDialog } from '../../design/edit-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
+
+const usual = 'every 30m'
+
+/** How often an agent looks around by itself, changed with a look at the difference; can be taken back. */
+export function HeartbeatForm({
+  agentId,
+  schedule,
+  onClose,
+}: {
+  readonly agentId: string
+  /** Null where it does not. */
+  readonly schedule: string | null
+  readonly onClose: () => void
+}) {
+  const { client } = useServices()
+  // As it was when the form was opened, whatever is told of it meanwhile.
+  const [before] = useState(schedule)
+  const [after, setAfter] = useState(before)
+  const parts = { params: { id: agentId } }
+  const set = useAction('heartbeatSet', {
+    done: `${agentId} looks around ${after ?? 'only when it is asked to'}.`,
+    stale: ['heartbeats', 'cronJobs'],
+    undo: () => ({
+      by: 'heartbeatSet',
+      run: () => client.call('heartbeatSet', { ...parts, body: { schedule: before } }),
+      done: `${agentId} looks around as before.`,
+    }),
+  })
+  const read = after === null ? null : heartbeatScheduleSchema.safeParse(after)
+  const words = (one: string | null) => `looks around: ${one ?? 'not by itself'}`
+  return (
+    <EditDialog
+      title={`Heartbeat of ${agentId}`}
+      before={words(before)}
+      after={words(after)}
+      fault={read === null || read.success ? null : (read.error.issues[0]?.message ?? 'It is no schedule.')}
+      busy={set.isPending}
+      onSave={() => set.mutate({ ...parts, body: { schedule: after } }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <label className="row">
+        <input
+          type="checkbox"
+          checked={after !== null}
+          onChange={(event) => setAfter(event.target.checked ? (before ?? usual) : null)}
+        />
+        It looks around by itself
+      </label>
+      {after !== null && (
+        <FormField
+          label="How often"
+          hint="Such as every 15m, every 2h or every 1d; a minute to a week apart."
+        >
+          <input
+            className="input wide mono"
+            maxLength={12}
+            value={after}
+            onChange={(event) => setAfter(event.target.value)}
+          />
+        </FormField>
+      )}
+    </EditDialog>
+  )
+}

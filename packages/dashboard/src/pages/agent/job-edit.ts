@@ -1,0 +1,76 @@
+import type { CronChange, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
+
+/** What a person sets of a job, as it stands in fields. */
+export interface JobFields {
+  readonly schedule: string
+  /** IANA name; of a job that is there it stays. */
+  readonly timezone: string
+  readonly message: string
+  /** Empty for always. */
+  readonly when: string
+  readonly enabled: boolean
+}
+
+export const newJob: JobFields = { schedule: '0 9 * * *', timezone: '', message: '', when: '', enabled: true }
+
+/** Pure. */
+export function fieldsOf({ schedule, timezone, message, when, enabled }: CronJobView): JobFields {
+  return { schedule, timezone, message: message ?? '', when: when ?? '', enabled }
+}
+
+/** One line for each, so that a difference can be read. Pure. */
+export function jobText(job: JobFields): string {
+  return [
+    `schedule: ${job.schedule.trim()}`,
+    `time zone: ${job.timezone.trim() === '' ? 'the fleet’s' : job.timezone.trim()}`,
+    `only when: ${job.when.trim() === '' ? 'always' : job.when.trim()}`,
+    `switched: ${job.enabled ? 'on' : 'off'}`,
+    `says: ${job.message.trim()}`,
+  ].join('\n')
+}
+
+/** What is another of `after`, and what puts it back. Pure. */
+export function jobChange(
+  before: JobFields,
+  after: JobFields,
+): { readonly change: CronChange; readonly back: CronChange } {
+  const change: Record<string, string | boolean> = {}
+  const back: Record<string, string | boolean> = {}
+  for (const name of ['schedule', 'message', 'when'] as const) {
+    if (before[name].trim() === after[name].trim()) continue
+    change[name] = after[name].trim()
+    back[name] = before[name]
+  }
+  if (before.enabled !== after.enabled) {
+    change['enabled'] = after.enabled
+    back['enabled'] = before.enabled
+  }
+  return { change, back }
+}
+
+/** Pure. */
+export function jobOf(agent: string, { schedule, timezone, message, when, enabled }: JobFields): NewCronJob {
+  return {
+    agent,
+    schedule: schedule.trim(),
+    message: message.trim(),
+    enabled,
+    ...(timezone.trim() === '' ? {} : { timezone: timezone.trim() }),
+    ...(when.trim() === '' ? {} : { when: when.trim() }),
+  }
+}
+
+/** What makes a job anew that was removed; its counts and its history begin at nothing. Pure. */
+export function jobAgain(job: CronJobView): NewCronJob {
+  return {
+    agent: job.agent,
+    schedule: job.schedule,
+    timezone: job.timezone,
+    enabled: job.enabled,
+    suppress_empty: job.suppress_empty,
+    ...(job.message === null ? {} : { message: job.message }),
+    ...(job.tool_name === null ? {} : { tool_name: job.tool_name }),
+    ...(job.tool_params === null ? {} : { tool_params: job.tool_params }),
+    ...(job.when === null ? {} : { when: job.when }),
+  }
+}

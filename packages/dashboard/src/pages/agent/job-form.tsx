@@ -1,0 +1,122 @@
+import { useState } from 'react'
+import { cronLimits } from '@flotilla/protocol/cron-api'
+import type { CronJobView } from '@flotilla/protocol/cron-api'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { useAction, useServices } from '../../data/use-mesh.ts'
+import { EditDialog } from '../../design/edit-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
+import { formatSchedule } from '../triggers/format-schedule.ts'
+import { fieldsOf, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
+import type { JobFields } from './job-edit.ts'
+
+const stale = ['cronJobs', 'cronHistory'] as const
+
+/** A job of an agent, new or changed, with a look at the difference; both can be taken back. */
+export function JobForm({
+  agentId,
+  job,
+  onClose,
+}: {
+  readonly agentId: string
+  /** Null for a new one. */
+  readonly job: CronJobView | null
+  readonly onClose: () => void
+}) {
+  const { client } = useServices()
+  // As it was when the form was opened, whatever is told of it meanwhile.
+  const [before] = useState(job === null ? null : fieldsOf(job))
+  const [after, setAfter] = useState<JobFields>(before ?? newJob)
+  const create = useAction('cronCreate', {
+    done: `${agentId} has another job.`,
+    stale,
+    undo: ({ id }) => ({
+      by: 'cronRemove',
+      run: () => client.call('cronRemove', { params: { id } }),
+      done: 'The job is gone again.',
+    }),
+  })
+  const update = useAction('cronUpdate', {
+    done: 'The job is changed.',
+    stale,
+    undo: ({ id }) => ({
+      by: 'cronUpdate',
+      run: () => client.call('cronUpdate', { params: { id }, body: jobChange(before ?? newJob, after).back }),
+      done: 'The job is as it was.',
+    }),
+  })
+  const change = (part: Partial<JobFields>) => setAfter({ ...after, ...part })
+  const asksWords = job === null || job.mode === 'message'
+  const save = (): void => {
+    const done = { onSuccess: onClose }
+    if (job === null) create.mutate({ body: jobOf(agentId, after) }, done)
+    else update.mutate({ params: { id: job.id }, body: jobChange(before ?? newJob, after).change }, done)
+  }
+  return (
+    <EditDialog
+      title={job === null ? `A new job for ${agentId}` : `Job of ${agentId}`}
+      before={before === null ? '' : jobText(before)}
+      after={jobText(after)}
+      fault={
+        after.schedule.trim() === ''
+          ? 'It wants a schedule.'
+          : asksWords && after.message.trim() === ''
+            ? 'Say what the agent is to do.'
+            : null
+      }
+      busy={create.isPending || update.isPending}
+      onSave={save}
+      onClose={onClose}
+    >
+      <div className="form-row">
+        <FormField label="Schedule" hint={formatSchedule(after.schedule)}>
+          <input
+            className="input wide mono"
+            maxLength={cronLimits.scheduleMaxChars}
+            spellCheck={false}
+            value={after.schedule}
+            onChange={(event) => change({ schedule: event.target.value })}
+          />
+        </FormField>
+        {job === null && (
+          <FormField label="Time zone" hint="Empty: the fleet’s. It stays what it is.">
+            <input
+              className="input wide"
+              maxLength={64}
+              placeholder="Europe/Berlin"
+              value={after.timezone}
+              onChange={(event) => change({ timezone: event.target.value })}
+            />
+          </FormField>
+        )}
+      </div>
+      {asksWords && (
+        <FormField label="What it is told">
+          <textarea
+            className="input wide"
+            rows={4}
+            maxLength={wireLimits.chatMessageMaxChars}
+            value={after.message}
+            onChange={(event) => change({ message: event.target.value })}
+          />
+        </FormField>
+      )}
+      <FormField label="Only when" hint="A condition that is asked at each due time; empty for always.">
+        <input
+          className="input wide mono"
+          maxLength={cronLimits.whenMaxChars}
+          spellCheck={false}
+          value={after.when}
+          onChange={(event) => change({ when: event.target.value })}
+        />
+      </FormField>
+      <label className="row">
+        <input
+          type="checkbox"
+          checked={after.enabled}
+          onChange={(event) => change({ enabled: event.target.checked })}
+        />
+        Switched on
+      </label>
+    </EditDialog>
+  )
+}

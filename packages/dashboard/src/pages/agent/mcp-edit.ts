@@ -1,0 +1,36 @@
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import { mcpNameFault, readMcpServer } from '@flotilla/protocol/mcp-servers'
+import type { McpServer } from '@flotilla/protocol/mcp-servers'
+
+/** What a new server begins as, by where it is. */
+export const mcpBeginnings = {
+  network: '{\n  "url": "https://",\n  "headers": {}\n}',
+  container: '{\n  "command": "",\n  "args": [],\n  "env": {}\n}',
+} as const
+
+/** A server as somebody wrote it, or what is wrong with it. Pure. */
+export function readWritten(
+  name: string,
+  text: string,
+): { readonly server: McpServer; readonly fault: null } | { readonly server: null; readonly fault: string } {
+  if (name === '') return { server: null, fault: 'It wants a name.' }
+  const wrongName = mcpNameFault(name)
+  if (wrongName !== null) return { server: null, fault: wrongName }
+  try {
+    return readMcpServer(JSON.parse(text))
+  } catch (error) {
+    return {
+      server: null,
+      fault: `This is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+    }
+  }
+}
+
+/** Pure. */
+export function mcpEdit(change: {
+  readonly set?: Readonly<Record<string, McpServer>>
+  readonly remove?: readonly string[]
+}): AgentEdit {
+  const value = { set: { ...change.set }, remove: [...(change.remove ?? [])] }
+  return { field: 'mcpServers', value, reason: '' }
+}

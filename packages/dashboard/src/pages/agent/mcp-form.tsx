@@ -1,0 +1,83 @@
+import { useState } from 'react'
+import { useEdits } from '../../data/use-edits.ts'
+import { EditDialog } from '../../design/edit-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
+import { mcpBeginnings, mcpEdit, readWritten } from './mcp-edit.ts'
+
+/** One MCP server of an agent, new or changed, with a look at the difference; the mesh wants the owner's proof for it. */
+export function McpForm({
+  agentId,
+  server,
+  onClose,
+}: {
+  readonly agentId: string
+  /** Null for a new one. */
+  readonly server: { readonly name: string; readonly config: unknown } | null
+  readonly onClose: () => void
+}) {
+  const edits = useEdits(agentId)
+  const before = server === null ? '' : JSON.stringify(server.config, null, 2)
+  const [name, setName] = useState(server?.name ?? '')
+  const [where, setWhere] = useState<keyof typeof mcpBeginnings>('network')
+  const [after, setAfter] = useState<string>(server === null ? mcpBeginnings.network : before)
+  const read = readWritten(name, after)
+  const begin = (place: keyof typeof mcpBeginnings): void => {
+    setWhere(place)
+    setAfter(mcpBeginnings[place])
+  }
+  return (
+    <EditDialog
+      title={server === null ? `A new MCP server for ${agentId}` : `MCP server ${server.name}`}
+      before={before}
+      after={after}
+      fault={read.fault}
+      busy={edits.isPending}
+      onSave={() => {
+        if (!read.server) return
+        edits.mutate([mcpEdit({ set: { [name]: read.server } })], { onSuccess: onClose })
+      }}
+      onClose={onClose}
+    >
+      {server === null && (
+        <div className="form-row">
+          <FormField label="Name">
+            <input
+              className="input wide mono"
+              maxLength={32}
+              spellCheck={false}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </FormField>
+          <FormField label="Where it is">
+            <select
+              className="input wide"
+              value={where}
+              onChange={(event) => begin(event.target.value === 'container' ? 'container' : 'network')}
+            >
+              <option value="network">on the network</option>
+              <option value="container">a program in its container</option>
+            </select>
+          </FormField>
+        </div>
+      )}
+      <FormField
+        label="How it is set up"
+        hint={
+          <>
+            A secret never stands here: keep it under Settings, Credentials, and write{' '}
+            <code>$CRED&#123;name&#125;</code> in a header or the address.
+          </>
+        }
+      >
+        <textarea
+          className="input wide mono"
+          rows={10}
+          spellCheck={false}
+          value={after}
+          onChange={(event) => setAfter(event.target.value)}
+        />
+      </FormField>
+    </EditDialog>
+  )
+}

@@ -1,0 +1,80 @@
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionField } from '@flotilla/protocol/permission-record'
+
+export type PermissionKind = 'list' | 'flag' | 'number'
+
+/** What every field is where nobody has given it; the form of its values shows there. */
+const nothing = permissionRecordSchema.parse({})
+
+export function isPermissionField(name: string): name is PermissionField {
+  return Object.hasOwn(nothing, name)
+}
+
+/** Pure. */
+export function permissionKind(field: PermissionField): PermissionKind {
+  const value = nothing[field]
+  return typeof value === 'boolean' ? 'flag' : typeof value === 'number' ? 'number' : 'list'
+}
+
+/** A value as it stands in a field: a list one entry a line, a flag as yes or no. `*` stands for all that are known. Pure. */
+export function permissionText(value: JsonValue): string {
+  if (value === null) return '*'
+  if (Array.isArray(value)) return value.map(entryText).join('\n')
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const entryText = (entry: JsonValue): string => (typeof entry === 'string' ? entry : JSON.stringify(entry))
+
+/** The entries of a list as somebody wrote them, each once. Pure. */
+export function entriesOf(text: string): readonly string[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return [...new Set(lines.filter((line) => line !== ''))]
+}
+
+/** What is wrong with a text for this field, in words; null for nothing. Pure. */
+export function permissionFault(field: PermissionField, text: string): string | null {
+  const parsed = permissionRecordSchema.safeParse({ [field]: valueOf(field, text) })
+  return parsed.success ? null : (parsed.error.issues[0]?.message ?? 'It is no value of this permission.')
+}
+
+/**
+ * What makes the one of the other. Of a list only what comes and goes, so that another's entries of the same moment stay; an
+ * agent without a record gets one. Pure.
+ */
+export function permissionEdit(
+  field: PermissionField,
+  change: { readonly before: JsonValue; readonly after: string; readonly hasRecord: boolean },
+): AgentEdit {
+  const { before, after, hasRecord } = change
+  const nobody = { set: {}, add: {}, remove: {} }
+  if (permissionKind(field) !== 'list' || !hasRecord || !Array.isArray(before)) {
+    const set = { [field]: valueOf(field, after) }
+    return { field: 'permissions', value: { ...nobody, set }, reason: '' }
+  }
+  const [old, next] = [before.map(entryText), entriesOf(after)]
+  const add = next.filter((entry) => !old.includes(entry))
+  const remove = old.filter((entry) => !next.includes(entry))
+  return {
+    field: 'permissions',
+    value: {
+      ...nobody,
+      ...(add.length > 0 ? { add: { [field]: add } } : {}),
+      ...(remove.length > 0 ? { remove: { [field]: remove } } : {}),
+    },
+    reason: '',
+  }
+}
+
+function valueOf(field: PermissionField, text: string): JsonValue {
+  switch (permissionKind(field)) {
+    case 'flag':
+      return text === 'yes'
+    case 'number':
+      return text.trim() === '' ? null : Number(text)
+    case 'list':
+      return [...entriesOf(text)]
+  }
+}

@@ -1,0 +1,83 @@
+import { useState } from 'react'
+import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
+import type { PermissionField } from '@flotilla/protocol/permission-record'
+import { useEdits } from '../../data/use-edits.ts'
+import { EditDialog } from '../../design/edit-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
+import {
+  entriesOf,
+  permissionEdit,
+  permissionFault,
+  permissionKind,
+  permissionText,
+} from './permission-edit.ts'
+import { permissionWords } from './permission-words.ts'
+
+/** One permission of an agent, changed with a look at the difference; the mesh wants the owner's proof for it. */
+export function PermissionForm({
+  agentId,
+  field,
+  value,
+  hasRecord,
+  onClose,
+}: {
+  readonly agentId: string
+  readonly field: PermissionField
+  readonly value: PermissionOrigin['value']
+  readonly hasRecord: boolean
+  readonly onClose: () => void
+}) {
+  const edits = useEdits(agentId)
+  const before = permissionText(value)
+  const [after, setAfter] = useState(before)
+  const kind = permissionKind(field)
+  const asLines = (text: string) =>
+    kind === 'list' ? entriesOf(text).join('\n') : `${field}: ${text.trim()}`
+  return (
+    <EditDialog
+      title={`${field} of ${agentId}`}
+      before={asLines(before)}
+      after={asLines(after)}
+      fault={permissionFault(field, after)}
+      busy={edits.isPending}
+      onSave={() =>
+        edits.mutate([permissionEdit(field, { before: value, after, hasRecord })], { onSuccess: onClose })
+      }
+      onClose={onClose}
+    >
+      <p className="muted">This says: {permissionWords[field]}.</p>
+      {kind === 'flag' && (
+        <FormField label="May it?">
+          <select className="input wide" value={after} onChange={(event) => setAfter(event.target.value)}>
+            <option value="no">no</option>
+            <option value="yes">yes</option>
+          </select>
+        </FormField>
+      )}
+      {kind === 'number' && (
+        <FormField label="At most" hint="0 means that the limit of the fleet applies.">
+          <input
+            className="input wide number"
+            type="number"
+            min="0"
+            step="any"
+            required
+            value={after}
+            onChange={(event) => setAfter(event.target.value)}
+          />
+        </FormField>
+      )}
+      {kind === 'list' && (
+        <FormField label="Entries, one a line" hint="None gives nothing; * means all of them.">
+          <textarea
+            className="input wide mono"
+            rows={8}
+            spellCheck={false}
+            value={after}
+            onChange={(event) => setAfter(event.target.value)}
+          />
+        </FormField>
+      )}
+    </EditDialog>
+  )
+}

@@ -1,0 +1,28 @@
+import type { PermissionField } from '@flotilla/protocol/permission-record'
+
+/** What each permission lets an agent do, for whoever reads its name for the first time. */
+export const permissionWords: Readonly<Record<PermissionField, string>> = {
+  can_message: 'agents that it may ask and give tasks to',
+  can_publish: 'topics that it may speak on',
+  can_subscribe: 'topics that it may listen to',
+  blackboard_read: 'keys of the blackboard that it may read',
+  blackboard_write: 'keys of the blackboard that it may write',
+  allowed_apis: 'services of the mesh that it may call, such as llm, http and web_search',
+  allowed_credentials: 'credentials that it may use, and never sees',
+  can_use_browser: 'it may use a browser',
+  browser_actions: 'what it may do in a browser',
+  can_manage_cron: 'it may make jobs by the clock',
+  can_spawn: 'it may make agents for single tasks',
+  can_use_wallet: 'it may use the wallet',
+  wallet_allowed_chains: 'chains that it may pay on',
+  wallet_spend_limit_per_tx_usd: 'dollars of one payment',
+  wallet_spend_limit_daily_usd: 'dollars that it may pay a day',
+  wallet_rate_limit_per_hour: 'payments an hour',
+  wallet_allowed_contracts: 'contracts that it may call',
+  can_manage_fleet: 'it may make, archive and restart agents',
+  can_manage_projects: 'it may make projects and say who belongs to them',
+  can_edit_agent_config: 'it may change how other agents are set up',
+  can_view_fleet_metrics: 'it may see what the fleet does and costs',
+  can_route_tasks: 'it may send tasks of others to another agent',
+  can_request_user_credentials: 'it may ask you for credentials',
+}

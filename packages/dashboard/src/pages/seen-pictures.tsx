@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { imageTypeOf } from '@flotilla/protocol/image-type'
+import type { ShownPicture } from '@flotilla/protocol/shown-picture'
+import { formatBytes } from '../data/format.ts'
+import { useObjectUrl } from '../data/use-object-url.ts'
+import { useServices } from '../data/use-mesh.ts'
+import { Failed, Loading } from '../design/parts.tsx'
+
+/**
+ * What an agent looked at, drawn by its bytes alone and never as a document. `onlyAsked`: only once somebody asks for it,
+ * since an agent that sleeps is started for it.
+ */
+export function SeenPictures({
+  agent,
+  by,
+  pictures,
+  onlyAsked = false,
+}: {
+  readonly agent: string
+  /** The tool whose result they are; null where that is not told. */
+  readonly by: string | null
+  readonly pictures: readonly ShownPicture[]
+  readonly onlyAsked?: boolean
+}) {
+  const [asked, setAsked] = useState(!onlyAsked)
+  if (pictures.length === 0) return null
+  const words = pictures.length === 1 ? 'the picture' : `the ${pictures.length} pictures`
+  if (!asked) {
+    return (
+      <div>
+        <button type="button" className="button small" onClick={() => setAsked(true)}>
+          Show {words} that it looked at
+        </button>
+      </div>
+    )
+  }
+  return (
+    <div className="seen-pictures">
+      {pictures.map((picture) => (
+        <SeenPicture key={picture.sha256} agent={agent} by={by} picture={picture} />
+      ))}
+    </div>
+  )
+}
+
+function SeenPicture({
+  agent,
+  by,
+  picture: { sha256, size_bytes: size },
+}: {
+  readonly agent: string
+  readonly by: string | null
+  readonly picture: ShownPicture
+}) {
+  const { client } = useServices()
+  const read = useQuery({
+    queryKey: ['pictureRead', agent, sha256],
+    queryFn: ({ signal }) => client.bytes('pictureRead', { params: { id: agent, sha256 }, signal }),
+    // It is named by what it holds.
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return (
+    <figure className="seen-picture">
+      {read.isPending && <Loading rows={2} />}
+      {read.error && <Failed error={read.error} retry={read.refetch} />}
+      {read.data && <Drawn bytes={read.data} words={`What ${agent} saw${by === null ? '' : ` by ${by}`}`} />}
+      <figcaption className="small muted">
+        {agent} saw this
+        {by !== null && (
+          <>
+            {' '}
+            by <span className="mono">{by}</span>
+          </>
+        )}
+        , {formatBytes(size)}
+      </figcaption>
+    </figure>
+  )
+}
+
+function Drawn({ bytes, words }: { readonly bytes: Uint8Array; readonly words: string }) {
+  const type = imageTypeOf(bytes)
+  const url = useObjectUrl(bytes, type ?? 'application/octet-stream')
+  if (type === null) return <p className="muted">These bytes are no picture.</p>
+  return url === null ? <Loading rows={2} /> : <img className="picture" src={url} alt={words} />
+}

@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import * as z from 'zod'
+import { readJsonQuietly } from '../intake/index.ts'
+import type { MovedBytes } from './tell-bytes.ts'
+
+/** Variables that the program is given of the mesh's own: no credential is among them. */
+const passedVariables = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TMPDIR', 'LANG'] as const
+
+export interface BackupAsked {
+  readonly deed: 'make' | 'verify'
+  readonly file: string
+  /** Null for a backup without secrets, and for one that nothing closes. */
+  readonly passphrase: string | null
+  readonly step: (words: string) => void
+  readonly moved: (moved: MovedBytes) => void
+  /** Ends the program; what it had begun to write goes with it. */
+  readonly signal: AbortSignal
+}
+
+/** How it ended, in words for whoever asked. */
+export interface BackupEnd {
+  readonly ok: boolean
+  readonly words: string
+}
+
+/** Makes or reads a backup beside the mesh, whose loop does nothing for it but hear how far it is. Never rejects. */
+export type RunBackupProgram = (asked: BackupAsked) => Promise<BackupEnd>
+
+const lineSchema = z.looseObject({
+  progress: z.string().optional(),
+  moved: z.object({ bytes: z.number(), of: z.number().nullable() }).optional(),
+  problem: z.object({ detail: z.string().optional(), repair: z.string().optional() }).optional(),
+  /** Of one that was made. */
+  agents: z.int().optional(),
+  files: z.int().optional(),
+  secrets: z.boolean().optional(),
+  not_held: z.array(z.string()).optional(),
+  /** Of one that was read. */
+  ok: z.boolean().optional(),
+  entries: z.int().optional(),
+  about: z.looseObject({ product: z.string(), agents: z.int(), secrets: z.boolean() }).optional(),
+})
+type Line = z.infer<typeof lineSchema>
+
+/**
+ * `program` is what starts the mesh's own program, as its first words; its commands `backup` and `verify-backup` tell how far
+ * they are in lines of JSON.
+ */
+export function createRunBackupProgram(from: {
+  readonly program: readonly [string, ...string[]]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly home: string
+}): RunBackupProgram {
+  const [command, ...first] = from.program
+  return async ({ deed, file, passphrase, step, moved, signal }) => {
+    const verb = deed === 'make' ? 'backup' : 'verify-backup'
+    const secrets = deed === 'make' && passphrase === null ? ['--secrets', 'none'] : []
+    const child = spawn(command, [...first, verb, '--home', from.home, '--file', file, ...secrets], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: {
+        ...Object.fromEntries(passedVariables.map((name) => [name, from.env[name]])),
+        ...(passphrase === null ? {} : { FLOTILLA_BACKUP_PASSPHRASE: passphrase }),
+      },
+    })
+    const stop = (): void => void child.kill('SIGTERM')
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
+    const ended = new Promise<string | null>((resolve) => {
+      child.once('error', (error) => resolve(error.message))
+      child.once('close', (code) =>
+        resolve(code === 0 ? null : `it ended with code ${code ?? 'of a signal'}`),
+      )
+    })
+    let last: Line = {}
+    try {
+      for await (const text of createInterface({ input: child.stdout })) {
+        const line = lineSchema.safeParse(readJsonQuietly(text, jsonLimits.serverReply))
+        if (!line.success) continue
+        const { progress, moved: bytes, ...rest } = line.data
+        if (progress !== undefined) step(progress)
+        else if (bytes) moved(bytes)
+        else last = rest
+      }
+      const fault = await ended
+      return last.problem || fault !== null
+        ? { ok: false, words: problemWords(last, fault) }
+        : { ok: true, words: endWords(deed, last) }
+    } catch (error) {
+      return { ok: false, words: `It could not be heard to its end: ${String(error)}` }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      stop()
+    }
+  }
+}
+
+function problemWords({ problem }: Line, fault: string | null): string {
+  const { detail = fault ?? 'it did not say what is wrong', repair = '' } = problem ?? {}
+  return `${detail}${/[.!?]$/.test(detail) ? '' : '.'} ${repair}`.trim()
+}
+
+function endWords(deed: BackupAsked['deed'], line: Line): string {
+  if (deed === 'make') {
+    const torn = line.not_held ?? []
+    return [
+      `It holds ${line.agents ?? 0} agents and ${line.files ?? 0} files, ${line.secrets === true ? 'with' : 'without'} secrets.`,
+      ...(torn.length === 0
+        ? []
+        : [`${torn.join(', ')} went on while it was read; files that changed then may be torn.`]),
+    ].join(' ')
+  }
+  const { about } = line
+  return `It is whole: ${about?.agents ?? 0} agents, of release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`
+}

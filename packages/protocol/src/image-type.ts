@@ -1,0 +1,34 @@
+/** Kinds of pictures that every provider takes, and every browser draws without running anything. */
+export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+export type ImageType = (typeof imageTypes)[number]
+
+/**
+ * One picture's bytes at most, and those of all pictures in a conversation together: as base64 beside the longest
+ * text that a conversation may have, they fit into one request to the model.
+ */
+export const imageMaxBytes = 1024 * 1024
+/** Pictures in a conversation at once. */
+export const imagesMax = 4
+
+const beginnings: readonly { readonly type: ImageType; readonly begins: readonly (number | null)[] }[] = [
+  { type: 'image/png', begins: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] },
+  { type: 'image/jpeg', begins: [0xff, 0xd8, 0xff] },
+  { type: 'image/gif', begins: [0x47, 0x49, 0x46, 0x38, 0x37, 0x61] },
+  { type: 'image/gif', begins: [0x47, 0x49, 0x46, 0x38, 0x39, 0x61] },
+  {
+    type: 'image/webp',
+    begins: [0x52, 0x49, 0x46, 0x46, null, null, null, null, 0x57, 0x45, 0x42, 0x50],
+  },
+]
+
+/** What a file is by its first bytes, whatever its name says; null for anything but such a picture, as SVG. Pure. */
+export function imageTypeOf(bytes: Uint8Array): ImageType | null {
+  const found = beginnings.find(({ begins }) =>
+    begins.every((byte, index) => byte === null || bytes[index] === byte),
+  )
+  return found?.type ?? null
+}
+
+export function isImageType(value: unknown): value is ImageType {
+  return imageTypes.some((type) => type === value)
+}
