@@ -36,6 +36,7 @@ const environment = {
 const mustRunAll = process.env['FLOTILLA_REQUIRE_ENGINE'] === '1'
 const slowestShown = 10
 const brokenShown = 50
+const containerProjects = ['docker-shared', 'docker', 'docker-alone']
 /** Why the whole is not green; said at the end, where whoever sees only the last lines sees it. */
 const broken: string[] = []
 
@@ -58,6 +59,19 @@ async function runProject(project: string, beside = false): Promise<void> {
     status = await runShown(vitest, vitestArguments)
   }
   if (status !== 0) runnersEnds.set(project, `${project}: the runner ended with ${status ?? 'a signal'}`)
+}
+
+async function runProcesses(): Promise<void> {
+  await runProject('flows')
+  console.log('\n== tests in a browser')
+  await runProject('browser')
+}
+
+/** The engine, and while there is nothing else on it what changes what all containers share. */
+async function withEngine(): Promise<boolean> {
+  const isThere = await prepareEngine()
+  if (isThere) await runProject('docker-shared', true)
+  return isThere
 }
 
 /** Runs the files in which something failed once more, each project's by themselves, and lets that count. */
@@ -174,12 +188,10 @@ function tellProofs(what: string, proofs: ReturnType<typeof proofsOf>): void {
 
 rmSync(record, { recursive: true, force: true })
 console.log('\n== unit tests, and beside them the engine for the container tests')
-const [hasEngine] = await Promise.all([prepareEngine(), runProject('unit')])
+const [hasEngine] = await Promise.all([withEngine(), runProject('unit')])
 console.log('\n== flow and security tests')
 // Containers wait for their small shares of a processor, and flows for each other: side by side they take half the time.
-await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker', true)] : [])])
-console.log('\n== tests in a browser')
-await runProject('browser')
+await Promise.all([runProcesses(), ...(hasEngine ? [runProject('docker', true)] : [])])
 if (hasEngine) await runProject('docker-alone')
 if (!hasEngine) {
   nameContainerTests()
@@ -187,5 +199,5 @@ if (!hasEngine) {
     broken.push('the container tests were not run, and FLOTILLA_REQUIRE_ENGINE=1 wants them run')
 }
 if (!noSecondTry) await tryAgain()
-tellRecord(['unit', 'flows', 'browser', ...(hasEngine ? ['docker', 'docker-alone'] : [])])
+tellRecord(['unit', 'flows', 'browser', ...(hasEngine ? containerProjects : [])])
 process.exit(broken.length > 0 ? 1 : 0)

@@ -24,7 +24,17 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
     },
   })
   const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }))
+  if (name === 'cli') files.push(...(await writtenHelpFiles()))
   return recordBuild(root, { name, main: 'main.mjs', files, inputs })
+}
+
+/** The help of every command, so that nobody has to wait for what it is made of. */
+export async function writtenHelpFiles(): Promise<Build['files']> {
+  // Late: who builds the mesh alone needs no command of the terminal.
+  const { bareProgram, wholeProgram } = await import('./whole-program.ts')
+  const { helpFiles } = await import('../../packages/cli/src/reference/help-files.ts')
+  const files = await helpFiles((meant, out) => (meant === 'all' ? wholeProgram(out) : bareProgram(out)))
+  return files.map(({ name, contents }) => ({ name: `help/${name}`, contents: Buffer.from(contents) }))
 }
 
 /** Modules of the older form call for `require`, which an ES module has none of. */

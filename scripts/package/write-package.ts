@@ -6,7 +6,7 @@ import { packageFolder } from '@flotilla/protocol/built-program'
 import { packedFolder, packedLock } from '../../packages/cli/src/demo/demo-project.ts'
 import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
 import { compileDashboard } from '../built-programs/build-dashboard.ts'
-import { bundleProgram } from '../built-programs/build-program.ts'
+import { bundleProgram, writtenHelpFiles } from '../built-programs/build-program.ts'
 import type { Places } from '../built-programs/read-sources.ts'
 
 /** Threads of the mesh, which are files of their own. */
@@ -31,6 +31,7 @@ export async function writePackage(root: string): Promise<void> {
     const entry = join(root, 'packages', name, 'src', 'main.ts')
     for (const file of await bundled(root, entry)) put(`${name}/${basename(file.path)}`, file.contents)
   }
+  for (const { name, contents } of await writtenHelpFiles()) put(`cli/${name}`, contents)
   for (const worker of workers) {
     for (const file of await bundled(root, join(root, worker)))
       put(`workers/${basename(file.path)}`, file.contents)
@@ -99,7 +100,7 @@ function licenceNames(folder: string): string[] {
 
 async function manual(root: string): Promise<string> {
   const { manPage } = await import('../../packages/cli/src/reference/man-page.ts')
-  const { wholeProgram } = await import('./whole-program.ts')
+  const { wholeProgram } = await import('../built-programs/whole-program.ts')
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   return manPage(await wholeProgram(), version)
 }

@@ -53,7 +53,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/open.ts')).addOpenCommand,
       },
       {
-        commands: { proof: 'the code that a page asks for before what cannot be undone' },
+        commands: { proof: 'the code that a page asks for before what is the owner’s to decide' },
         load: async () => (await import('./commands/proof.ts')).addProofCommand,
       },
       {
@@ -274,6 +274,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/credentials.ts')).addCredentialsCommand,
       },
       {
+        commands: { channels: 'chat platforms, and the code that pairs you with one' },
+        load: async () => (await import('./commands/channels.ts')).addChannelsCommand,
+      },
+      {
         commands: { people: 'who may use this fleet, and as what', whoami: 'who you are to this mesh' },
         load: async () => (await import('./commands/people.ts')).addPeopleCommand,
       },
@@ -305,6 +309,14 @@ export const commandTable: readonly CommandSection[] = [
           restore: 'make a home of a backup',
         },
         load: async () => (await import('./commands/backup.ts')).addBackupCommands,
+      },
+      {
+        commands: { prune: 'take away what is left over and nobody uses' },
+        load: async () => (await import('./commands/prune.ts')).addPruneCommand,
+      },
+      {
+        commands: { upgrade: 'install a newer release, or stay with this one' },
+        load: async () => (await import('./commands/upgrade.ts')).addUpgradeCommand,
       },
       {
         commands: { reset: 'remove a fleet for good' },

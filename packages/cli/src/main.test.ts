@@ -93,6 +93,14 @@ describe('flotilla, as a process', () => {
     expect(JSON.parse(out)).toMatchObject({ flotilla: expect.stringMatching(/^\d+\.\d+\.\d+/) as string })
   })
 
+  it.each(['--version', '-V'])('takes %s for the command', async (word) => {
+    const { code, out } = await flotilla(word)
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^Flotilla \d+\.\d+\.\d+, Node /) as string,
+    })
+  })
+
   it('ends with 2 for wrong usage', async () => {
     expect((await flotilla('status', '--fast')).code).toBe(2)
     expect((await flotilla('fly')).code).toBe(2)

@@ -1,12 +1,24 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
+import { writtenHelp } from './written-help.ts'
 
-// More than half of a short command goes into compiling; only what is loaded from here on is kept for the next one.
-enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
-const { runCommandLine } = await import('./run-command-line.ts')
+const words = process.argv.slice(2)
+const help = writtenHelp(words, {
+  folder: join(dirname(process.argv[1] ?? ''), 'help'),
+  columns: process.stdout.columns,
+})
+if (help === null) {
+  // More than half of a short command goes into compiling; only what is loaded from here on is kept for the next one.
+  enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
+  const { runCommandLine } = await import('./run-command-line.ts')
 
-process.exitCode = await runCommandLine(process.argv.slice(2))
-// A terminal that is still being read from would keep the process alive.
-process.stdin.destroy()
+  process.exitCode = await runCommandLine(words)
+  // A terminal that is still being read from would keep the process alive.
+  process.stdin.destroy()
+} else {
+  // A reader that went away (`flotilla --help | head`) is no error.
+  process.stdout.on('error', () => process.exit(0)).write(help)
+}

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { commandTable } from './command-table.ts'
 import type { CliDeps } from './context.ts'
 import { exitCodeWords } from './exit-codes.ts'
+import { helpColumns } from './help-width.ts'
 import { wholeNumber } from './number-argument.ts'
 
 /** Options of the whole command line that take a word, which is no command. */
@@ -70,12 +71,13 @@ function emptyProgram(deps: CliDeps): Command {
       '--url <url>',
       'address of a mesh elsewhere; FLOTILLA_TOKEN holds your personal token, or FLOTILLA_SESSION the session cookie',
     )
+    .option('-V, --version', 'which version this is, as flotilla version says')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void deps.out.write(text),
       writeErr: (text) => void deps.err.write(text),
-      getOutHelpWidth: () => deps.out.columns ?? 100,
-      getErrHelpWidth: () => deps.err.columns ?? 100,
+      getOutHelpWidth: () => helpColumns(deps.out.columns),
+      getErrHelpWidth: () => helpColumns(deps.err.columns),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })

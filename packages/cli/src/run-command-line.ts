@@ -9,7 +9,8 @@ import { createInterrupts } from './interrupts.ts'
 import { createProgram, createWholeProgram } from './program.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
-export async function runCommandLine(words: readonly string[]): Promise<ExitCode> {
+export async function runCommandLine(given: readonly string[]): Promise<ExitCode> {
+  const words = isVersionAsked(given) ? ['version'] : given
   const environment = readEnvironment()
   const interrupts = createInterrupts(systemClock.now)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
@@ -40,6 +41,11 @@ export async function runCommandLine(words: readonly string[]): Promise<ExitCode
     const { tellError } = await import('./tell-error.ts')
     return tellError(error, { err: process.stderr, environment, interrupted: interrupts.signal.aborted })
   }
+}
+
+/** As every program answers it, and as the command does. */
+function isVersionAsked(words: readonly string[]): boolean {
+  return words.length === 1 && (words[0] === '--version' || words[0] === '-V')
 }
 
 async function runLine(deps: CliDeps, words: readonly string[]): Promise<void> {

@@ -1,4 +1,6 @@
+import { backupApi, backupEndpoints } from '@flotilla/protocol/backup-api'
 import { blackboardHumanApi, blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import { chatSessionApi, chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { dashboardApi, dashboardEndpoints } from '@flotilla/protocol/dashboard-api'
@@ -29,6 +31,7 @@ export const peopleEndpoints = {
   ...meshHumanEndpoints,
   ...moneyEndpoints,
   ...journalEndpoints,
+  ...backupEndpoints,
   ...traceEndpoints,
   ...controlEndpoints,
   ...pauseEndpoints,
@@ -40,6 +43,7 @@ export const peopleEndpoints = {
   ...topicHumanEndpoints,
   ...messageHumanEndpoints,
   ...peopleAdminEndpoints,
+  ...channelEndpoints,
   ...taskHumanEndpoints,
   ...projectHumanEndpoints,
   ...blackboardHumanEndpoints,
@@ -55,6 +59,7 @@ export const peopleApi = {
   ...meshHumanApi,
   ...moneyApi,
   ...journalApi,
+  ...backupApi,
   ...traceApi,
   ...controlApi,
   ...pauseApi,
@@ -66,6 +71,7 @@ export const peopleApi = {
   ...topicHumanApi,
   ...messageHumanApi,
   ...peopleAdminApi,
+  ...channelsApi,
   ...taskHumanApi,
   ...projectHumanApi,
   ...blackboardHumanApi,

@@ -95,7 +95,7 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
   terminal.printJson(made)
   terminal.print(
     `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets.`,
-    'Look at it with:  flotilla verify FILE',
+    `Look at it with:  flotilla verify ${made.file}`,
   )
   for (const agent of made.not_held) {
     terminal.note(
@@ -128,6 +128,16 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
 
 function aboutWords(about: z.infer<typeof aboutSchema>): string {
   return `${about.agents} agents as of ${formatTime(about.made_at)} UTC, release ${about.product}, ${about.secrets ? 'with' : 'without'} secrets`
+}
+
+/** A backup beside whatever else a command does: closed by a passphrase, or else without secrets. */
+export async function askForBackup(
+  context: CommandContext,
+  { file, passphraseFile }: { readonly file: string; readonly passphraseFile: string | undefined },
+): Promise<unknown> {
+  const extra = passphraseFile === undefined ? ['--secrets', 'none'] : []
+  const options = passphraseFile === undefined ? {} : { passphraseFile }
+  return ask(context, { operands: [file], options }, { verb: 'backup', extra })
 }
 
 async function ask(

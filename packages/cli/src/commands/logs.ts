@@ -24,6 +24,9 @@ const logLineSchema = z.looseObject({
   level: z.optional(z.union([z.number(), z.string()])),
   msg: z.optional(z.string()),
   progress: z.optional(z.string()),
+  /** What the mesh told whoever started it. */
+  ready: z.optional(z.unknown()),
+  url: z.optional(z.unknown()),
   agentId: z.optional(z.string()),
 })
 
@@ -89,7 +92,8 @@ function show({ terminal }: CommandContext, text: string): void {
 export function logLine(text: string, color: Color): string {
   const parsed = logLineSchema.safeParse(parseJsonLine(text))
   if (!parsed.success) return printable(text)
-  const { time, level, msg, progress, agentId, ...others } = parsed.data
+  const { time, level, msg, progress, agentId, ready, ...others } = parsed.data
+  if (ready === true && typeof others.url === 'string') return printable(`the mesh answers on ${others.url}`)
   const moment = typeof time === 'number' ? formatTime(time) : (time ?? '').slice(0, 19).replace('T', ' ')
   const fields = Object.entries(others)
     .filter(([name]) => !hiddenFields.includes(name))

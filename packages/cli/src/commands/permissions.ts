@@ -131,7 +131,8 @@ function needsOf(tool: string): string[] {
   const need = Object.entries<ToolNeed>(toolNeeds).find(([name]) => name === tool)?.[1]
   if (need === undefined) return []
   if ('api' in need) return [`allowed_apis: ${need.api}`]
-  return [...(need.flag === undefined ? [] : [need.flag]), need.field]
+  const both = [...(need.flag === undefined ? [] : [need.flag]), need.field]
+  return need.or === undefined ? both : [`${both.join(' with ')} or ${need.or}`]
 }
 
 function recordRows(record: PermissionRecord): string[] {

@@ -5,7 +5,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 export function addProofCommand(program: Command, deps: CliDeps): void {
   program
     .command('proof')
-    .summary('print the code that a page asks for before what cannot be undone')
+    .summary('print the code that a page asks for before what is the owner’s to decide')
     .description(
       'A page of the dashboard asks for the owner’s proof before it approves, deletes, or changes people and credentials. The code holds for five minutes and opens once; the page then goes on for ten minutes.',
     )

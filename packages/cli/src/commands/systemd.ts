@@ -82,7 +82,7 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
   terminal.printJson({ path, started: true })
   terminal.print(
     `systemd keeps the mesh of ${place.home} running (${path}).`,
-    'Its log: journalctl -u flotilla',
+    `Its log: journalctl ${isSystem() ? '' : '--user '}-u flotilla`,
   )
 }
 
@@ -100,6 +100,41 @@ export async function removeService(): Promise<string | null> {
   await rm(path, { force: true })
   await systemctl('daemon-reload')
   return path
+}
+
+/** The mesh as systemd keeps it. */
+export interface ServiceState {
+  /** 0 while none runs. */
+  readonly pid: number
+  /** How often it was started anew by itself since it was started last. */
+  readonly restarts: number
+  readonly active: string
+}
+
+/** Null where there is no unit of ours. */
+export async function serviceState(): Promise<ServiceState | null> {
+  if (!(await isThere(unitPath()))) return null
+  const manager = isSystem() ? [] : ['--user']
+  const words = [...manager, 'show', '--property=MainPID,NRestarts,ActiveState', unitName]
+  const shown = await promisify(execFile)('systemctl', words, { timeout: answerMaxMs }).catch(() => null)
+  if (shown === null) return null
+  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(shown.stdout)?.[1] ?? ''
+  return { pid: Number(value('MainPID')), restarts: Number(value('NRestarts')), active: value('ActiveState') }
+}
+
+/** Has systemd start or stop the mesh that it keeps. */
+export async function controlService(verb: 'start' | 'stop'): Promise<void> {
+  // Its count of restarts begins anew, and one that failed too often may be started.
+  if (verb === 'start') await systemctl('reset-failed', unitName).catch(() => undefined)
+  await systemctl(verb, unitName)
+}
+
+/** The end of what the mesh said as a service; empty where nobody may read it. */
+export async function lastWordsOfService(): Promise<string> {
+  const manager = isSystem() ? [] : ['--user']
+  const words = [...manager, '--unit', unitName, '--lines', '20', '--output', 'cat', '--no-pager']
+  const read = await promisify(execFile)('journalctl', words, { timeout: answerMaxMs }).catch(() => null)
+  return read?.stdout.trim() ?? ''
 }
 
 async function systemctl(...words: readonly string[]): Promise<void> {

@@ -27,7 +27,8 @@ async function version({ terminal }: CommandContext): Promise<void> {
   terminal.print(`Flotilla ${flotilla}, Node ${process.versions.node}, ${process.platform}-${process.arch}`)
 }
 
-async function readVersion(): Promise<string> {
+/** Of the sources or the package that this program is of. */
+export async function readVersion(): Promise<string> {
   return packageSchema.parse(parseJsonLine(await readFile(join(repositoryRoot, 'package.json'), 'utf8')))
     .version
 }

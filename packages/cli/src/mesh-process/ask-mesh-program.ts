@@ -16,6 +16,7 @@ export interface AskOptions {
     | 'backup'
     | 'restore'
     | 'verify-backup'
+    | 'prune'
   readonly home: string
   readonly extra?: readonly string[]
   readonly environment: Record<string, string>
@@ -32,6 +33,7 @@ const changing: readonly AskOptions['verb'][] = [
   'backup',
   'restore',
   'verify-backup',
+  'prune',
 ]
 
 /** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */

@@ -8,9 +8,14 @@ const askedMax = 50
 const askedAtOnceMax = 8
 const nameColumnsMax = 64
 
-/** Asks all workers the same, or the members of the project in use, and shows each answer when it is there. */
+/**
+ * Asks all workers the same, or the members of the project in use, and shows each answer when it is there. Ctrl-C cancels
+ * what was asked and has not ended, and asks nobody who is left.
+ */
 export async function broadcast(call: SlashCall, text: string): Promise<void> {
   const { client, terminal } = call
+  /** Runs that go on, by the agents that were asked. */
+  const asked = new Map<string, string>()
   const inUse = call.project.name()
   const agents = await meantAgents(call)
   if (agents.length === 0) {
@@ -23,17 +28,41 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
   }
   terminal.print(terminal.color.faint(`Asked: ${agents.join(', ')}`))
   const waiting = [...agents]
-  await Promise.all(
-    Array.from({ length: Math.min(askedAtOnceMax, agents.length) }, async () => {
-      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await askOne(id)
-    }),
-  )
+  let isCancelled = false
+  const giveBack = call.onInterrupt(() => {
+    isCancelled = true
+    terminal.note(
+      ['Cancelling …', ...(waiting.length === 0 ? [] : [`(${waiting.length} not asked)`])].join(' '),
+    )
+    waiting.length = 0
+    for (const runId of asked.values()) void cancel(runId)
+  })
+  try {
+    await Promise.all(
+      Array.from({ length: Math.min(askedAtOnceMax, agents.length) }, async () => {
+        for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await askOne(id)
+      }),
+    )
+  } finally {
+    giveBack()
+  }
+
+  /** One that ended meanwhile needs none. */
+  async function cancel(runId: string): Promise<void> {
+    await client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
+  }
 
   async function askOne(agentId: string): Promise<void> {
     const who = terminal.color.name(oneLine(agentId, nameColumnsMax))
     try {
       for await (const frame of client.chatStream(agentId, text, { session: call.session.name() })) {
+        if (frame.type === 'accepted') {
+          asked.set(agentId, frame.run_id)
+          // It was on its way when the person thought better of it.
+          if (isCancelled) void cancel(frame.run_id)
+        }
         if (frame.type !== 'ended') continue
+        asked.delete(agentId)
         const { outcome, state } = frame.run
         const words = outcome?.status === 'done' ? outcome.text : `${state}: ${outcome?.text ?? ''}`
         terminal.print(...markedLines(words).map((line, at) => (at === 0 ? `${who}: ${line}` : line)))

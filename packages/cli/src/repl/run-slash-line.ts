@@ -49,6 +49,11 @@ export async function runSlashLine(
         talk.agentId = agentId
       },
       run: (words, input) => createRunTypedCommand(context)(words, input),
+      onInterrupt: (cancel) => {
+        if (streaming) return () => undefined
+        talk.interrupts.during(cancel)
+        return () => talk.interrupts.during(null)
+      },
       ask: async (question, isSecret) => {
         refuseWhile(streaming, 'It is asked for')
         return (await talk.ask(question, isSecret)) ?? ''

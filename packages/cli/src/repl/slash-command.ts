@@ -21,6 +21,8 @@ export interface SlashCall {
   readonly use: (agentId: string) => Promise<void>
   /** Runs a line of the command line here; `input` is what it reads. */
   readonly run: (words: readonly string[], input?: string) => Promise<void>
+  /** What Ctrl-C does until the returned function is called; while an answer comes it ends that, and this hears nothing. */
+  readonly onInterrupt: (cancel: () => void) => () => void
   /** Takes the next line as an answer, unseen and unremembered where it is a secret. Rejects while an answer streams. */
   readonly ask: (question: string, isSecret: boolean) => Promise<string>
 }

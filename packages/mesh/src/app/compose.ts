@@ -7,6 +7,7 @@ import { messagesModule } from '../collaboration/messages/index.ts'
 import { notesModule } from '../collaboration/notes/index.ts'
 import { projectsModule } from '../collaboration/projects/index.ts'
 import { topicsModule } from '../collaboration/topics/index.ts'
+import { channelsModule } from '../channels/index.ts'
 import { controlModule } from '../control/index.ts'
 import { pausesModule } from '../control/pauses/index.ts'
 import { credentialsModule } from '../credentials/index.ts'
@@ -67,8 +68,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     secret: meshSecret.reveal(),
   })
   const store = createTaskStore(kernel)
-  const { diskSpace } = foundation
-  const runs = runsModule(kernel, { agents: agents.api, tasks: store.ofRuns, diskSpace })
+  const runs = runsModule(kernel, { ...foundation, agents: agents.api, tasks: store.ofRuns })
   const led = { agents: agents.api, runs: runs.api }
   const tasks = tasksModule(kernel, { ...led, store, isolation: isolation.api })
   const working = { ...led, tasks: tasks.api }
@@ -122,18 +122,19 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const watch = watchModule(kernel, { path: paths.watchersFile, runs: runs.api })
+  const channels = channelsModule(kernel, { ...paid, people: people.api, control: control.api, vault })
+  const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
   const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
   const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
-  const backup = backupModule(kernel, { runtime })
+  const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
   const shared = { blackboard, artifacts, notes, messages, topics, projects }
   const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
-  const triggers = { webhooks, heartbeats, cron, watch, templates }
+  const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
   const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
   const diagnostics = diagnosticsModule(kernel, {
     ...foundation,
@@ -143,8 +144,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     catalog: known.catalog,
     modules: made,
   })
-  const dashboard = dashboardModule(kernel, { repositoryRoot, runs: runs.api })
-  const modules = { ...made, diagnostics, dashboard }
+  const modules = { ...made, diagnostics, dashboard: dashboardModule(kernel, { repositoryRoot, ...led }) }
   return { ...foundation, context, paths, homeId: home.homeId, runtime, serving, modules }
 }
 

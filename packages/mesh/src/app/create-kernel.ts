@@ -3,6 +3,7 @@ import type { DataPaths } from '../config/index.ts'
 import { createVault } from '../credentials/index.ts'
 import { createEffectOnce } from '../effects/index.ts'
 import { createEventBus } from '../events/index.ts'
+import { createDownloadRoom } from '../http/index.ts'
 import { createAgentShares } from '../intake/index.ts'
 import { createHooks, makerOf, rootOf } from '../kernel/index.ts'
 import type { Kernel } from '../kernel/index.ts'
@@ -131,6 +132,7 @@ export async function createKernel({
     effects,
     rates,
     shares,
+    downloads: createDownloadRoom(),
     refuseAbove: createRefuseAboveCeiling({ denials, journal, events, log }),
   }
 }

@@ -79,11 +79,16 @@ export async function openOutside(
   return () => server.close()
 }
 
-function serve(server: FastifyInstance, { modules, kernel: { guard } }: Composed, gate: HumanGate): void {
+function serve(
+  server: FastifyInstance,
+  { modules, kernel: { guard }, downloads }: Composed,
+  gate: HumanGate,
+): void {
   openPublic(server, Object.values(modules))
   const people = modules.people.api
   const { keepAliveMs } = modules.models.api
-  openPeople(server, Object.values(modules), { gate, guard, people, keepAliveMs, clock: systemClock })
+  const door = { gate, guard, people, keepAliveMs, downloads, clock: systemClock }
+  openPeople(server, Object.values(modules), door)
 }
 
 function ownHome({ homeId, paths }: Composed): OwnHome {

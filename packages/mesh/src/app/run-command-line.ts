@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, Entry>> = {
     needs: 'whatever-holds',
     load: async () => (await import('./commands/verify-backup.ts')).verify,
   },
+  prune: { needs: 'readable', load: async () => (await import('./commands/prune.ts')).prune },
   session: { needs: 'whatever-holds', load: async () => (await import('./commands/session.ts')).session },
 }
 
@@ -62,6 +63,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       runtime: { type: 'string' },
       file: { type: 'string' },
       secrets: { type: 'string' },
+      apply: { type: 'boolean' },
     },
   })
   const name = positionals[0] ?? 'serve'
@@ -93,7 +95,9 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     stopped: stopSignal(),
     uid: process.getuid?.() ?? -1,
     pid: process.pid,
+    program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     ...(values.file === undefined ? {} : { file: values.file }),
+    ...(values.apply === undefined ? {} : { apply: values.apply }),
     ...(values.secrets === undefined ? {} : { secrets: values.secrets }),
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })

@@ -3,7 +3,10 @@
 export { createDockerRuntime } from './docker-runtime.ts'
 export { inspectDataBound } from './docker/inspect-data.ts'
 export { inspectShared } from './docker/inspect-shared.ts'
+export { unusedInEngine } from './docker/unused-in-engine.ts'
 export { inspectEngine } from './engine/ensure-engine.ts'
+export { npmVersion } from './image/node-parts.ts'
+export { dataFolderAgents } from './process/process-record.ts'
 export { createProcessRuntime } from './process-runtime.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {

@@ -62,12 +62,14 @@ def look_into_memory(pid):
 
 
 look(b"\0".join(k + b"=" + v for k, v in os.environb.items()), "own environment")
-for pid in filter(str.isdigit, os.listdir("/proc")):
+# The youngest first: what the fleet started is younger than the machine's own.
+for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=int, reverse=True):
     for part in ("environ", "cmdline"):
         # Our own command line names what is looked for by its hash only.
         look(read(f"/proc/{pid}/{part}"), f"/proc/{pid}/{part}")
     counts["processes"] += 1
-    if int(pid) != os.getpid():
+    # Where nothing is left to look for, as without a wall, the other processes of the machine are nobody's concern.
+    if int(pid) != os.getpid() and len(found) < len({secret["name"] for secret in wanted}):
         look_into_memory(pid)
 for folder in folders:
     for base, _, names in os.walk(folder):

@@ -11,10 +11,14 @@ export interface CommandContext {
   readonly stopped: AbortSignal
   readonly uid: number
   readonly pid: number
+  /** The first words of a command line that starts this very program. */
+  readonly program: readonly [string, ...string[]]
   /** Where templates, cassettes, the agent's sources and the image's files are. */
   readonly repositoryRoot: string
   /** The backup that is made or read. */
   readonly file?: string
   /** `plain`: with secrets although nothing closes the backup; `none`: without them. */
   readonly secrets?: string
+  /** What a command would take away is taken away. */
+  readonly apply?: boolean
 }

@@ -37,6 +37,7 @@ function resetOf(home: string, runtime?: 'process') {
     stopped: new AbortController().signal,
     uid: 1000,
     pid: process.pid,
+    program: ['/nonexistent'],
     repositoryRoot: '/nonexistent',
   })
 }

@@ -8,7 +8,7 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
 import type { BundledFile } from './bundle-agent.ts'
 import { ensureBaseImage } from './base-image.ts'
-import { SandboxError } from '../sandbox-error.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, knownImage, noteImage } from './known-images.ts'
 import { noteUse } from './image-uses.ts'
@@ -17,6 +17,9 @@ import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNo
 
 /** Certificate authorities that the owner trusts beside the distribution's. */
 const hostAuthorities = '/usr/local/share/ca-certificates'
+
+/** How often an image is tried whose steps another mesh takes away. */
+const buildTriesMax = 3
 
 /** Files of `images/agent` that go into the image as they are. */
 const recipeFiles = ['Dockerfile', 'packages.txt', 'warm-compile-cache.cjs', 'probe-walls.cjs'] as const
@@ -96,7 +99,8 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   const [nodePath, npmPath] = await parts
   options.progress('Building the agent image')
   const root = { uid: 0, mode: 0o644 }
-  const context = [
+  // Files are read as they are sent, so each try has them anew.
+  const contextOf = async () => [
     ...recipe.map((file) => tarFile(file.name, file.content, root)),
     tarDirectory('ca', { uid: 0, mode: 0o755 }),
     ...authorities.map((file) => tarFile(`ca/${file.name}`, file.content, root)),
@@ -107,15 +111,14 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     tarDirectory('agent/parts', { uid: 0, mode: 0o755 }),
     ...bundle.map((file) => tarFile(`agent/${file.name}`, file.content, root)),
   ]
-  const stream = await options.engine.docker.buildImage(Readable.from(tarArchive(context)), {
-    t: reference,
-    buildargs: { BASE: base },
-    // The builder's own steps are removed, its layers stay as cache for the next bundle.
-    rm: true,
-    forcerm: true,
-    ...(options.signal ? { abortSignal: options.signal } : {}),
-  })
-  await followEngine(options.engine, stream)
+  for (let tries = 1; ; tries++) {
+    try {
+      await build(options, { reference, base, context: await contextOf() })
+      break
+    } catch (error) {
+      if (tries >= buildTriesMax || !isStepLost(error)) throw error
+    }
+  }
   const id = await imageId(options.engine, reference)
   if (id === null)
     throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
@@ -124,6 +127,29 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   await noteImage(options.cacheDirectory, { reference, id, digest: null })
   await pruneAgentImages(options.engine, options.cacheDirectory, options.clock.now())
   return { reference, id, built: true }
+}
+
+async function build(
+  { engine, signal }: AgentImageOptions,
+  of: { readonly reference: string; readonly base: string; readonly context: readonly TarEntry[] },
+): Promise<void> {
+  const stream = await engine.docker.buildImage(Readable.from(tarArchive(of.context)), {
+    t: of.reference,
+    buildargs: { BASE: of.base },
+    // The builder's own steps are removed, its layers stay as cache for the next bundle.
+    rm: true,
+    forcerm: true,
+    ...(signal ? { abortSignal: signal } : {}),
+  })
+  await followEngine(engine, stream)
+}
+
+/**
+ * Whether the engine failed over a step that it had a moment before: another mesh of this machine took its old images
+ * away meanwhile, and their steps with them. Built again, the step is made. Pure.
+ */
+export function isStepLost(error: unknown): boolean {
+  return /unrecognized image ID|no such image/i.test(reasonOf(error))
 }
 
 async function tarFileFrom(name: string, path: string, mode: number): Promise<TarEntry> {

@@ -54,7 +54,10 @@ export async function knownSince(cacheDirectory: string, { reference }: KnownIma
 }
 
 /** For one that the engine holds no longer. */
-export async function forgetImage(cacheDirectory: string, { reference }: KnownImage): Promise<void> {
+export async function forgetImage(
+  cacheDirectory: string,
+  { reference }: Pick<KnownImage, 'reference'>,
+): Promise<void> {
   await rm(noteOf(cacheDirectory, reference), { force: true })
 }
 

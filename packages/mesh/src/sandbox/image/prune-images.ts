@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 import { forgetUse, imagesInUse, wasNoted } from './image-uses.ts'
-import { forgetImage, knownImages, knownSince } from './known-images.ts'
+import { forgetImage, imageId, knownImages, knownSince } from './known-images.ts'
 import type { KnownImage } from './known-images.ts'
 
 /** Names that this product gives to images of agents. */
@@ -11,15 +11,30 @@ export const agentImageName = 'localhost/flotilla/agent:'
 const unnotedKeptMs = 14 * 24 * 3_600_000
 
 /**
- * Takes away agent images that were made here and that no home of this machine needs any more. They are known by their
- * ids, so that what only bears such a name stays, as does one that a container stands on or that bears another name
- * too: the engine itself refuses those. Gives the ids that are gone.
+ * Takes away agent images that were made here and that no home of this machine needs any more. Gives the ids that are gone.
  */
 export async function pruneAgentImages(
   engine: Engine,
   cacheDirectory: string,
   now: number,
 ): Promise<readonly string[]> {
+  return forgetImages(engine, cacheDirectory, await noLongerNeeded(cacheDirectory, now))
+}
+
+/** Those of them that the engine holds. */
+export async function unusedImages(
+  engine: Engine,
+  cacheDirectory: string,
+  now: number,
+): Promise<readonly Pick<KnownImage, 'reference' | 'id'>[]> {
+  const found: ImageFacts[] = []
+  for (const image of await noLongerNeeded(cacheDirectory, now)) {
+    if ((await imageId(engine, image.id)) !== null) found.push(image)
+  }
+  return found
+}
+
+async function noLongerNeeded(cacheDirectory: string, now: number): Promise<readonly ImageFacts[]> {
   const known = await Promise.all(
     (await knownImages(cacheDirectory)).map(async (image) => ({
       ...image,
@@ -27,8 +42,20 @@ export async function pruneAgentImages(
       noted: await wasNoted(cacheDirectory, image.id),
     })),
   )
+  return outdatedImages(known, await imagesInUse(cacheDirectory), now)
+}
+
+/**
+ * Removes images by their ids, so that what only bears such a name stays, as does one that a container stands on or that
+ * bears another name too: the engine itself refuses those. Gives the ids that are gone.
+ */
+export async function forgetImages(
+  engine: Engine,
+  cacheDirectory: string,
+  images: readonly Pick<KnownImage, 'reference' | 'id'>[],
+): Promise<readonly string[]> {
   const gone: string[] = []
-  for (const image of outdatedImages(known, await imagesInUse(cacheDirectory), now)) {
+  for (const image of images) {
     // Another mesh may have come for it meanwhile; whoever does says so before it looks for it.
     if ((await imagesInUse(cacheDirectory)).has(image.id)) continue
     try {

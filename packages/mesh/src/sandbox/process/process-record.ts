@@ -54,6 +54,23 @@ export async function readAllRecords(root: string): Promise<readonly ProcessReco
   return records.filter((record) => record !== null)
 }
 
+/** The folders of agents below `root`, by what they are named for, and whether a process of theirs lives. */
+export async function dataFolderAgents(
+  root: string,
+): Promise<readonly { readonly agentId: string; readonly path: string; readonly isAlive: boolean }[]> {
+  const names = (await readdir(root).catch(() => [])).filter((name) => /^(?:[\da-f]{2})+$/.test(name))
+  return Promise.all(
+    names.map(async (name) => {
+      const record = await readRecord(join(root, name))
+      return {
+        agentId: Buffer.from(name, 'hex').toString('utf8'),
+        path: join(root, name),
+        isAlive: record !== null && (await isAlive(record)),
+      }
+    }),
+  )
+}
+
 /** Which boot of the machine this is; null where the kernel does not say. */
 export async function bootId(): Promise<string | null> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null

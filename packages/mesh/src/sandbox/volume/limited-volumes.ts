@@ -102,13 +102,13 @@ export function createLimitedVolumes(options: {
 /** The volumes of a home as they lie in its folder; a folder that is not there has none. */
 export async function listVolumes(
   folder: string,
-): Promise<readonly { readonly agentId: string; readonly sizeBytes: number }[]> {
-  const found: { agentId: string; sizeBytes: number }[] = []
+): Promise<readonly { readonly agentId: string; readonly path: string; readonly sizeBytes: number }[]> {
+  const found: { agentId: string; path: string; sizeBytes: number }[] = []
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.endsWith('.ext4')) continue
     const size = await ext4Size(join(folder, name))
     const agentId = Buffer.from(name.slice(0, -'.ext4'.length), 'hex').toString('utf8')
-    if (size) found.push({ agentId, sizeBytes: size.sizeBytes })
+    if (size) found.push({ agentId, path: join(folder, name), sizeBytes: size.sizeBytes })
   }
   return found
 }

@@ -1,0 +1,98 @@
+import { access, constants, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import * as fs from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { packedFile } from '@flotilla/protocol/built-program'
+import { CommandFailed } from '../command-failed.ts'
+
+/** Unpacking a quarter of a gigabyte on a slow disk. */
+const unpackingMaxMs = 300_000
+/** One that does not say its version by then does not run here. */
+const trialMaxMs = 60_000
+
+/** The folder of an installed package, made ready to be another. */
+export interface Replacement {
+  /** Puts the new one in the place of the old. */
+  swap(): Promise<void>
+  /** Puts the old one back. */
+  swapBack(): Promise<void>
+  /** Takes away whichever of the two is not in its place. */
+  clear(): Promise<void>
+}
+
+/** Rejects with CommandFailed for a clone, and for a package that this user may not replace. */
+export async function requireInstalled(root: string, command: string): Promise<void> {
+  if (packedFile(fs, root, 'cli/main.mjs') === null) {
+    throw new CommandFailed('not-installed', {
+      detail: `This is a git clone (${root}) and no installed package.`,
+      repair: `Get the newer sources, then start anew: git pull && ${command} stop && ${command} start -d`,
+    })
+  }
+  for (const folder of [dirname(root), root]) {
+    await access(folder, constants.W_OK).catch(() => {
+      throw new CommandFailed('upgrade-not-permitted', {
+        detail: `${folder} belongs to another user.`,
+        repair: 'Run flotilla upgrade as the user who installed it.',
+      })
+    })
+  }
+}
+
+/**
+ * Unpacks a package beside the one that is installed and lets it say its version, so that one that does not run here is
+ * refused while nothing has changed. npm finds the new one as it found the old: its links lead to the same paths.
+ */
+export async function prepareReplacement(
+  root: string,
+  asked: { readonly file: string; readonly version: string; readonly signal: AbortSignal },
+): Promise<Replacement> {
+  const beside = join(dirname(root), `.flotilla-upgrade-${process.pid}`)
+  const [fresh, old] = [join(beside, 'package'), join(beside, 'old')]
+  const clear = () => rm(beside, { recursive: true, force: true, maxRetries: 3 })
+  await clear()
+  await mkdir(beside, { mode: 0o755 })
+  const run = promisify(execFile)
+  try {
+    const words = ['--extract', '--gzip', '--no-same-owner', '--file', asked.file, '--directory', beside]
+    await run('tar', words, { timeout: unpackingMaxMs, signal: asked.signal })
+    const options = { timeout: trialMaxMs, signal: asked.signal }
+    const { stdout } = await run(join(fresh, 'bin', 'flotilla'), ['version', '--json'], options)
+    if (!stdout.includes(`"flotilla":"${asked.version}"`)) throw new Error(`it says ${stdout.trim()}`)
+  } catch (error) {
+    await clear()
+    const said: unknown = Reflect.get(Object(error), 'stderr')
+    throw new CommandFailed('package-unsound', {
+      detail: `The new package does not run here: ${typeof said === 'string' && said !== '' ? said.trim().slice(-400) : String(error)}`,
+      repair: 'Nothing was changed. Is it for this machine, and is there room on the disk?',
+    })
+  }
+  return {
+    clear,
+    async swap() {
+      await rename(root, old)
+      await rename(fresh, root).catch(async (error: unknown) => {
+        await rename(old, root)
+        throw error
+      })
+    },
+    async swapBack() {
+      await rename(root, fresh)
+      await rename(old, root)
+    },
+  }
+}
+
+/** Homes and processes of other meshes that run from the package: their late parts would be gone. */
+export async function othersThatRun(root: string, pid: number | null): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const name of (await readdir('/proc').catch(() => [])).filter((entry) => /^\d+$/.test(entry))) {
+    const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0')
+    const isMesh = words.some(
+      (word) => word.startsWith(join(root, 'dist')) && basename(dirname(word)) === 'mesh',
+    )
+    if (!isMesh || !words.includes('serve') || Number(name) === pid) continue
+    found.push(`${words[words.indexOf('--home') + 1] ?? 'a home'} (process ${name})`)
+  }
+  return found
+}

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import * as z from 'zod/mini'
+import { CommandFailed } from '../command-failed.ts'
+import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
+
+/** A package of ours as `npm pack` writes it, looked into and not yet unpacked. */
+export interface ReadPackage {
+  readonly file: string
+  readonly version: string
+  readonly sha256: string
+}
+
+/** Names of some thousand files, and the one that says what it is. */
+const listingMaxBytes = 16 * 1024 * 1024
+/** To read a package to its end on a slow disk. */
+const readingMaxMs = 120_000
+
+const manifestSchema = z.looseObject({
+  name: z.literal('flotilla'),
+  version: z.string().check(z.regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/)),
+})
+
+/** What it cannot be without. */
+const parts = ['package.json', 'bin/flotilla', 'dist/package/cli/main.mjs', 'dist/package/mesh/main.mjs']
+
+/** Reads a package to its end. Rejects with CommandFailed where it is none of ours, is not whole, or is not for this machine. */
+export async function readPackage(file: string, sha256Wanted: string | undefined): Promise<ReadPackage> {
+  const sha256 = await digestOf(file)
+  if (sha256Wanted !== undefined && sha256Wanted.toLowerCase() !== sha256) {
+    throw new CommandFailed('package-unsound', {
+      detail: `${file} has the SHA-256 ${sha256}, and another was wanted.`,
+      repair: 'Fetch it again from where it is published.',
+    })
+  }
+  const names = new Set((await tar(file, ['--list'])).split('\n'))
+  const wanted = [...parts, `node_modules/node-linux-${process.arch}/bin/node`]
+  const missing = wanted.filter((name) => !names.has(`package/${name}`))
+  // A name that led out of its folder would be written elsewhere.
+  const strange = [...names].filter(
+    (name) => name !== '' && (!name.startsWith('package/') || /(^|\/)\.\.(\/|$)/.test(name)),
+  )
+  if (missing.length > 0 || strange.length > 0) {
+    throw unsound(file, missing.length > 0 ? `it has no ${missing[0] ?? ''}` : `it holds ${strange[0] ?? ''}`)
+  }
+  const manifest = manifestSchema.safeParse(
+    parseJsonLine(await tar(file, ['--extract', '--to-stdout', 'package/package.json'])),
+  )
+  if (!manifest.success) throw unsound(file, 'its package.json is not that of Flotilla')
+  return { file, version: manifest.data.version, sha256 }
+}
+
+/** Whether the first of two versions is older than the second. Pure. */
+export function isOlder(one: string, other: string): boolean {
+  const numbers = (version: string) => version.split('-', 1)[0]?.split('.').map(Number) ?? []
+  const [left, right] = [numbers(one), numbers(other)]
+  for (const [at, number] of left.entries()) {
+    const beside = right[at] ?? 0
+    if (number !== beside) return number < beside
+  }
+  return one.includes('-') && !other.includes('-')
+}
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash).catch((error: unknown) => {
+    throw unsound(file, error instanceof Error ? error.message : 'it cannot be read')
+  })
+  return hash.digest('hex')
+}
+
+async function tar(file: string, words: readonly string[]): Promise<string> {
+  try {
+    const options = { maxBuffer: listingMaxBytes, timeout: readingMaxMs }
+    return (await promisify(execFile)('tar', ['--gzip', '--file', file, ...words], options)).stdout
+  } catch (error) {
+    const said: unknown = Reflect.get(Object(error), 'stderr')
+    throw unsound(file, typeof said === 'string' && said !== '' ? said.trim().slice(-200) : String(error))
+  }
+}
+
+function unsound(file: string, why: string): CommandFailed {
+  return new CommandFailed('package-unsound', {
+    detail: `${file} is no package of Flotilla that can be installed here: ${why}.`,
+    repair: 'Name the file that npm pack wrote: flotilla upgrade --from flotilla-VERSION.tgz',
+  })
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { readFile, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import * as z from 'zod/mini'
+import { controlService, lastWordsOfService, serviceState } from '../commands/systemd.ts'
+import type { CommandContext } from '../context.ts'
+import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { parseJsonLine, parseMeshLine } from '../mesh-process/mesh-lines.ts'
+import { meshFilePath } from '../mesh-process/mesh-paths.ts'
+import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
+
+/** A first start of a release builds its image of agents. */
+const startMaxMs = 900_000
+const lookEveryMs = 300
+const saidMaxBytes = 1024 * 1024
+
+/** How the mesh of a home was running when the upgrade began. */
+export interface RunningFleet {
+  readonly pid: number
+  readonly port: number
+  readonly runtime: string
+  readonly version: string
+  /** systemd keeps it. */
+  readonly isService: boolean
+}
+
+const runtimeSchema = z.looseObject({ runtime: z._default(z.string(), 'docker') })
+
+/** Null where none runs. */
+export async function runningFleet(home: string): Promise<RunningFleet | null> {
+  const found = await readMeshFile(home)
+  if (found?.alive !== true) return null
+  const { pid, port, version } = found.mesh
+  const more = runtimeSchema.safeParse(parseJsonLine(await readFile(meshFilePath(home), 'utf8')))
+  const isService = (await serviceState())?.pid === pid
+  return { pid, port, version, runtime: more.data?.runtime ?? 'docker', isService }
+}
+
+/** Stops it as `flotilla stop` does, within the time that has. */
+export async function stopFleet(context: CommandContext, fleet: RunningFleet): Promise<void> {
+  if (fleet.isService) return controlService('stop')
+  await stopMeshProcess(fleet.pid, context.clock, context.signal)
+}
+
+/**
+ * Starts the mesh of a home by the package at `root`, as it ran before, and waits until it answers. Rejects with what the
+ * start said.
+ */
+export async function startFleet(context: CommandContext, root: string, fleet: RunningFleet): Promise<void> {
+  if (fleet.isService) return startService(context)
+  const words = ['start', '--detach', '--home', context.place.home, '--port', `${fleet.port}`]
+  const runtime = fleet.runtime === 'process' ? ['--runtime', 'process'] : []
+  try {
+    await promisify(execFile)(join(root, 'bin', 'flotilla'), [...words, ...runtime], {
+      timeout: startMaxMs,
+      maxBuffer: saidMaxBytes,
+      env: context.environment.childEnvironment({ NO_COLOR: '1' }),
+    })
+  } catch (error) {
+    const said: unknown = Reflect.get(Object(error), 'stderr')
+    const words = typeof said === 'string' ? said.trim().split('\n').slice(-8).join('\n  ') : ''
+    throw new Error(words === '' ? String(error) : words, { cause: error })
+  }
+}
+
+async function startService({ clock, place }: CommandContext): Promise<void> {
+  await controlService('start')
+  const end = clock.now() + startMaxMs
+  for (;;) {
+    if ((await readMeshFile(place.home))?.alive === true) return
+    const state = await serviceState()
+    // systemd would try for ever.
+    if (state === null || state.restarts > 0 || state.active === 'failed' || clock.now() > end) {
+      await controlService('stop').catch(() => undefined)
+      throw new Error(`systemd could not start it: ${reasonIn(await lastWordsOfService())}`)
+    }
+    await clock.sleep(lookEveryMs)
+  }
+}
+
+/** The mesh's own words of why it ended, else the last that it printed. */
+function reasonIn(printed: string): string {
+  const lines = printed.split('\n')
+  const told = lines.map(parseMeshLine).findLast(({ kind }) => kind === 'problem')
+  return told?.kind === 'problem' ? told.detail : (lines.at(-1)?.slice(0, 400) ?? '')
+}
+
+/** Names of the copies that upgrades made of a home's database. */
+export async function databaseCopies(home: string): Promise<readonly string[]> {
+  const names = await readdir(join(home, 'data')).catch(() => [])
+  return names.filter((name) => /^mesh\.db\.before-\d+$/.test(name)).toSorted()
+}
+
+/**
+ * Puts the copy in the place of the database that the newer release made while it brought it up, and failed: the older one
+ * would refuse what it finds. Gives whether there was one.
+ */
+export async function databaseBack(home: string, before: readonly string[]): Promise<boolean> {
+  const made = (await databaseCopies(home)).find((name) => !before.includes(name))
+  if (made === undefined) return false
+  const data = join(home, 'data')
+  for (const name of ['mesh.db-wal', 'mesh.db-shm']) await rm(join(data, name), { force: true })
+  await rename(join(data, made), join(data, 'mesh.db'))
+  return true
+}

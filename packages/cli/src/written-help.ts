@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { helpColumns, helpWidths } from './help-width.ts'
+
+/** The help of one word of the command line, by width and by path: `{ "80": { "cron add": "Usage: …" } }`. */
+export type HelpFile = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** Help of the command line itself. */
+export const wholeHelpName = 'flotilla'
+
+/**
+ * The help that these words ask for, as it was written when the program was built; null where they ask for anything else,
+ * the terminal is narrower than what was written, or this is no build. To make the same text takes three times as long as
+ * a Node that does nothing.
+ */
+export function writtenHelp(
+  words: readonly string[],
+  { folder, columns }: { readonly folder: string; readonly columns: number | undefined },
+): string | null {
+  const path = askedPath(words)
+  const width = helpColumns(columns)
+  if (path === null || !helpWidths.includes(width)) return null
+  const [name = ''] = path.split(' ')
+  if (!/^[a-z-]*$/.test(name)) return null
+  try {
+    const file = readFileSync(join(folder, `${name === '' ? wholeHelpName : name}.json`), 'utf8')
+    const help: unknown = Object(JSON.parse(file))
+    const text: unknown = Reflect.get(Object(Reflect.get(Object(help), String(width))), path)
+    return typeof text === 'string' ? text : null
+  } catch {
+    return null
+  }
+}
+
+/** `cron add` of `cron add --help` and of `help cron add`; null for a line with any other option. Pure. */
+export function askedPath(words: readonly string[]): string | null {
+  if (words.length === 0) return ''
+  const [first, last] = [words[0], words.at(-1)]
+  const named =
+    last === '--help' || last === '-h' ? words.slice(0, -1) : first === 'help' ? words.slice(1) : null
+  return named === null || named.includes('help') || named.some((word) => word.startsWith('-'))
+    ? null
+    : named.join(' ')
+}

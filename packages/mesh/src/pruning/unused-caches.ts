@@ -1,0 +1,64 @@
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { countBytes } from './count-bytes.ts'
+import type { UnusedThing } from './unused-thing.ts'
+
+const dayMs = 24 * 3_600_000
+/** What Node compiled of programs that nobody started for so long can be compiled again. */
+const compiledMaxMs = 7 * dayMs
+/** A mesh that is making one of these ends it sooner. */
+const partMaxMs = dayMs
+
+export interface CachesAt {
+  /** Where Node keeps what it compiled: a folder for each build. */
+  readonly compiled: string
+  /** Bundles and parts of images. */
+  readonly images: string
+  /** Of this release, which stay: names in `images`. */
+  readonly partsInUse: readonly string[]
+  readonly now: number
+}
+
+/** What this user's programs keep to be faster and no program of today asks for. All of it is made again where it is missed. */
+export async function unusedCaches(at: CachesAt): Promise<readonly UnusedThing[]> {
+  const found: UnusedThing[] = []
+  const add = async (path: string, ageMs: number, why: string) => {
+    const counted = await countBytes(path)
+    if (counted === null || at.now - counted.changedMs < ageMs) return
+    const remove = async () => {
+      await rm(path, { recursive: true, force: true })
+      return true
+    }
+    found.push({ kind: 'cache', name: path, why, bytes: counted.bytes, remove })
+  }
+  for (const name of await namesIn(at.compiled))
+    await add(join(at.compiled, name), compiledMaxMs, 'of a program that was not changed for a week')
+  const bundles = await bundlesInUse(at.images)
+  for (const name of await namesIn(at.images)) {
+    const isOld = (partNames.test(name) && !at.partsInUse.includes(name)) || unfinishedName.test(name)
+    if (isOld) await add(join(at.images, name), partMaxMs, 'another release made it')
+    else if (bundleName.test(name) && !bundles.has(name))
+      await add(join(at.images, name), partMaxMs, 'of agents of an earlier release')
+  }
+  return found
+}
+
+const partNames = /^(?:node-[\d.]+-stripped|npm-[\d.]+\.tgz)$/
+const bundleName = /^agent-[\da-f]{16}$/
+/** Halves of what a process that is gone was making. */
+const unfinishedName = /^(?:base-\d+|agent-new-\d+|.+\.\d{3,})$/
+
+/** Names of the bundles that any checkout of this machine made last. */
+async function bundlesInUse(folder: string): Promise<ReadonlySet<string>> {
+  const used = new Set<string>()
+  for (const name of (await namesIn(folder)).filter((one) => /^bundle-[\da-f]+\.json$/.test(one))) {
+    const text = await readFile(join(folder, name), 'utf8').catch(() => '')
+    const [, hash = ''] = /"bundleHash":"([\da-f]+)"/.exec(text) ?? []
+    used.add(`agent-${hash.slice(0, 16)}`)
+  }
+  return used
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder).catch(() => [])).map((name) => basename(name))
+}

@@ -1,0 +1,55 @@
+import { readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { DataPaths } from '../config/index.ts'
+import { dataFolderAgents, listVolumes } from '../sandbox/index.ts'
+import { snapshotsBeside } from '../storage/index.ts'
+import { countBytes } from './count-bytes.ts'
+import type { UnusedThing } from './unused-thing.ts'
+
+/** Left of a backup that was killed. */
+const cutName = /^backup-/
+
+/**
+ * What lies in a home and no agent of it uses. `isAgent` says whether an agent is there, put away or at rest; whoever calls
+ * holds the lock of backups, so that no cut is somebody's work.
+ */
+export async function unusedInHome(
+  paths: DataPaths,
+  isAgent: (agentId: string) => boolean,
+): Promise<readonly UnusedThing[]> {
+  const found: UnusedThing[] = []
+  const add = async (
+    path: string,
+    { kind, why, agentId }: Pick<UnusedThing, 'kind' | 'why'> & { readonly agentId?: string },
+  ) => {
+    const counted = await countBytes(path)
+    if (counted === null) return
+    const remove = async () => {
+      // Made anew under its name since it was looked for.
+      if (agentId !== undefined && isAgent(agentId)) return false
+      await rm(path, { recursive: true, force: true })
+      return true
+    }
+    found.push({ kind, name: path, why, bytes: counted.bytes, remove })
+  }
+  const gone = { kind: 'agent data', why: 'its agent is deleted' } as const
+  for (const { agentId, path, isAlive } of await dataFolderAgents(paths.agentsFolder)) {
+    if (!isAlive && !isAgent(agentId)) await add(path, { ...gone, agentId })
+  }
+  for (const { agentId, path } of await listVolumes(paths.volumesFolder)) {
+    if (!isAgent(agentId)) await add(path, { ...gone, agentId })
+  }
+  // The newest is the way back from the last upgrade.
+  for (const path of snapshotsBeside(paths.database).slice(0, -1))
+    await add(path, { kind: 'snapshot', why: 'a later upgrade made a newer one' })
+  for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {
+    if (cutName.test(name))
+      await add(join(paths.runtimeFolder, name), { kind: 'snapshot', why: 'its backup was broken off' })
+  }
+  for (const folder of new Set([paths.dataFolder, dirname(paths.logFile)]))
+    await add(join(folder, `${basename(paths.logFile)}.1`), {
+      kind: 'log',
+      why: 'a newer log took its place',
+    })
+  return found
+}

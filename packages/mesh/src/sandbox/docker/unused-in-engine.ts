@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { findEngine } from '../engine/find-engine.ts'
+import type { SocketHints } from '../engine/socket-candidates.ts'
+import { isStatus } from '../image/engine-images.ts'
+import { forgetImages, unusedImages } from '../image/prune-images.ts'
+import { homeTag } from '../sandbox-spec.ts'
+import { labelKeys } from './container-options.ts'
+import { throwAwayRoles } from './list-containers.ts'
+
+/** Work of ours in a throw-away container takes less, also on a slow machine. */
+const throwAwayMaxMs = 3_600_000
+/** Statuses with which an engine says that something is gone already, and that it is in use. */
+const goneStatus = 404
+const inUseStatus = 409
+
+/** What the engine holds for this home, or made for any, and nobody uses. */
+export interface UnusedInEngine {
+  readonly kind: 'container' | 'volume' | 'image'
+  readonly name: string
+  readonly why: string
+  readonly bytes: number | null
+  /** False where the engine says that it is in use. */
+  remove(): Promise<boolean>
+}
+
+export interface EngineLook {
+  readonly hints: SocketHints
+  /** Null for a home that has never been started, and has nothing in the engine. */
+  readonly homeId: string | null
+  /** Whether an agent of the home is there, at work or not. */
+  readonly isAgent: (agentId: string) => boolean
+  readonly cacheDirectory: string
+  readonly now: number
+}
+
+const containersSchema = z.array(
+  z.looseObject({
+    Id: z.string(),
+    State: z.string(),
+    Created: z.number(),
+    SizeRw: z.number().nullish(),
+    Labels: z.record(z.string(), z.string()).nullish(),
+  }),
+)
+const volumesSchema = z.looseObject({
+  Volumes: z
+    .array(z.looseObject({ Name: z.string(), Labels: z.record(z.string(), z.string()).nullish() }))
+    .nullish(),
+})
+const sizesSchema = z.looseObject({
+  Volumes: z
+    .array(
+      z.looseObject({ Name: z.string(), UsageData: z.looseObject({ Size: z.number().nullish() }).nullish() }),
+    )
+    .nullish(),
+  Images: z
+    .array(z.looseObject({ Id: z.string(), Size: z.number().nullish(), SharedSize: z.number().nullish() }))
+    .nullish(),
+})
+
+/** Null where no engine answers: then it holds nothing that anybody could take away. */
+export async function unusedInEngine(look: EngineLook): Promise<readonly UnusedInEngine[] | null> {
+  const { engine } = await findEngine(look.hints)
+  if (engine === null) return null
+  const [ofHome, images] = await Promise.all([
+    look.homeId === null ? [] : ofOneHome(engine, { ...look, homeId: look.homeId }),
+    unusedImages(engine, look.cacheDirectory, look.now),
+  ])
+  if (ofHome.length + images.length === 0) return []
+  const sizes = await sizesIn(engine)
+  return [
+    ...ofHome.map((thing) => ({ ...thing, bytes: thing.bytes ?? sizes.get(thing.name) ?? null })),
+    ...images.map(({ reference, id }): UnusedInEngine => ({
+      kind: 'image',
+      name: reference,
+      why: 'of an earlier release, and no home here runs from it',
+      bytes: sizes.get(id) ?? null,
+      remove: async () => (await forgetImages(engine, look.cacheDirectory, [{ reference, id }])).includes(id),
+    })),
+  ]
+}
+
+async function ofOneHome(
+  { docker }: Engine,
+  { homeId, isAgent, now }: EngineLook & { readonly homeId: string },
+): Promise<readonly UnusedInEngine[]> {
+  const label = [`${labelKeys.home}=${homeTag(homeId)}`]
+  const containers = containersSchema.parse(
+    await docker.listContainers({ all: true, size: true, filters: { label } }),
+  )
+  const { Volumes } = volumesSchema.parse(await docker.listVolumes({ filters: { label } }))
+  const found: UnusedInEngine[] = []
+  for (const { Id, State, Created, SizeRw, Labels } of containers) {
+    const [role, agentId] = [Labels?.[labelKeys.role] ?? '', Labels?.[labelKeys.agent]]
+    const isOld = now - Created * 1000 > throwAwayMaxMs
+    const isLeft = throwAwayRoles.includes(role) && isOld
+    // One that runs is the mesh's own to end.
+    const isOrphan = role === 'agent' && agentId !== undefined && State !== 'running' && !isAgent(agentId)
+    if (!isLeft && !isOrphan) continue
+    found.push({
+      kind: 'container',
+      name: Id.slice(0, 12),
+      why: isOrphan ? `its agent ${agentId} is deleted` : `left of a ${role} that was broken off`,
+      bytes: SizeRw ?? 0,
+      remove: () =>
+        isOrphan && isAgent(agentId)
+          ? Promise.resolve(false)
+          : removed(docker.getContainer(Id).remove({ force: isLeft, v: false })),
+    })
+  }
+  for (const { Name, Labels } of Volumes ?? []) {
+    const agentId = Labels?.[labelKeys.agent]
+    if (Labels?.[labelKeys.role] !== 'data' || agentId === undefined || isAgent(agentId)) continue
+    found.push({
+      kind: 'volume',
+      name: Name,
+      why: `its agent ${agentId} is deleted`,
+      bytes: null,
+      // The engine refuses one that any container has, also one that is stopped.
+      remove: () => (isAgent(agentId) ? Promise.resolve(false) : removed(docker.getVolume(Name).remove())),
+    })
+  }
+  return found
+}
+
+/** Bytes by name of a volume, and by id of an image what it shares with no other. An engine that cannot count gives none. */
+async function sizesIn({ docker }: Engine): Promise<ReadonlyMap<string, number>> {
+  const sizes = new Map<string, number>()
+  const answer = sizesSchema.safeParse(await docker.df().catch(() => null))
+  if (!answer.success) return sizes
+  for (const { Name, UsageData } of answer.data.Volumes ?? []) {
+    if ((UsageData?.Size ?? -1) >= 0) sizes.set(Name, UsageData?.Size ?? 0)
+  }
+  for (const { Id, Size, SharedSize } of answer.data.Images ?? []) {
+    if ((Size ?? -1) >= 0) sizes.set(Id, (Size ?? 0) - Math.max(0, SharedSize ?? 0))
+  }
+  return sizes
+}
+
+async function removed(removing: Promise<unknown>): Promise<boolean> {
+  try {
+    await removing
+    return true
+  } catch (error) {
+    if (isStatus(error, goneStatus)) return true
+    if (isStatus(error, inUseStatus)) return false
+    throw error
+  }
+}

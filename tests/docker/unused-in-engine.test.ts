@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  labelKeys,
+  volumeLabels,
+  volumeName,
+} from '../../packages/mesh/src/sandbox/docker/container-options.ts'
+import { unusedInEngine } from '../../packages/mesh/src/sandbox/docker/unused-in-engine.ts'
+import { followEngine } from '../../packages/mesh/src/sandbox/image/engine-images.ts'
+import { imageId } from '../../packages/mesh/src/sandbox/image/known-images.ts'
+import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const twoHoursMs = 7_200_000
+
+withEngine(
+  'what nobody uses of a home',
+  (engine) => {
+    const { docker } = engine
+    const [own, other] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')]
+    let cacheDirectory: string
+    let image: string
+    const volumes: string[] = []
+    const containers: string[] = []
+
+    beforeAll(async () => {
+      cacheDirectory = await mkdtemp(join(tmpdir(), 'flotilla-unused-'))
+      const word = tarFile('word', Buffer.from(own), { uid: 0, mode: 0o755 })
+      const tar = await buffer(Readable.from(tarArchive([word])))
+      const repo = `localhost/flotilla-test/unused:${own}`
+      await followEngine(engine, await docker.importImage(Readable.from([tar]), { repo }))
+      image = (await imageId(engine, repo)) ?? ''
+    })
+    afterAll(async () => {
+      for (const id of containers)
+        await docker
+          .getContainer(id)
+          .remove({ force: true })
+          .catch(() => undefined)
+      for (const name of volumes)
+        await docker
+          .getVolume(name)
+          .remove({ force: true })
+          .catch(() => undefined)
+      await docker
+        .getImage(image)
+        .remove({ force: true })
+        .catch(() => undefined)
+      await rm(cacheDirectory, { recursive: true, force: true })
+    })
+
+    async function volume(home: string, agentId: string): Promise<string> {
+      const name = volumeName(home, agentId)
+      await docker.createVolume({ Name: name, Labels: volumeLabels(home, agentId) })
+      volumes.push(name)
+      return name
+    }
+    async function container(home: string, role: string, agentId?: string): Promise<string> {
+      const labels = {
+        [labelKeys.home]: homeTag(home),
+        [labelKeys.role]: role,
+        ...(agentId === undefined ? {} : { [labelKeys.agent]: agentId }),
+      }
+      const Mounts =
+        agentId === undefined
+          ? []
+          : [{ Type: 'volume' as const, Source: volumeName(home, agentId), Target: '/data' }]
+      const made = await docker.createContainer({
+        Image: image,
+        Cmd: ['/word'],
+        Labels: labels,
+        HostConfig: { Mounts },
+      })
+      containers.push(made.id)
+      return made.id
+    }
+    const names = async (now: number) => {
+      const hints = {
+        uid: process.getuid?.() ?? 0,
+        engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+        dockerHost: process.env['DOCKER_HOST'],
+      }
+      const isAgent = (agentId: string) => agentId === 'living'
+      const things = await unusedInEngine({ hints, homeId: own, isAgent, cacheDirectory, now })
+      if (things === null) throw new Error('an engine answers')
+      return things
+    }
+
+    it('is what deleted agents left, and none of a living agent or of another home', async () => {
+      const [gone, held] = [await volume(own, 'gone'), await volume(own, 'held')]
+      const stays = [await volume(own, 'living'), await volume(other, 'gone')]
+      const orphan = await container(own, 'agent', 'held')
+      const probe = await container(own, 'probe')
+      const kept = [await container(own, 'agent', 'living'), await container(other, 'agent', 'gone')]
+
+      // A probe of a minute ago is somebody's work.
+      const now = await names(Date.now())
+      expect(now.map(({ name }) => name).toSorted()).toEqual([gone, held, orphan.slice(0, 12)].toSorted())
+      const later = await names(Date.now() + twoHoursMs)
+      expect(later.map(({ name }) => name)).toContain(probe.slice(0, 12))
+
+      // A volume that a container has, and a container that came to have an agent, stay.
+      expect(await later.find(({ name }) => name === held)?.remove()).toBe(false)
+      for (const thing of later) if (thing.name !== held) expect(await thing.remove(), thing.name).toBe(true)
+      expect(await later.find(({ name }) => name === held)?.remove()).toBe(true)
+      expect(await names(Date.now() + twoHoursMs)).toEqual([])
+      for (const name of stays) await docker.getVolume(name).inspect()
+      for (const id of kept) await docker.getContainer(id).inspect()
+    })
+  },
+  found,
+)
