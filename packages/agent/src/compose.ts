@@ -76,7 +76,11 @@ export function compose(deps: {
         clock,
       }),
       ...chatRoutes({ slot, keepAliveMs }),
-      ...conversationRoutes({ slot, sessions }),
+      ...conversationRoutes({
+        slot,
+        sessions,
+        images: async () => (await import('./images/image-store.ts')).createImageStore(dataDirectory),
+      }),
       ...runRoutes({ slot, keepAliveMs }),
       ...workspaceRoutes({ workspace, files }),
       ...memoryRoutes({ memory: async () => (await loadRuns()).memory }),

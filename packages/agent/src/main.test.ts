@@ -152,7 +152,14 @@ describe('the doors of a real agent process', () => {
     expect((await agent.call('GET', '/frames?run_id=run_404')).json()).toMatchObject({ code: 'not-found' })
   })
 
-  test.each(endpoints.filter((endpoint) => endpoint.name !== 'frames'))(
+  test('a picture that it never looked at is not found, nor anything else by that name', async () => {
+    for (const name of ['a'.repeat(64), '..%2F..%2Fworkspace%2FSOUL.md', 'x']) {
+      expect((await agent.call('GET', `/pictures/${name}`)).json()).toMatchObject({ code: 'not-found' })
+    }
+  })
+
+  const otherwise = ['frames', 'pictureRead']
+  test.each(endpoints.filter((endpoint) => !otherwise.includes(endpoint.name)))(
     '$method $path answers as agreed',
     async ({ name, method, path, body }) => {
       verifies('endpoints:agent:bodies')

@@ -17,8 +17,13 @@ const spawnMain = (environment: Record<string, string>): ChildProcess =>
   })
 const complete: MeshAnswer = ({ path }) =>
   path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
+const asked: MeshAnswer = ({ path }) =>
+  path === '/mesh/tasks/task_1/update' ? { id: 'task_1', state: 'blocked' } : undefined
 const given: MeshAnswer = ({ path }) => (path === '/mesh/tasks' ? { task_id: 'task_2' } : undefined)
 const handOff: ScriptedAnswer = { calls: [{ name: 'hand_off', arguments: { to: 'w2', title: 'count' } }] }
+const asks: ScriptedAnswer = {
+  calls: [{ name: 'update_task', arguments: { action: 'block', note: 'Which folder?' } }],
+}
 const done: ScriptedAnswer = { calls: [{ name: 'complete_task', arguments: { summary: 'it was 7' } }] }
 /** Each answer of the fake uses 15 tokens and 0.001 USD. */
 const works = Array.from({ length: 50 }, (_, step): ScriptedAnswer => ({
@@ -30,7 +35,7 @@ async function aTask(
   script: readonly ScriptedAnswer[],
   { iterationsMax, budget = null }: { iterationsMax?: number; budget?: TaskTurn['token_budget'] } = {},
 ) {
-  const mesh = await startFakeMesh([modelAnswers(script), given, complete])
+  const mesh = await startFakeMesh([modelAnswers(script), given, asked, complete])
   onTestFinished(() => mesh.close())
   const environment: Record<string, string> =
     iterationsMax === undefined ? {} : { FLOTILLA_MAX_ITERATIONS: String(iterationsMax) }
@@ -45,11 +50,23 @@ async function aTask(
       mesh.requests
         .filter(({ path }) => path === '/v1/chat/completions')
         .map(
-          ({ body }) => body as { max_completion_tokens?: number; tools?: { function: { name: string } }[] },
+          ({ body }) =>
+            body as {
+              max_completion_tokens?: number
+              tools?: { function: { name: string } }[]
+              messages: { role: string; content: string | null }[]
+            },
         ),
     begin: async () => {
       await agent.call('POST', '/task', { body: first })
       const reply = await agent.call('GET', '/result?run_id=run_1&wait_s=30')
+      return agentApi.result.response.parse(reply.json())
+    },
+    answered: async (text: string) => {
+      fence += 1
+      const answer = { by: 'human:cli', text }
+      await agent.call('POST', '/task', { body: { ...first, run_id: 'run_2', fence, answer } })
+      const reply = await agent.call('GET', '/result?run_id=run_2&wait_s=30')
       return agentApi.result.response.parse(reply.json())
     },
     reset: () => agent.call('POST', '/chat/reset', { body: { session } }),
@@ -132,4 +149,33 @@ test('a task whose conversation was forgotten is a task all the same', async () 
   const end = await task.goOn({ tokens_used: 30, cost_usd: 0.002 })
   expect(end).toMatchObject({ task_id: 'task_1', error: { code: 'budget-exhausted' } })
   expect(task.asked()).toHaveLength(3)
+})
+
+const look: ScriptedAnswer = { calls: [{ name: 'run_command', arguments: { command: 'echo looked' } }] }
+
+test('an answer comes into the conversation in which it was asked for, and nothing is done again', async () => {
+  const task = await aTask([look, asks, { text: 'I wait.' }, done])
+  expect(await task.begin()).toMatchObject({ result: { status: 'complete' } })
+  await task.restart()
+  expect(await task.answered('the second')).toMatchObject({
+    result: { status: 'complete', response: 'it was 7' },
+  })
+  const [before, after] = task.asked().slice(2)
+  const words = after?.messages.map(({ content }) => content) ?? []
+  const carried = before?.messages.slice(1).map(({ content }) => content) ?? []
+  expect(words.slice(1, 1 + carried.length)).toEqual(carried)
+  expect(words.at(-1)).toBe(
+    'What you asked about task task_1 is answered by human:cli: the second\nGo on with the task from where you stopped.',
+  )
+  expect(words.filter((text) => text?.startsWith('Task task_1'))).toHaveLength(1)
+})
+
+test('a task whose conversation is gone is told anew, and an answer does not begin as one', async () => {
+  const task = await aTask([asks, { text: 'I wait.' }, done])
+  await task.begin()
+  await task.reset()
+  await task.answered('the second')
+  const last = task.asked().at(-1)?.messages ?? []
+  expect(last.map(({ role }) => role)).toEqual(['system', 'user'])
+  expect(last[1]?.content).toMatch(/^Task task_1/)
 })

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataFiles } from '../files/data-files.ts'
-import { imageMaxBytes, imageTypeOf } from '../images/image-type.ts'
+import { imageMaxBytes, imageTypeOf } from '@flotilla/protocol/image-type'
 import { text } from '../tools/parameters.ts'
 import { defineTool } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'

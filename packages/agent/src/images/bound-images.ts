@@ -1,6 +1,6 @@
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
-import { imageMaxBytes, imagesMax } from './image-type.ts'
+import { imageMaxBytes, imagesMax } from '@flotilla/protocol/image-type'
 
 const leftOut = sanitizeForPrompt(
   '[The pictures of this result are no longer shown, to save room. Make the same call to see them again.]',

@@ -3,12 +3,13 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ShownPicture } from '@flotilla/protocol/shown-picture'
 import { stateFolder } from '../door-token.ts'
 import { readPlainFile, writeAtomically } from '../files/atomic-file.ts'
 import { forgetOldest } from '../files/forget-oldest.ts'
 import type { ImageRef } from '../llm/language-model.ts'
 import type { ToolImage } from '../tools/tool.ts'
-import { imageMaxBytes, imageTypeOf } from './image-type.ts'
+import { imageMaxBytes, imageTypeOf } from '@flotilla/protocol/image-type'
 
 /** Pictures that are kept; a conversation names few of them, and one that is gone is told of in words. */
 const keptMax = 64
@@ -22,11 +23,27 @@ export interface ImageStore {
   keep(image: ToolImage): Promise<ImageRef | null>
   /** As base64; null when it is gone, or no longer what was kept. */
   load(ref: ImageRef): Promise<string | null>
+  /** The bytes under a name; null when they are gone, or no longer what was kept. */
+  find(sha256: string): Promise<Uint8Array | null>
 }
+
+const namePattern = /^[0-9a-f]{64}$/
 
 export function createImageStore(dataDirectory: string): ImageStore {
   const folder = join(dataDirectory, stateFolder, 'images')
+
+  async function find(sha256: string): Promise<Buffer | null> {
+    if (!namePattern.test(sha256)) return null
+    const path = join(folder, sha256)
+    const found = await promises.stat(path).catch(() => null)
+    if (!found?.isFile() || found.size > imageMaxBytes) return null
+    // The programs in the container can write here: what comes back must be what was kept.
+    const bytes = await readPlainFile(path).catch(() => null)
+    return bytes && hashOf(bytes) === sha256 && imageTypeOf(bytes) !== null ? bytes : null
+  }
+
   return {
+    find,
     keep: async (image) => {
       if (image.base64.length > Math.ceil(imageMaxBytes / 3) * 4) return null
       const bytes = Buffer.from(image.base64, 'base64')
@@ -39,12 +56,8 @@ export function createImageStore(dataDirectory: string): ImageStore {
       return { mediaType, sha256, sizeBytes: bytes.length }
     },
     load: async ({ sha256, sizeBytes, mediaType }) => {
-      const path = join(folder, sha256)
-      const found = await promises.stat(path).catch(() => null)
-      if (!found?.isFile() || found.size !== sizeBytes || found.size > imageMaxBytes) return null
-      // The programs in the container can write here: what comes back must be what was kept.
-      const bytes = await readPlainFile(path).catch(() => null)
-      if (!bytes || hashOf(bytes) !== sha256 || imageTypeOf(bytes) !== mediaType) return null
+      const bytes = await find(sha256)
+      if (!bytes || bytes.length !== sizeBytes || imageTypeOf(bytes) !== mediaType) return null
       return bytes.toString('base64')
     },
   }
@@ -67,6 +80,11 @@ export async function keepImages(
     `[${lost} of ${result.images.length} pictures cannot be shown: no PNG, JPEG, GIF or WebP of 1 MB at most, or no room to keep it.]`,
   )
   return { output: joinPromptText([result.output, words], '\n'), images: kept }
+}
+
+/** A picture as people are told of it. Pure. */
+export function shownPicture({ sha256, mediaType, sizeBytes }: ImageRef): ShownPicture {
+  return { sha256, media_type: mediaType, size_bytes: sizeBytes }
 }
 
 function hashOf(bytes: Uint8Array): string {

@@ -11,7 +11,7 @@ import { readMessages } from '../loop/read-loop-state.ts'
 import { aPng } from '../testing/pictures.ts'
 import { boundImages } from './bound-images.ts'
 import { createImageStore } from './image-store.ts'
-import { imageMaxBytes, imagesMax, imageTypeOf } from './image-type.ts'
+import { imageMaxBytes, imagesMax, imageTypeOf } from '@flotilla/protocol/image-type'
 
 const stateOf = (data: string) => join(data, '.flotilla', 'images')
 const aStore = () => {

@@ -1,6 +1,6 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
-import type { ImageType } from '../images/image-type.ts'
+import type { ImageType } from '@flotilla/protocol/image-type'
 
 /** A call of a tool as the model wrote it; the arguments are text that may be anything. */
 export interface RequestedCall {

@@ -3,7 +3,7 @@ import { recordedCallPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { boundImages } from '../images/bound-images.ts'
-import { keepImages } from '../images/image-store.ts'
+import { keepImages, shownPicture } from '../images/image-store.ts'
 import { executeToolCall, expectedShape } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
@@ -208,7 +208,8 @@ async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedC
     input: boundInput(call.input),
     duration_ms: end.durationMs,
   })
-  return { type: 'tool_result', name, ...account }
+  const pictures = images.map(shownPicture)
+  return { type: 'tool_result', name, ...account, ...(pictures.length > 0 ? { pictures } : {}) }
 }
 
 /** Providers refuse a conversation with arguments that are no object; the result says what was wrong with them. */

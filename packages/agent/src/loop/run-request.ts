@@ -69,8 +69,9 @@ export function inputText(request: RunRequest): string {
     return stableJson({ kind, message: request.message, continues: request.continues })
   }
   if (kind === 'tool') return stableJson({ kind, tool: request.tool, params: request.params })
-  const { task_id, task_type, input_data, context } = request.assignment
-  return stableJson({ kind, task_id, task_type, input_data, context })
+  const { task_id, task_type, input_data, context, answer } = request.assignment
+  const asked = { kind, task_id, task_type, input_data, context }
+  return stableJson(answer === undefined ? asked : { ...asked, answer })
 }
 
 /** JSON with sorted keys: equal values give equal texts. Pure. */

@@ -9,6 +9,9 @@ import type { LoopState } from './loop-state.ts'
 import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
+import type { PromptMessage } from '../llm/language-model.ts'
+import { momentMessage } from '../prompt/moment-message.ts'
+import type { Session } from './sessions.ts'
 import { taskSession } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
@@ -32,15 +35,38 @@ export async function runTask(
 ): Promise<ExecutedRun> {
   const { assignment } = request
   const session = taskSession(assignment)
-  const { mark, trust } = await context.sessions.load(session)
+  const before = await context.sessions.load(session)
+  const { mark, trust } = before
   const beginning = beginningOf(assignment.origin, trust)
   const state = await resumeState(context, request.runId, {
-    messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }],
+    ...beginningWith(assignment, before, context.clock.now()),
     rounds: { turn: 0, session: 0, continues: 0 },
   })
   const end = await endInTime(context, { assignment, state, beginning })
   await closeTurn(context, { session, mark, taskId: assignment.task_id, beginning }, { state, end })
   return executedRun(context, request, { state, end, taskId: assignment.task_id })
+}
+
+/**
+ * The task in words, or the answer to what was asked about it, in the conversation in which that was asked: what was done
+ * there is not done again. Where that conversation is gone, the task is told with what was asked and answered. Pure.
+ */
+function beginningWith(
+  assignment: TaskAssignment,
+  before: Pick<Session, 'messages' | 'flushed' | 'taskId'>,
+  now: number,
+): { messages: PromptMessage[]; flushed?: boolean } {
+  const { answer, task_id: taskId } = assignment
+  if (answer === undefined || before.messages.length === 0 || before.taskId !== taskId) {
+    return { messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }] }
+  }
+  const words = sanitizeForPrompt(
+    `What you asked about task ${taskId} is answered by ${answer.by}: ${answer.text}\nGo on with the task from where you stopped.`,
+  )
+  return {
+    messages: [...before.messages, momentMessage(now), { role: 'user', content: words, by: 'other' }],
+    flushed: before.flushed,
+  }
 }
 
 interface Work {

@@ -1,4 +1,5 @@
 import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-history'
+import { shownPicture } from '../images/image-store.ts'
 import { isSummary } from '../context/context-prompts.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { isMoment } from '../prompt/moment-message.ts'
@@ -48,10 +49,12 @@ function wordsOf(content: string, role: 'user' | 'system'): HistoryMessage {
 
 function viewOf(message: PromptMessage): HistoryMessage {
   const made = message.role === 'assistant' ? message.toolCalls : []
+  const seen = message.role === 'tool' ? (message.images ?? []) : []
   return {
     role: message.role,
     text: cut(message.content, messageMaxChars),
     calls: made.map(({ name, arguments: input }) => ({ name, input: cut(input, inputMaxChars) })),
+    ...(seen.length > 0 ? { pictures: seen.map(shownPicture) } : {}),
   }
 }
 

@@ -1,6 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { ImageStore } from '../images/image-store.ts'
 import type { RunSlot } from '../loop/run-slot.ts'
 import type { Sessions } from '../loop/sessions.ts'
+import { answered } from './http-server.ts'
 import type { Routes } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
@@ -9,7 +11,8 @@ import { readJson } from './read-body.ts'
 export function conversationRoutes(deps: {
   slot: RunSlot
   sessions: Sessions
-}): Pick<Routes, 'chatReset' | 'chatHistory' | 'chatSessions'> {
+  images: () => Promise<Pick<ImageStore, 'find'>>
+}): Pick<Routes, 'chatReset' | 'chatHistory' | 'chatSessions' | 'pictureRead'> {
   return {
     chatReset: async (call) => {
       const body = await readJson(call.request)
@@ -27,6 +30,13 @@ export function conversationRoutes(deps: {
       const { session, limit } = parseWith(agentApi.chatHistory.query, Object.fromEntries(call.query))
       const { sessionHistory } = await import('../loop/session-history.ts')
       return sessionHistory(session, await deps.sessions.load(session), limit)
+    },
+    pictureRead: async ({ response, params }) => {
+      const bytes = await (await deps.images()).find(params['sha256'] ?? '')
+      if (!bytes) throw new Problem('not-found', { detail: 'That picture is not kept, or no longer.' })
+      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes.length })
+      response.end(bytes)
+      return answered
     },
     chatSessions: async () => {
       const { sessions, total } = await deps.sessions.list()

@@ -3,7 +3,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { isDiskFull } from '../files/state-file.ts'
-import { imagesMax } from '../images/image-type.ts'
+import { imagesMax } from '@flotilla/protocol/image-type'
 import { cleanAndCut } from './cut-middle.ts'
 import type { TaskCompletion, Tool, ToolContext, ToolImage } from './tool.ts'
 

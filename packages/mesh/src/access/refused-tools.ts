@@ -47,7 +47,8 @@ export function refusedBy(record: PermissionRecord, isMember = false): readonly 
 
 function decideNeed(record: PermissionRecord, need: ToolNeed): Decision {
   if ('api' in need) return byName(record, 'allowed_apis', need.api)
-  const { field, flag } = need
+  const { field, flag, or } = need
+  if (or !== undefined && record[or]) return byFlag(record, or)
   if (flag !== undefined && !record[flag]) return byFlag(record, flag)
   if (isFlag(field)) return byFlag(record, field)
   return record[field].length > 0 ? { allowed: true, field } : denied(`${field} is empty`, field)

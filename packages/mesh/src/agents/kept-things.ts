@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
+import { imageTypeOf } from '@flotilla/protocol/image-type'
 import { factNameSchema, keptLimits } from '@flotilla/protocol/kept-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { pictureNameSchema } from '@flotilla/protocol/shown-picture'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import { actorOf } from '../access/index.ts'
 import type { Caller, Guard } from '../access/index.ts'
@@ -68,6 +71,29 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       const file = await asking(agentId, (connection, signal) => connection.readFile(path, signal), gone)
       return { name: downloadName(path), ...file }
+    },
+    /**
+     * A picture that the agent looked at, of a kind that is only ever drawn; its bytes count as held until they are given back.
+     * What is under that name and is no such picture is as if it were not there. Problems `not-found`, `rate-limited`.
+     */
+    picture: async (
+      caller: Caller,
+      agentId: string,
+      { sha256, gone }: { readonly sha256: string; readonly gone: AbortSignal },
+    ) => {
+      guard(caller, { do: 'view-fleet' })
+      const missing = new Problem('not-found', {
+        detail: 'the agent keeps no such picture, or no longer',
+        repair: 'It keeps the newest of those that it looked at; ask it to look again.',
+      })
+      if (!pictureNameSchema.safeParse(sha256).success) throw missing
+      const file = await asking(agentId, (connection, signal) => connection.readPicture(sha256, signal), gone)
+      const type = imageTypeOf(file.content)
+      if (type !== null && createHash('sha256').update(file.content).digest('hex') === sha256) {
+        return { type, ...file }
+      }
+      file.giveBack()
+      throw missing
     },
     facts: async (caller: Caller, agentId: string, asked: FactsAsked) => {
       guard(caller, { do: 'view-fleet' })

@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { expect, onTestFinished, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { openPeople } from '../http/open-surfaces.ts'
+import { createDownloadRoom } from '../http/download-room.ts'
 import { createServer } from '../http/server.ts'
 import { silentLog } from '../platform/log.ts'
 import type { HumanCaller } from '../access/index.ts'
@@ -52,6 +53,7 @@ function aDoor(logs: () => Promise<string> = async () => '') {
       people: { onChange: () => {}, isProven: () => false },
       clock: createManualClock(),
       keepAliveMs: 1000,
+      downloads: createDownloadRoom(),
     },
   )
   onTestFinished(() => server.close())

@@ -2,7 +2,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { keptApi as kept, keptEndpoints as paths } from '@flotilla/protocol/kept-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
-import { alreadySent, createDownloadRoom } from '../http/index.ts'
+import { sendHeld } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { KeptThings } from './kept-things.ts'
 import type { createListMcpServers } from './mcp-servers.ts'
@@ -32,8 +32,7 @@ export function agentPeopleRoutes(
   keptRoutes(surface, use.things)
 }
 
-function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
-  const downloads = createDownloadRoom()
+function keptRoutes({ bind, downloads }: PeopleSurface, things: KeptThings): void {
   bind(paths.identityFiles, kept.identityFiles, ({ caller, params }) =>
     things.identityFiles(caller, params.id),
   )
@@ -42,17 +41,16 @@ function keptRoutes({ bind }: PeopleSurface, things: KeptThings): void {
   )
   bind(paths.folder, kept.folder, ({ caller, params, query }) => things.folder(caller, params.id, query.path))
   bind(paths.fileRead, kept.fileRead, async ({ caller, params, reply }) => {
-    const { name, content, giveBack } = await downloads.pass({ caller, reply }, (gone) =>
+    const { name, ...file } = await downloads.pass({ caller, reply }, (gone) =>
       things.file(caller, params.id, { path: params.path, gone }),
     )
-    if (reply.raw.destroyed) giveBack()
-    else reply.raw.once('close', giveBack)
-    // Whatever it is, no browser is to make a page of it.
-    void reply
-      .header('content-disposition', `attachment; filename="${name}"`)
-      .type('application/octet-stream')
-    await reply.send(Buffer.from(content.buffer, content.byteOffset, content.byteLength))
-    return alreadySent
+    return sendHeld(reply, { name, type: 'application/octet-stream', ...file })
+  })
+  bind(paths.pictureRead, kept.pictureRead, async ({ caller, params, reply }) => {
+    const picture = await downloads.pass({ caller, reply }, (gone) =>
+      things.picture(caller, params.id, { sha256: params.sha256, gone }),
+    )
+    return sendHeld(reply, { name: `picture.${picture.type.slice('image/'.length)}`, ...picture })
   })
   bind(paths.facts, kept.facts, ({ caller, params, query }) => things.facts(caller, params.id, query))
   bind(paths.factForget, kept.factForget, ({ caller, params }) =>

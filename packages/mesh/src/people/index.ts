@@ -21,6 +21,12 @@ export interface People extends KnownPeople {
    * the agents that the file gives at the moment. Null for whom it does not name, and for everybody while it is broken.
    */
   channelCaller(channel: ChannelName, id: string): HumanCaller | null
+  /** Makes the identity the owner's own who asks; their name. Problems `denied`, `conflict`, `unprocessable`. */
+  adoptIdentity(caller: HumanCaller, identity: string): Promise<string>
+  /** Names of the owners whom a channel knows. */
+  ownersOn(channel: ChannelName): readonly string[]
+  /** How many identities of a channel the file names. */
+  identitiesOn(channel: ChannelName): number
 }
 
 /** People beside the owner of this machine: their roles, what they are granted, how they prove who they are. */
@@ -59,6 +65,18 @@ export async function peopleModule(
       byToken: (token) => file.snapshot().byToken(token),
       byUser: (userId) => file.snapshot().byUser(userId),
       channelCaller: (channel, id) => channelCaller(file.snapshot(), channel, id),
+      adoptIdentity: manage.adopt,
+      ownersOn: (channel) =>
+        file
+          .snapshot()
+          .people.filter(({ role }) => role === 'owner')
+          .filter(({ identities }) => identities.some((identity) => identity.startsWith(`${channel}:`)))
+          .map(({ name }) => name),
+      identitiesOn: (channel) =>
+        file
+          .snapshot()
+          .people.flatMap(({ identities }) => identities)
+          .filter((identity) => identity.startsWith(`${channel}:`)).length,
       ownerBy: (identity) =>
         file.snapshot().people.find(({ identities }) => identities.includes(identity))?.name ?? null,
       onChange: (listener) => void listeners.push(listener),

@@ -136,11 +136,55 @@ export function createManagePeople(
       record(caller, 'token-rotated', person)
       return { person: viewOf(person), token }
     },
+    /**
+     * Makes an identity the caller's own, and theirs alone: an owner whom the file does not name gets an entry there. Their
+     * name. Problem `conflict` where it is somebody else's.
+     */
+    adopt: async (caller: Caller, identity: Person['identities'][number]): Promise<string> => {
+      guard(caller, { do: 'manage-people' })
+      const named = caller.kind === 'human' ? caller.person : undefined
+      let after: Person | null = null
+      await file.edit((people) => {
+        const before = people.find(({ name }) => name === (named ?? unnamedOwner))
+        if (before === undefined && named !== undefined) required(people, named)
+        if (before && before.role !== 'owner') {
+          throw new Problem('conflict', { detail: `${before.name} is no owner; pair as somebody who is` })
+        }
+        const known = before ?? newOwner(identity)
+        const person = {
+          ...known,
+          identities: identitiesAfter(known.identities, { add_identities: [identity] }),
+        }
+        after = person
+        requireFitting(
+          people.filter((one) => one !== before),
+          person,
+        )
+        return before ? people.map((one) => (one === before ? person : one)) : [...people, person]
+      })
+      const person = after ?? newOwner(identity)
+      record(caller, 'changed', person)
+      return person.name
+    },
     remove: async (caller: Caller, name: string): Promise<void> => {
       guard(caller, { do: 'manage-people' })
       record(caller, 'removed', await rewrite(name, () => null))
       await left(name)
     },
+  }
+}
+
+/** How an owner of this machine is called on channels whom nobody has named. */
+const unnamedOwner = 'owner'
+
+function newOwner(identity: string): Person {
+  return {
+    name: unnamedOwner,
+    role: 'owner',
+    agents: [],
+    identities: [identity],
+    token_sha256: null,
+    token_expires_at: null,
   }
 }
 

@@ -2,6 +2,7 @@ import type { AgentConnection, AgentConnections } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { DiskSpace } from '../storage/index.ts'
 import { createChatSessions } from './delivery/chat-sessions.ts'
+import type { ChatSessions } from './delivery/chat-sessions.ts'
 import { runAgentRoutes } from './agent.routes.ts'
 import { chatSessionRoutes } from './chat-sessions.routes.ts'
 import { createHoldLease } from './hold-lease.ts'
@@ -19,11 +20,13 @@ export { awaitOutcome } from './delivery/tell-outcome.ts'
 export type { RunOutcomes } from './delivery/tell-outcome.ts'
 export type { RunRecord } from './lifecycle/run-record.ts'
 export type { RunTasks, TellRun } from './lifecycle/run-tasks.ts'
+export { defaultSession } from './conversation.ts'
 export { originOf, requireTakesWork } from './submit-run.ts'
 export type { LanePlace, SubmitRun } from './submit-run.ts'
 
 export interface Runs extends Ledger {
   readonly holdLease: HoldLease
+  readonly sessions: ChatSessions
 }
 
 /** The spine: whatever makes an agent act is a run. */
@@ -60,6 +63,7 @@ export function runsModule(
   return {
     api: {
       ...ledger,
+      sessions,
       holdLease: createHoldLease({ ...kernel, stopped: stopped.signal, renew: ledger.lease.renew }),
     },
     routes: {

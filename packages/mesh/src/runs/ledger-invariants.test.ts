@@ -223,7 +223,7 @@ test(
           world.database.close()
         },
       ),
-      { numRuns: 150 },
+      { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 450 : 75 },
     )
   },
   patient(60_000),

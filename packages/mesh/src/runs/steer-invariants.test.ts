@@ -228,10 +228,10 @@ test(
         await play.world.ledger.close()
         play.world.database.close()
       }),
-      { numRuns: 200 },
+      { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 600 : 100 },
     )
     // Both ends were played often enough to mean something.
-    expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(50)
+    expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(20)
   },
   patient(60_000),
 )

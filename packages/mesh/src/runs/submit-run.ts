@@ -36,6 +36,8 @@ export interface SubmitRunInput {
   readonly parent?: RunRecord | null
   /** The agent was made for this run by whoever asks; set by use cases of the mesh, never from a body. */
   readonly spawned?: boolean
+  /** It goes on with the work that its agent was given before; set by use cases of the mesh, never from a body. */
+  readonly goesOn?: boolean
   /** What set the mesh itself to work; counts for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
   /** Which one of them, or who made it; the user of the run's origin. */
@@ -75,7 +77,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     // A task is looked after later, and waits in the lane until its agent is well.
     const isAwaited = caller.kind === 'human' && submitted.input.kind !== 'task'
     deps.requireAgent(agentId, isAwaited ? 'waits' : undefined)
-    if (submitted.spawned !== true) requireTakesWork(deps.hooks, agentId)
+    if (submitted.spawned !== true && submitted.goesOn !== true) requireTakesWork(deps.hooks, agentId)
     // The mesh itself goes on in what it began.
     if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {

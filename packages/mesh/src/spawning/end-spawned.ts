@@ -6,7 +6,7 @@ import type { Journal } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { Ledger } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
-import type { TaskStore } from '../tasks/index.ts'
+import type { TaskRecord, TaskStore } from '../tasks/index.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 
 /** Nobody sleeps longer, so that a clock that was set is noticed. */
@@ -15,6 +15,18 @@ const sleepMaxMs = 30_000
 const againMs = 5000
 /** Lives that end at the same moment are ended so many at a time. */
 const endedAtOnce = 8
+
+/**
+ * Whether an agent lives on when a run of it has ended: it has asked and waits for the answer, or was answered before that
+ * run came to its end. Pure.
+ */
+export function goesOnAfter(
+  runId: string,
+  task: Pick<TaskRecord, 'state' | 'blocked_by' | 'run_id'> | null,
+): boolean {
+  if (task === null || !isTaskOpen(task.state)) return false
+  return task.run_id !== runId || (task.state === 'blocked' && task.blocked_by === 'question')
+}
 
 /**
  * Ends spawned agents whose life or task is over, in whatever life of the mesh that is noticed. That it ends is a row
@@ -41,12 +53,16 @@ export function createEndSpawned(deps: {
 
   /** What it works on ends with it; whoever gave it is told as of any task that is cancelled. */
   function endWork({ agentId, runId, taskId }: SpawnedAgent, reason: string): void {
-    const run = runId === null ? null : runs.find(runId)
-    if (run !== null && !isTerminal(run.state)) runs.cancelRun({ kind: 'system' }, run.id, `${reason}.`)
     const task = taskId === null ? null : tasks.table.find(taskId)
+    // The one that it was made for, and the one in which it goes on with an answer.
+    for (const id of new Set([runId, task?.assignee === agentId ? task.run_id : null])) {
+      const run = id === null ? null : runs.find(id)
+      if (run !== null && !isTerminal(run.state)) runs.cancelRun({ kind: 'system' }, run.id, `${reason}.`)
+    }
     // Its giver has heard that it is blocked; nobody is left to go on with it, unless another agent was given it.
-    if (task !== null && task.assignee === agentId && isTaskOpen(task.state)) {
-      tasks.moveTask(task, { action: 'cancel', actor: 'system', words: `${reason}.`, tell: null })
+    const left = taskId === null ? null : tasks.table.find(taskId)
+    if (left !== null && left.assignee === agentId && isTaskOpen(left.state)) {
+      tasks.moveTask(left, { action: 'cancel', actor: 'system', words: `${reason}.`, tell: null })
     }
   }
 

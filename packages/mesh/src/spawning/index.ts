@@ -4,7 +4,7 @@ import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Tasks, TaskStore } from '../tasks/index.ts'
 import { spawnAgentRoutes } from './agent.routes.ts'
-import { createEndSpawned } from './end-spawned.ts'
+import { createEndSpawned, goesOnAfter } from './end-spawned.ts'
 import { followParent } from './follow-parent.ts'
 import { createSpawnAgent } from './spawn-agent.ts'
 import { createSpawnedTable } from './spawned-table.ts'
@@ -41,9 +41,9 @@ export function spawningModule(
     table.parentOf(agentId) === null ? [] : [`${agentId} was made for one task and is given no other`],
   )
   hooks.runSettled.subscribe(({ id, agentId }) => {
-    if (table.parentOf(agentId) !== null && table.find(agentId)?.runId === id) {
-      ends.endsNow(agentId, 'Its task has ended')
-    }
+    const row = table.parentOf(agentId) === null ? null : table.find(agentId)
+    const task = row?.taskId == null ? null : store.table.find(row.taskId)
+    if (row !== null && !goesOnAfter(id, task)) ends.endsNow(agentId, 'Its task has ended')
   })
   hooks.membershipChanged.subscribe((change) => followParent({ table, agents, hooks }, change))
   hooks.agentDeleted.subscribe((agentId) => {

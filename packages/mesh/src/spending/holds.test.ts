@@ -197,7 +197,7 @@ describe('hold', () => {
         expect(total()).toMatchObject({ spentNano, openNano: promised })
         database.close()
       }),
-      { numRuns: 40 },
+      { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 120 : 20 },
     )
   })
 })

@@ -434,7 +434,7 @@ describe('budgets of a whole fleet', () => {
             return spentNano + openNano
           }
         }),
-        { numRuns: 60 },
+        { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 180 : 20 },
       )
       await rm(folder, { recursive: true })
     },

@@ -115,7 +115,7 @@ describe('setting a budget', () => {
         database.close()
       }),
       {
-        numRuns: 60,
+        numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 180 : 20,
         examples: [
           [0.01, 0.1],
           [1000, 30_000],
@@ -259,7 +259,7 @@ describe('a budget that somebody else than a person at the terminal sets', () =>
           database.close()
         },
       ),
-      { numRuns: 200 },
+      { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 600 : 70 },
     )
   })
 

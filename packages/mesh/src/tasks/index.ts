@@ -8,7 +8,7 @@ import type { TaskRuns, Tasks } from './tasks.ts'
 
 export { createTaskStore } from './task-store.ts'
 export type { TaskStore } from './task-store.ts'
-export type { TaskTable } from './task-table.ts'
+export type { TaskRecord, TaskTable } from './task-table.ts'
 export type { Tasks } from './tasks.ts'
 
 /** A lane gets room when its next run begins; what waits for that is looked at so often, milliseconds. */

@@ -8,6 +8,7 @@ import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { EventBus } from '../events/index.ts'
+import { makerOf } from '../kernel/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Ledger, RunRecord } from '../runs/index.ts'
@@ -51,7 +52,7 @@ export interface ManageTaskDeps {
   readonly projectOf: (agentId: string) => string | null
   readonly requireAgent: (agentId: string) => void
   readonly guard: Guard
-  readonly hooks: Pick<Hooks, 'callsOfTask' | 'reasonsToGiveNoWork'>
+  readonly hooks: Pick<Hooks, 'callsOfTask' | 'reasonsToGiveNoWork' | 'makersOf'>
   readonly journal: Journal
   readonly events: EventBus
   readonly clock: Clock
@@ -67,8 +68,11 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
       case 'answer': {
         const task = access.requireGiver(caller, taskId)
         if (words === '') throw new Problem('bad-request', { detail: '`note`: say the answer' })
-        guardReach(guard, caller, task.assignee)
-        return database.transaction(() => giveAnew(deps, caller, { task, action, words }))
+        const spawned = isMakerOf(deps, caller, task.assignee)
+        // Before a transaction, so that the refusal stays on record.
+        if (spawned) guard(caller, { do: 'spawn-agent' })
+        else guardReach(guard, caller, task.assignee)
+        return database.transaction(() => giveAnew(deps, caller, { task, action, words, spawned }))
       }
       case 'retry': {
         const task = access.requireRouter(caller, taskId)
@@ -99,19 +103,32 @@ function guardReach(guard: Guard, caller: Caller, to: string): void {
   guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to })
 }
 
+/** Whoever had an agent made answers what that asks by the right by which it was made, and needs none to reach others. */
+function isMakerOf({ hooks }: Pick<ManageTaskDeps, 'hooks'>, caller: Caller, agentId: string): boolean {
+  return caller.kind === 'agent' && makerOf(hooks, agentId) === caller.agentId
+}
+
 interface GivenAnew {
   readonly task: TaskRecord
   readonly action: 'answer' | 'retry' | 'reroute'
   readonly words: string
   readonly to?: string
+  /** The assignee was made by whoever answers it. */
+  readonly spawned?: boolean
 }
 
 /** The same task begins another round, with a run of its own. What worked on it before ends. */
-function giveAnew(deps: ManageTaskDeps, caller: Caller, { task, action, words, to }: GivenAnew): TaskView {
+function giveAnew(
+  deps: ManageTaskDeps,
+  caller: Caller,
+  { task, action, words, to, spawned }: GivenAnew,
+): TaskView {
   const { ledger, moveTask, queue } = deps
   const assignee = to ?? task.assignee
   deps.requireAgent(assignee)
-  requireTakesWork(deps.hooks, assignee)
+  // An answer is no further work, also for an agent that is given no other.
+  const goesOn = action === 'answer'
+  if (!goesOn) requireTakesWork(deps.hooks, assignee)
   refuseVainNeeds(deps.table, task)
   const parent = waitingRun(deps, caller, task)
   refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
@@ -137,7 +154,7 @@ function giveAnew(deps: ManageTaskDeps, caller: Caller, { task, action, words, t
   if (!moved) throw refused(task, action)
   // One that asked ends its turn by itself.
   if (action === 'reroute') endRun(deps, task)
-  return taskView(queue.enter(moved, { caller, parent }))
+  return taskView(queue.enter(moved, { caller, parent, goesOn, spawned }))
 }
 
 /** A cap is of the task, whatever run works on it. */

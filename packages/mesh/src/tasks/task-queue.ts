@@ -22,6 +22,8 @@ export interface BeginTask {
   readonly idempotencyKey?: string | null | undefined
   /** The assignee was made for it by whoever asks. */
   readonly spawned?: boolean | undefined
+  /** Its assignee goes on with it. */
+  readonly goesOn?: boolean | undefined
 }
 
 /** A task becomes work by a run, and by nothing else; until it can, its row waits. */
@@ -64,7 +66,7 @@ export function createTaskQueue(deps: {
 
   function submit(
     task: TaskRecord,
-    { caller, parent, idempotencyKey, spawned = false }: BeginTask,
+    { caller, parent, idempotencyKey, spawned = false, goesOn = false }: BeginTask,
   ): RunRecord {
     return ledger.submitRun(caller, {
       agentId: task.assignee,
@@ -72,6 +74,7 @@ export function createTaskQueue(deps: {
       idempotencyKey,
       parent,
       spawned,
+      goesOn,
       budgetUsd: leftOf(task.max_cost_usd, task.cost_before_usd, leastUsd),
       budgetTokens: leftOf(task.max_tokens, task.tokens_before, 1),
     })

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { TaskAnswer } from '@flotilla/protocol/task'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { Blocker, TaskActionName, TaskState } from '@flotilla/protocol/task-actions'
 import type { RunRecord, RunTasks, TellRun } from '../runs/index.ts'
@@ -47,7 +48,11 @@ export function createTasksOfRuns({
       const task = table.find(taskId)
       if (!task) return null
       const { title, description, data } = task
-      return { inputData: { title, description, data }, context: contextOf(task, history) }
+      return {
+        inputData: { title, description, data },
+        context: contextOf(task, history),
+        answer: answerTo(task, history),
+      }
     },
     began: (run) => {
       const task = workedOn(run)
@@ -109,6 +114,19 @@ function earlierOf(task: TaskRecord, history: TaskHistory): string[] {
     .filter(({ action, words }) => action !== 'begin' && words !== '')
     .slice(-earlierMax)
     .map(({ action, actor, words }) => `${action} by ${actor}: ${words.slice(0, earlierMaxChars)}`)
+}
+
+/** What its agent says where it cannot go on by itself. */
+const asks: readonly string[] = ['block', 'blocked'] satisfies TaskActionName[]
+
+/** The answer that this round begins with, where it is one to what the assignee itself asked. */
+function answerTo(task: TaskRecord, history: TaskHistory): TaskAnswer | null {
+  if (task.round === 0) return null
+  const rows = history.of(task.id)
+  const at = rows.findLastIndex(({ action }) => setsGoing.includes(action))
+  const [asked, answer] = [rows.slice(0, at).findLast(({ state }) => state === 'blocked'), rows[at]]
+  if (answer?.action !== 'answer' || asked === undefined || !asks.includes(asked.action)) return null
+  return { by: answer.actor, text: answer.words }
 }
 
 interface TaskEnd {

@@ -32,7 +32,11 @@ export function systemBrief(facts: {
 }): PromptText {
   const { agent, permissions } = facts
   const routes = mayRoute(permissions)
-  const before = [identity(agent), agent.kind === 'operator' ? leadWork(routes) : doWork(routes), sharedRules]
+  const before = [
+    identity(agent),
+    agent.kind === 'operator' ? leadWork(routes) : doWork(routes, permissions),
+    sharedRules,
+  ]
   const after = [
     ...(agent.kind === 'operator' ? managing(permissions) : []),
     permissionsInWords(permissions, agent.kind),
@@ -82,9 +86,14 @@ You are the one whom people talk to. Answer short questions yourself. Give every
 - A task that comes back blocked with a question is answered with \`manage_task\`, by you or with what the person says.
 - Independent pieces can be handed to several workers in one turn.`)
 
-function doWork(routes: boolean): PromptText {
-  return routes ? joinPromptText([doTasks, givePart], '\n') : doTasks
+function doWork(routes: boolean, record: PermissionRecord | null): PromptText {
+  const more = [...(routes ? [givePart] : []), ...(record?.can_spawn === true ? [answerMade] : [])]
+  return joinPromptText([doTasks, ...more], '\n')
 }
+
+const answerMade = sanitizeForPrompt(
+  '- An agent that you had made with `spawn_fleet_agent` may ask you something: its task comes back to you blocked, with the question. Answer with `manage_task`, action `answer`; it goes on from there.',
+)
 
 const givePart = sanitizeForPrompt(
   '- `hand_off` gives a part to another agent; it returns at once and the result comes back by itself. Never hand a task back to whoever gave it to you.',

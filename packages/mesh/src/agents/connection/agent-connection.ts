@@ -84,6 +84,8 @@ export interface AgentConnection {
   listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
   /** All of a file, which is given back once it was handed on. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
   readFile(path: string, signal: AbortSignal): Promise<HeldFile>
+  /** A picture that it looked at, by the SHA-256 of its bytes, which whoever asks has to look at. */
+  readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
   /** What it remembers, newest first. An agent's word. */
   facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
   /** False where the fact was not there, or is no more: the call may have been sent twice. */

@@ -1,5 +1,6 @@
 import { agentApi, heartbeatResultSchema } from '@flotilla/protocol/agent-api'
 import type { ResultReply } from '@flotilla/protocol/agent-api'
+import { imageMaxBytes } from '@flotilla/protocol/image-type'
 import { keptLimits } from '@flotilla/protocol/kept-api'
 import type { AgentConnection } from './agent-connection.ts'
 import { callDeadlineMs, createAgentLine, unavailable } from './agent-line.ts'
@@ -93,6 +94,11 @@ export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
       bytes(
         { endpoint: 'fileRead', params: { path }, signal, deadlineMs: downloadDeadlineMs },
         keptLimits.fileReadMaxBytes,
+      ),
+    readPicture: (sha256, signal) =>
+      bytes(
+        { endpoint: 'pictureRead', params: { sha256 }, signal, deadlineMs: downloadDeadlineMs },
+        imageMaxBytes,
       ),
     facts: ({ words, before, limit }, signal) => {
       const query = { words, limit: String(limit), ...(before === undefined ? {} : { before }) }

@@ -4,12 +4,14 @@ import type { PeopleSurface } from '../../http/index.ts'
 import { artifactView } from './artifact-view.ts'
 import type { Artifacts } from './artifacts.ts'
 
-export function artifactPeopleRoutes({ bind }: PeopleSurface, artifacts: Artifacts): void {
+export function artifactPeopleRoutes({ bind, downloads }: PeopleSurface, artifacts: Artifacts): void {
   bind(endpoints.artifacts, api.artifacts, ({ caller }) => ({
     artifacts: artifacts.list(caller).map(artifactView),
   }))
   bind(endpoints.artifact, api.artifact, async ({ caller, params, reply }) => {
-    const { content } = await artifacts.read(caller, params.agent, params.name)
+    const { content } = await downloads.pass({ caller, reply }, () =>
+      artifacts.read(caller, params.agent, params.name),
+    )
     void reply.header('content-disposition', 'attachment').type('application/octet-stream')
     await reply.send(content)
     return alreadySent

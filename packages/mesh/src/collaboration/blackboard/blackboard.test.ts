@@ -12,8 +12,7 @@ import type { Action } from '../../access/action.ts'
 import { authorize } from '../../access/authorize.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { allMigrations } from '../../storage/migrations/all-migrations.ts'
-import { migrate } from '../../storage/migrate.ts'
+import { giveSchema } from '../../testing/give-schema.ts'
 import { createBlackboard } from './blackboard.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
@@ -22,7 +21,7 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 /** A board under the real rules, with records as given. */
 function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
   const events: FleetEventBody[] = []

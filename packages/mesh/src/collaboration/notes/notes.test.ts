@@ -5,8 +5,7 @@ import { createEventBus } from '../../events/create-event-bus.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { allMigrations } from '../../storage/migrations/all-migrations.ts'
-import { migrate } from '../../storage/migrate.ts'
+import { giveSchema } from '../../testing/give-schema.ts'
 import { createNotes } from './notes.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
@@ -14,7 +13,7 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 
 function someNotes() {
   const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
+  giveSchema(database)
   const clock = { now: () => 1000, sleep: async () => {} }
   const events: FleetEventBody[] = []
   const bus = createEventBus({ database, clock, log: silentLog })

@@ -55,7 +55,8 @@ export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | n
       const { step, ok } = frame
       const name = frame.name.slice(0, nameMaxChars)
       const output = frame.output.slice(0, outputMaxChars)
-      return { type: 'tool.ended', ...who, step, name, output, ok, ...ofSubagent(frame.subagent) }
+      const seen = frame.pictures === undefined ? {} : { pictures: frame.pictures }
+      return { type: 'tool.ended', ...who, step, name, output, ok, ...seen, ...ofSubagent(frame.subagent) }
     }
     case 'model_wait':
       return {

@@ -9,6 +9,7 @@ import { silentLog } from '../../platform/log.ts'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { createServer } from '../../http/server.ts'
+import { createDownloadRoom } from '../../http/download-room.ts'
 import { openPeople } from '../../http/open-surfaces.ts'
 import { createLookUpRuns } from '../look-up-runs.ts'
 import { runPeopleRoutes } from '../people.routes.ts'
@@ -57,6 +58,7 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
       guard: () => {},
       people: { onChange: () => {}, isProven: () => false },
       keepAliveMs,
+      downloads: createDownloadRoom(),
       clock: systemClock,
     },
   )

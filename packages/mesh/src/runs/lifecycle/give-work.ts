@@ -111,6 +111,7 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
     timeout_s: turnTimeoutSeconds,
     max_retries: wireLimits.runAttemptsMax - 1,
     token_budget: budgetOf(run),
+    ...(work.answer === null ? {} : { answer: work.answer }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { TaskAnswer } from '@flotilla/protocol/task'
 import type { RunNote } from '../delivery/run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
 
@@ -11,6 +12,13 @@ export type TakeNote = (runId: string, source: string) => void
 /** Called inside the transaction that settles a run. A throw takes the settlement back. */
 export type RunSettledHandler = (run: RunRecord) => void
 
+export interface TaskWork {
+  readonly inputData: JsonObject
+  readonly context: JsonObject
+  /** To its assignee's own question; null where it begins otherwise. */
+  readonly answer: TaskAnswer | null
+}
+
 /**
  * What the ledger asks of tasks, which it does not know. All calls are synchronous and in the
  * ledger's transaction where it has one.
@@ -21,7 +29,7 @@ export interface RunTasks {
   /** The task, while its assignee has neither closed it nor called it blocked; else null. */
   awaited(taskId: string): { readonly title: string } | null
   /** What the assignee is told. Null when there is no such task. */
-  work(taskId: string): { readonly inputData: JsonObject; readonly context: JsonObject } | null
+  work(taskId: string): TaskWork | null
   /** A run that works on the task was dispatched. */
   began(run: RunRecord): void
   /** A run that works on a task has ended; the task follows where it is still open. */

@@ -1,0 +1,50 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import type { HumanCaller } from '../../access/index.ts'
+import { createDownloadRoom, downloadLimits } from '../../http/download-room.ts'
+import type { DownloadRoom } from '../../http/download-room.ts'
+import { openPeople } from '../../http/open-surfaces.ts'
+import { createServer } from '../../http/server.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { Artifacts } from './artifacts.ts'
+import { artifactPeopleRoutes } from './people.routes.ts'
+
+const caller: HumanCaller = { kind: 'human', channel: 'api', role: 'viewer', person: 'vic' }
+
+/** A people's door with the routes of artifacts alone, whose reading the test ends. */
+function aDoor(downloads: DownloadRoom, read: () => Promise<Buffer>) {
+  const server = createServer(silentLog)
+  const artifacts = { read: async () => ({ content: await read() }) } as unknown as Artifacts
+  openPeople(server, [{ routes: { people: (surface) => artifactPeopleRoutes(surface, artifacts) } }], {
+    gate: () => caller,
+    guard: () => {},
+    people: { onChange: () => {}, isProven: () => false },
+    clock: createManualClock(),
+    keepAliveMs: 1000,
+    downloads,
+  })
+  onTestFinished(() => server.close())
+  return () => server.inject({ method: 'GET', url: '/api/artifacts/bob/report.pdf' })
+}
+
+test('artifacts that one person takes at once are bounded, whatever door they come in by', async () => {
+  let reads = 0
+  let end: (content: Buffer) => void = () => {}
+  const ended = new Promise<Buffer>((resolve) => (end = resolve))
+  const read = () => {
+    reads++
+    return ended
+  }
+  const room = createDownloadRoom()
+  const [take, takeOutside] = [aDoor(room, read), aDoor(room, read)]
+  const { perPersonMax } = downloadLimits
+  const waiting = Array.from({ length: perPersonMax }, (_, at) => (at % 2 === 0 ? take() : takeOutside()))
+  await expect.poll(() => reads, { timeout: 10_000 }).toBe(perPersonMax)
+  for (const one of [take, takeOutside])
+    expect((await one()).json()).toMatchObject({ code: 'rate-limited', status: 429 })
+  expect(reads).toBe(perPersonMax)
+  end(Buffer.from('whole'))
+  for (const reply of await Promise.all(waiting))
+    expect([reply.statusCode, reply.body]).toEqual([200, 'whole'])
+  expect((await take()).statusCode).toBe(200)
+})

@@ -1,0 +1,121 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Action } from '../access/action.ts'
+import { authorize } from '../access/authorize.ts'
+import type { Caller } from '../access/caller.ts'
+import { workerDefaultRecord } from '../access/default-records.ts'
+import { aLedgerHarness } from '../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../testing/ledger-harness.ts'
+
+const opened: LedgerHarness[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+})
+
+const work = { title: 'count', description: 'all of them', data: {} }
+const records = new Map<string, PermissionRecord>()
+const given = (agentId: string, more: Partial<PermissionRecord> = {}) =>
+  records.set(agentId, { ...workerDefaultRecord, can_message: [], ...more })
+
+/** A worker that may have agents made, and nothing else of others, has had two made; the first has asked it something. */
+async function aQuestion() {
+  records.clear()
+  given('boss', { can_spawn: true })
+  for (const id of ['spawn_1', 'spawn_2']) given(id)
+  const snapshot = { recordOf: (agentId: string) => records.get(agentId), broken: null }
+  const decide = (caller: Caller, action: Action) => authorize(snapshot, caller, action)
+  const guard = (caller: Caller, action: Action) => {
+    const decision = decide(caller, action)
+    if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
+  }
+  const world = aLedgerHarness({ guard, decide })
+  opened.push(world)
+  world.hooks.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
+  world.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+    agentId.startsWith('spawn_') ? [`${agentId} was made for one task`] : [],
+  )
+  world.ledger.start()
+  await world.clock.settle()
+  world.chat('boss')
+  await world.clock.settle()
+  const tasks = ['spawn_1', 'spawn_2'].map((to) =>
+    world.tasks.giveTask(world.callerOf('boss'), { to, ...work, spawned: true }),
+  )
+  await world.clock.settle()
+  const taskId = tasks[0]?.task_id ?? ''
+  world.tasks.updateTask(world.callerOf('spawn_1'), { taskId, action: 'block', note: 'which folder?' })
+  world.agents.finish('spawn_1')
+  await world.clock.settle()
+  return { world, taskId, task: () => world.taskTable.find(taskId) }
+}
+
+const answer = (world: LedgerHarness, agentId: string, taskId: string) =>
+  world.tasks.manageTask(world.callerOf(agentId), { taskId, action: 'answer', note: 'the second' })
+
+describe('the question of an agent that an agent has made', () => {
+  test('is answered by whoever had it made, without any right to reach or route others', async () => {
+    const { world, taskId, task } = await aQuestion()
+    expect(task()).toMatchObject({ state: 'blocked', blocked_by: 'question' })
+    expect(answer(world, 'boss', taskId)).toMatchObject({ state: 'pending', round: 1 })
+    await world.clock.settle()
+    expect(task()).toMatchObject({ state: 'working', assignee: 'spawn_1' })
+    expect(world.workOf(taskId)?.answer).toEqual({ by: 'agent:boss', text: 'the second' })
+    const said = { taskId, status: 'done', summary: 'seven', result: null } as const
+    expect(world.completeTask(world.callerOf('spawn_1'), said).state).toBe('done')
+  })
+
+  test.each<[string, string, () => unknown, string]>([
+    ['a sibling', 'spawn_2', () => undefined, 'not-found'],
+    ['the one that asks', 'spawn_1', () => undefined, 'denied'],
+    ['a stranger', 'stranger', () => given('stranger'), 'not-found'],
+    [
+      'a stranger that may have agents made, and message all',
+      'stranger',
+      () => given('stranger', { can_spawn: true, can_message: ['*'] }),
+      'not-found',
+    ],
+    [
+      'one that routes tasks and may not reach it',
+      'stranger',
+      () => given('stranger', { can_route_tasks: true, can_spawn: true }),
+      'denied',
+    ],
+    [
+      'whoever had it made, once it may have none made any more',
+      'boss',
+      () => given('boss', { can_message: ['*'] }),
+      'denied',
+    ],
+  ])('is not answered by %s', async (...[, agentId, prepare, code]) => {
+    const { world, taskId, task } = await aQuestion()
+    prepare()
+    const caller: Caller = {
+      kind: 'agent',
+      agentId,
+      token: 'door',
+      run: world.ledger.live.liveRunOf(agentId),
+    }
+    const asked = () => world.tasks.manageTask(caller, { taskId, action: 'answer', note: 'lies' })
+    expect(asked).toThrow(expect.objectContaining({ code }))
+    expect(task()).toMatchObject({ state: 'blocked', round: 0 })
+  })
+
+  test('opens no way to give it other work', async () => {
+    const { world, taskId } = await aQuestion()
+    const boss = world.callerOf('boss')
+    expect(() => world.tasks.giveTask(boss, { to: 'spawn_1', ...work })).toThrow(
+      expect.objectContaining({ code: 'conflict' }),
+    )
+    expect(() => world.tasks.handOff(boss, { to: 'spawn_1', ...work })).toThrow(
+      expect.objectContaining({ code: 'denied' }),
+    )
+    for (const action of ['retry', 'reroute'] as const)
+      expect(() => world.tasks.manageTask(boss, { taskId, action, note: '', to: 'spawn_2' })).toThrow(
+        expect.objectContaining({ code: 'denied' }),
+      )
+    // Answered, it is asked nothing: a second answer begins nothing.
+    answer(world, 'boss', taskId)
+    expect(() => answer(world, 'boss', taskId)).toThrow(expect.objectContaining({ code: 'conflict' }))
+  })
+})
