@@ -15,21 +15,17 @@ const onEngine = {
   hookTimeout: 200_000 * patience,
 }
 
-/** They change what all containers of this machine share (images, limits of a user), or weigh how long it halts. */
-const alone = [
-  'image-origin',
-  'old-images',
-  'sandbox-image',
-  'sandbox-shared',
-  'exhaustion',
-  'parsing',
-  'pipelining',
-].map((name) => `tests/docker/${name}.test.ts`)
+const testOf = (name: string): string => `tests/docker/${name}.test.ts`
+/** They change what all containers of this machine share: images, limits of a user. */
+const shared = ['image-origin', 'old-images', 'sandbox-image', 'sandbox-shared'].map(testOf)
+/** They weigh how long the machine halts. */
+const alone = ['exhaustion', 'parsing', 'pipelining'].map(testOf)
 
 /**
- * Five projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
- * and agent processes; `browser` looks at the pages of some with the distribution's Chromium; `docker` needs an engine; `docker-alone` are those of its files that bear no others beside them. Bounds
- * are those of a quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
+ * Six projects. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh and agent processes; `browser`
+ * looks at the pages of some with the distribution's Chromium; `docker` needs an engine; `docker-shared` are those of
+ * its files that bear no other containers beside them, and `docker-alone` those that bear nothing. Bounds are those of a
+ * quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
  */
 export default defineConfig({
   test: {
@@ -63,8 +59,8 @@ export default defineConfig({
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
           testTimeout: 60_000 * patience,
           hookTimeout: 60_000 * patience,
-          // Half of their time is waiting, for leases, ticks and processes.
-          maxWorkers: 4,
+          // Four fifths of their time is waiting, for leases, ticks and processes.
+          maxWorkers: 8,
         },
       },
       {
@@ -75,7 +71,7 @@ export default defineConfig({
           include: ['tests/browser/**/*.test.ts'],
           testTimeout: 60_000 * patience,
           hookTimeout: 60_000 * patience,
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {
@@ -83,9 +79,17 @@ export default defineConfig({
           ...onEngine,
           name: 'docker',
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
-          exclude: alone,
+          exclude: [...shared, ...alone],
           // Most of their time is waiting for small shares of a processor.
-          maxWorkers: 3,
+          maxWorkers: 5,
+        },
+      },
+      {
+        test: {
+          ...onEngine,
+          name: 'docker-shared',
+          include: shared,
+          fileParallelism: false,
         },
       },
       {

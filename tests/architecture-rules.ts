@@ -70,127 +70,16 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'triggers/cron', holds: 'jobs by the clock' },
   { folder: 'triggers/webhook', holds: 'deliveries of other systems' },
   { folder: 'triggers/watch', holds: 'files that change' },
+  { folder: 'channels', holds: 'people on chat platforms: what they say, and what they are told' },
   { folder: 'telemetry', holds: 'traces and durations, made of the events that the fleet tells anyway' },
   { folder: 'templates', holds: 'fleets as files: planned, applied wholly or not at all, written out' },
   { folder: 'setup', holds: 'what agents think with: found, checked, chosen by an owner' },
   { folder: 'introspection', holds: 'what an agent may ask about itself, and what it takes' },
   { folder: 'diagnostics', holds: 'what is well and what is not: doctor, readiness, figures' },
   { folder: 'backup', holds: 'a whole home as one file, and a home made of one' },
+  { folder: 'pruning', holds: 'what is left over and nobody uses' },
   { folder: 'dashboard', holds: 'pages for people, and the socket that keeps them up to date' },
   { folder: 'app', holds: 'the list of modules, the life of the process, its commands' },
-]
-
-export interface EdgeImport {
-  readonly module: string
-  /** Path prefixes that may import it at run time. */
-  readonly allowed: readonly string[]
-  readonly why: string
-}
-
-/** Effects live at named edges (tests may import anything). */
-export const edgeImports: readonly EdgeImport[] = [
-  { module: 'dockerode', allowed: ['packages/mesh/src/sandbox/'], why: 'one engine, one room' },
-  {
-    module: 'node:sqlite',
-    allowed: [
-      'packages/mesh/src/storage/database.ts',
-      'packages/mesh/src/storage/copy-database.ts',
-      'packages/agent/src/memory/memory-database.ts',
-    ],
-    why: 'one way to each database: the mesh’s, its copies, and an agent’s memory',
-  },
-  { module: 'ws', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
-  { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
-  {
-    module: 'undici',
-    allowed: [
-      'packages/mesh/src/models/',
-      'packages/mesh/src/egress/',
-      'packages/mesh/src/agents/connection/agent-http.ts',
-    ],
-    why: 'calls that leave the mesh',
-  },
-  { module: 'pino', allowed: ['packages/mesh/src/platform/log.ts'], why: 'one log' },
-  {
-    module: '@pydantic/genai-prices',
-    allowed: [
-      'packages/mesh/src/models/catalog/price-list.ts',
-      'packages/mesh/src/models/catalog/model-window.ts',
-    ],
-    why: 'one list of prices and windows',
-  },
-  {
-    module: '@ai-sdk/anthropic',
-    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
-    why: 'providers with wires of their own, loaded with the first call',
-  },
-  {
-    module: '@ai-sdk/google',
-    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
-    why: 'providers with wires of their own, loaded with the first call',
-  },
-  {
-    module: '@ai-sdk/mistral',
-    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
-    why: 'providers with wires of their own, loaded with the first call',
-  },
-  {
-    module: '@ai-sdk/cohere',
-    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
-    why: 'providers with wires of their own, loaded with the first call',
-  },
-  {
-    module: '@ai-sdk/amazon-bedrock',
-    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
-    why: 'providers with wires of their own, loaded with the first call',
-  },
-  {
-    module: '@ai-sdk/azure',
-    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
-    why: 'providers with wires of their own, loaded with the first call',
-  },
-  {
-    module: '@opentelemetry/api',
-    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
-    why: 'loaded where an owner set up OTLP, and nowhere else',
-  },
-  {
-    module: '@opentelemetry/sdk-trace',
-    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
-    why: 'loaded where an owner set up OTLP, and nowhere else',
-  },
-  {
-    module: '@opentelemetry/resources',
-    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
-    why: 'loaded where an owner set up OTLP, and nowhere else',
-  },
-  {
-    module: '@opentelemetry/exporter-trace-otlp-proto',
-    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
-    why: 'loaded where an owner set up OTLP, and nowhere else',
-  },
-  {
-    module: 're2js',
-    allowed: ['packages/mesh/src/triggers/conditions/'],
-    why: 'patterns that cannot be slow',
-  },
-  {
-    module: '@modelcontextprotocol/client',
-    allowed: ['packages/agent/src/parts/mcp.ts'],
-    why: 'loaded with the first server of an agent that has one',
-  },
-  { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
-  {
-    module: 'node:child_process',
-    allowed: [
-      'packages/mesh/src/sandbox/',
-      'packages/agent/src/builtin-tools/',
-      'packages/agent/src/skills/run-skill.ts',
-      'packages/agent/src/mcp-servers/local-transport.ts',
-      'packages/cli/src/',
-    ],
-    why: 'programs are started by the sandbox adapters, the shell tool, the runner of skills, MCP servers and the command line',
-  },
 ]
 
 /** What makes an adapter is named in one place, so that swapping one is one line. */
@@ -360,6 +249,7 @@ export const bannedCalls: readonly BannedCall[] = [
       'packages/mesh/src/triggers/webhook/hook-secrets.ts',
       'packages/mesh/src/app/compose.ts',
       'packages/mesh/src/app/open-journal.ts',
+      'packages/mesh/src/channels/adapters/',
       'packages/mesh/src/egress/search/web-search.ts',
       'packages/mesh/src/models/providers/openai-compatible-provider.ts',
       'packages/mesh/src/models/providers/anthropic-provider.ts',

@@ -8,13 +8,13 @@ import {
   bannedCalls,
   bannedComments,
   bannedNames,
-  edgeImports,
   jsonParsers,
   maxLines,
   meshModules,
   packageEdges,
   unguardedFiles,
 } from './architecture-rules.ts'
+import { edgeImports } from './edge-imports.ts'
 import { importCircles } from './import-circles.ts'
 import { readSourceFiles, repositoryRoot } from './source-files.ts'
 

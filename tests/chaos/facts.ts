@@ -38,6 +38,8 @@ export interface RunFact {
   readonly key: string | null
   /** Of the plan that it was asked for; null where there was none. */
   readonly marker: string | null
+  /** Of the last plan in its conversation, which may be an earlier run's: a steer that became a run brings none. */
+  readonly talksOf: string | null
   readonly outcome: { readonly status: string; readonly text: string; readonly code?: string } | null
   readonly costUsd: number
 }
@@ -57,7 +59,7 @@ export interface TaskFact {
   readonly state: string
   readonly parentRunId: string | null
   readonly runId: string
-  /** How often its work began again: it was given to another agent, tried again, or its question was answered. */
+  /** How often its work began again: it was given to another agent, or tried again. */
   readonly givenAnew: number
 }
 
@@ -141,6 +143,8 @@ export interface SpendFact {
   readonly costNano: number
   readonly promptTokens: number
   readonly completionTokens: number
+  /** Why nobody can tell its cost; null where its provider told it. */
+  readonly unconfirmed: string | null
 }
 
 export interface TotalFact {

@@ -2,9 +2,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
 import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
-import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
+import { giveSchema } from '../../packages/mesh/src/testing/give-schema.ts'
 import { checkEffects } from './checks/check-effects.ts'
 import { aCall, someFacts } from './checks/some-facts.ts'
 import { gatherRows, openEnds } from './gather-rows.ts'
@@ -15,7 +14,7 @@ function aHome(sql: string): string {
   const home = mkdtempSync(join(tmpdir(), 'rows-'))
   for (const folder of ['data', 'config']) mkdirSync(join(home, folder))
   const database = openDatabase(join(home, 'data', 'mesh.db'))
-  migrate(database, allMigrations)
+  giveSchema(database)
   for (const statement of sql.split(';').filter((part) => part.trim() !== ''))
     database.prepare(statement).run()
   database.close()
@@ -24,9 +23,9 @@ function aHome(sql: string): string {
 
 const journal = (seq: number, action: string, subject: string) =>
   `INSERT INTO journal VALUES (${seq}, 1, 'agent:left', '${action}', '${subject}', '{"version":${seq}}', '', '');`
-const run = (id: string, outcome: string) =>
+const run = (id: string, outcome: string, { message = 'Plan c1: board.', session = 'c1' } = {}) =>
   `INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, depth, trace_id, created_at, queued_since, available_at, outcome)
-   VALUES ('${id}', 'left', 'chat', '{"kind":"human"}', '{"kind":"chat","message":"Plan c1: board."}', 'running', 1, 1, 1, 0, 't', 1, 1, 1, ${outcome});`
+   VALUES ('${id}', 'left', 'chat', '{"kind":"human"}', '{"kind":"chat","message":"${message}","session":"${session}"}', 'queued', 1, 1, 1, 0, 't', 1, 1, 1, ${outcome});`
 
 test('an empty database of the product has all that is read, and nothing open', async () => {
   const home = aHome('')
@@ -89,4 +88,22 @@ test('a run is known by the plan that it was asked for, and is open until it has
   const { runs } = await gatherRows(home)
   expect(runs).toMatchObject([{ id: 'run_1', marker: 'c1', origin: 'human', outcome: null }])
   expect(openEnds(home)).toEqual(['1 runs that go on (run_1)'])
+})
+
+test('a run without a plan talks of the last one in its conversation, and of no other', async () => {
+  const home = aHome(
+    [
+      run('run_1', 'NULL'),
+      run('run_2', 'NULL', { message: 'Plan c2: board.', session: 'c2' }),
+      run('run_3', 'NULL', { message: 'Steer s1 is said.' }),
+      run('run_4', 'NULL', { message: 'Steer s2 is said.', session: 'cli' }),
+    ].join(''),
+  )
+  const { runs } = await gatherRows(home)
+  expect(runs.map(({ marker, talksOf }) => [marker, talksOf])).toEqual([
+    ['c1', 'c1'],
+    ['c2', 'c2'],
+    [null, 'c1'],
+    [null, null],
+  ])
 })

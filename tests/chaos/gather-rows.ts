@@ -32,11 +32,12 @@ export async function gatherRows(home: string): Promise<HomeFacts> {
         .map((row) => [text(row, 'id'), text(row, 'description')]),
     )
     return {
-      runs: ledger
-        .rows(
-          'SELECT id, agent_id, state, origin, input, parent_id, task_id, idempotency_key, outcome, cost_usd FROM runs',
-        )
-        .map((row) => runFrom(row, descriptions)),
+      runs: withConversations(
+        ledger.rows(
+          'SELECT id, agent_id, state, origin, input, parent_id, task_id, idempotency_key, outcome, cost_usd FROM runs ORDER BY position',
+        ),
+        descriptions,
+      ),
       endings: ledger.endings(),
       letters: ledger.rows('SELECT id, source, recipient, run_id, state FROM outbox').map((row) => ({
         id: text(row, 'id'),
@@ -80,7 +81,7 @@ export async function gatherRows(home: string): Promise<HomeFacts> {
 }
 
 const tasksSql = `SELECT id, title, state, parent_run_id, run_id,
-  (SELECT count(*) FROM task_history WHERE task_id = tasks.id AND action IN ('answer', 'reroute', 'retry')) AS given_anew
+  (SELECT count(*) FROM task_history WHERE task_id = tasks.id AND action IN ('reroute', 'retry')) AS given_anew
   FROM tasks`
 
 /** The call that a title or a message begins with. */
@@ -127,7 +128,23 @@ export function openEnds(home: string): readonly string[] {
   }
 }
 
-function runFrom(row: Row, descriptions: ReadonlyMap<string, string>): RunFact {
+/** Runs in the order in which they came, each with the plan that its conversation is about by then. */
+function withConversations(
+  rows: readonly Row[],
+  descriptions: ReadonlyMap<string, string>,
+): readonly RunFact[] {
+  const plans = new Map<string, string | null>()
+  return rows.map((row) => {
+    const run = runFrom(row, descriptions)
+    const { session } = JSON.parse(text(row, 'input')) as { readonly session?: string }
+    const conversation = `${run.agentId} ${session ?? run.taskId ?? run.id}`
+    const talksOf = run.marker ?? plans.get(conversation) ?? null
+    plans.set(conversation, talksOf)
+    return { ...run, talksOf }
+  })
+}
+
+function runFrom(row: Row, descriptions: ReadonlyMap<string, string>): Omit<RunFact, 'talksOf'> {
   const taskId = maybe(row, 'task_id')
   const words = taskId === null ? text(row, 'input') : (descriptions.get(taskId) ?? '')
   const outcome = maybe(row, 'outcome')
@@ -245,6 +262,7 @@ function moneyOf(ledger: LedgerView): MoneyFacts {
       costNano: Number(row['cost_nano']),
       promptTokens: Number(row['prompt_tokens']),
       completionTokens: Number(row['completion_tokens']),
+      unconfirmed: maybe(row, 'unconfirmed'),
     })),
     totals: ledger.rows('SELECT scope, period, open_nano, spent_nano, calls FROM spend_total').map((row) => ({
       scope: text(row, 'scope'),

@@ -86,8 +86,12 @@ function planOf(message: SaidMessage): Plan | null {
   return message.role === 'user' ? readPlan(textOf(message).replaceAll(answerPattern, '')) : null
 }
 
-/** A task that is given anew begins its plan again, told of what was before: what was asked then is not asked again. */
+/**
+ * A task that another agent is given begins its plan again, told of what was before: what was asked then is not asked
+ * again. One that is answered goes on in the conversation in which it asked.
+ */
 function stepsLeft({ marker, steps }: Plan, since: readonly SaidMessage[]): readonly Step[] {
+  if (since.some(({ tool_calls: made = [] }) => made.some(isQuestion))) return steps
   const asked = since.some(
     (message) => message.role === 'user' && textOf(message).includes(`Asked by ${marker}.`),
   )
@@ -99,9 +103,13 @@ function isWaiting(since: readonly SaidMessage[]): boolean {
   const at = since.findLastIndex(({ tool_calls: made = [] }) => made.length > 0)
   const [call] = since[at]?.tool_calls ?? []
   const said = since.slice(at + 1)
-  const asked = call?.function?.name === 'update_task' && call.function.arguments.includes('"block"')
+  const asked = call !== undefined && isQuestion(call)
   const refused = said.some((message) => message.role === 'tool' && textOf(message).startsWith('Error'))
   return asked && !refused && !said.some(({ role }) => role === 'user')
+}
+
+function isQuestion({ function: made }: SaidCall): boolean {
+  return made?.name === 'update_task' && made.arguments.includes('"block"')
 }
 
 /** The task that was handed off last. */

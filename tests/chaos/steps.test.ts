@@ -45,6 +45,8 @@ describe('a plan', () => {
       content: 'Plan h7-1: board question post. Earlier: block by left: Asked by h7-1.1.5.',
     }
     expect(nextTurn([anew, made])).toMatchObject({ index: 1, step: { name: 'post' } })
+    const answer = { role: 'user', content: 'What you asked is answered. Asked by h7-1.1.5.' }
+    expect(nextTurn([...before, answer])).toMatchObject({ index: 2, step: { name: 'post' } })
     const refused = { ...result, content: 'Error (conflict): the task is done' }
     expect(nextTurn([asked, made, question, refused])).toMatchObject({ step: { name: 'post' } })
   })

@@ -85,7 +85,7 @@ const cases: readonly Case[] = [
       body: { role: 'counter', task: 'Count it.', ttl: 3600, budget_usd: 0.1 },
     }),
     // The record stands before the agent; of one that was never made the next start takes it away.
-    alsoTried: ['permission.granted'],
+    alsoTried: ['permission.granted', 'permission.revoked'],
   },
   {
     title: 'the heartbeat of a worker',

@@ -93,17 +93,24 @@ test(
     const steps = stepsOf(whole)
     expect(steps.filter((step) => step === 'spawn')).toHaveLength(2)
     const moments = steps.flatMap((step, number) =>
-      ['before', 'after'].map((when) => ({ step, moment: `${when} ${number}` })),
+      ['before', 'after'].map((when) => ({ step, number, moment: `${when} ${number}` })),
     )
     const lane = async () => {
       for (let next = moments.shift(); next !== undefined; next = moments.shift()) {
         const where = `${next.moment} (${next.step})`
         const place = aPlace()
-        expect(await runStarter(place, next.moment), where).toBe('SIGKILL')
+        const end = await runStarter(place, next.moment)
+        // How often it looks whether its agent answers is not the same in each life: one may be over before this step.
+        if (end === 0) expect(stepsOf(place).length, where).toBeLessThanOrEqual(next.number)
+        else expect(end, where).toBe('SIGKILL')
+        if (end === 'SIGKILL') killed += 1
         await liveOn(place, where)
       }
     }
+    const all = moments.length
+    let killed = 0
     await Promise.all([lane(), lane(), lane()])
+    expect(killed).toBeGreaterThan(all / 2)
   },
   patient(300_000),
 )

@@ -20,8 +20,44 @@ const spawn = (task: string, more: Record<string, unknown> = {}) =>
 const cassette = aCassette(
   {
     agents: ['boss'],
+    when: 'Summary: Which colour\\?',
+    turns: [
+      calls(
+        'manage_task',
+        { task_id: '{{task}}', action: 'answer', note: 'blue' },
+        { capture: { task: 'Task (task_\\w+) "counter: Ask it"' } },
+      ),
+      says('Answered.'),
+    ],
+  },
+  {
+    agents: ['boss'],
     when: '"counter: ',
     turns: [says('It says: {{said}}', { capture: { said: 'Summary: ([^\\n]*)' } })],
+  },
+  { agents: ['boss'], when: '^ask$', turns: [spawn('Ask it'), says('It is under way.')] },
+  {
+    agent_kind: 'worker',
+    when: 'is answered by agent:boss: blue',
+    turns: [
+      runs('echo looked=$(wc -l < looked.txt)'),
+      calls(
+        'complete_task',
+        { summary: 'Looked {{times}} times, and it is blue.' },
+        {
+          capture: { times: 'looked=(\\d+)' },
+        },
+      ),
+    ],
+  },
+  {
+    agent_kind: 'worker',
+    when: 'Ask it',
+    turns: [
+      runs('echo once >> looked.txt'),
+      calls('update_task', { action: 'block', note: 'Which colour?' }),
+      says('I wait for the answer.'),
+    ],
   },
   { agents: ['boss'], when: '^count$', turns: [spawn('Count it'), says('It is under way.')] },
   {
@@ -125,6 +161,13 @@ describe('an agent that an agent has made', () => {
     ])
     ledger.close()
     expect((await mesh.runs()).filter(({ agent_id: id }) => id.startsWith('spawn_'))).toHaveLength(1)
+  })
+
+  it('asks its parent, which may route no tasks, and goes on where it stopped with the answer', async () => {
+    const mesh = await aBoss()
+    const run = await mesh.ask('ask', { agent: 'boss' })
+    expect(run.outcome?.text).toBe('It says: Looked 1 times, and it is blue.')
+    await gone(mesh)
   })
 
   it('is refused to who may not have one made', async () => {

@@ -16,7 +16,7 @@ import { heedsLesson } from '../verifies.ts'
 const cassette = aCassette(
   {
     agents: ['left'],
-    when: 'answer by human',
+    when: 'is answered by human:\\S+ the second',
     turns: [calls('complete_task', { summary: 'It is the second folder.' })],
   },
   {

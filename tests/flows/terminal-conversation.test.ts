@@ -51,8 +51,18 @@ afterAll(async () => {
   await upstream.close()
 })
 
-function chat(): PtyProgram {
-  const words = [process.execPath, cliProgram, 'chat', 'teller', '--url', mesh.url, '--home', mesh.home]
+function chat(...more: readonly string[]): PtyProgram {
+  const words = [
+    process.execPath,
+    cliProgram,
+    'chat',
+    'teller',
+    '--url',
+    mesh.url,
+    '--home',
+    mesh.home,
+    ...more,
+  ]
   const program = runAtTerminal(words, { columns: 100, home: mesh.home })
   open.push(program)
   return program
@@ -94,6 +104,28 @@ describe('at the prompt of a conversation', () => {
     program.type('/broadcast hello all\r')
     await program.shows(/^writer: answered$/)
     await program.shows(/^teller: answered$/)
+    program.kill()
+  })
+
+  it('Ctrl-C while a broadcast waits ends what was asked, and neither the conversation nor the fleet', async () => {
+    // In a conversation of its own: what is said in it, later tests do not have before them.
+    const program = chat('--session', 'apart')
+    await atPrompt(program, 'teller apart ›')
+    program.type('/broadcast never stop\r')
+    await program.shows(/^Asked: /)
+    await eventually('two runs', async () => {
+      const { out } = await flotilla({ url: mesh.url, home: mesh.home }, 'runs', '--json')
+      const { runs } = JSON.parse(out) as { runs: { state: string }[] }
+      return runs.filter(({ state }) => state === 'running').length === 2 || null
+    })
+    program.type('\u0003')
+    await program.shows(/^Cancelling …/)
+    await program.shows(/^writer: cancelled/)
+    await program.shows(/^teller: cancelled/)
+    await atPrompt(program, 'teller apart ›')
+    program.type('say more\r')
+    await program.shows(/^answered$/)
+    expect((await flotilla({ url: mesh.url, home: mesh.home }, 'status')).code).toBe(0)
     program.kill()
   })
 

@@ -1,5 +1,9 @@
+import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
+import { dashboardEndpoints } from '@flotilla/protocol/dashboard-api'
+import { keptEndpoints } from '@flotilla/protocol/kept-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPng } from '../../packages/agent/src/testing/pictures.ts'
@@ -118,6 +122,43 @@ describe('the tools of an agent', () => {
     await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'scout' }, body: {} })
     const again = await mesh.ask('again', { agent: 'scout', session: 'pictures' })
     expect(again.outcome).toMatchObject({ status: 'done', text: 'still here' })
+  })
+
+  it('show people the picture too: named in the event and the conversation, drawn by its bytes, and nothing else under its name', async () => {
+    const picture = aPng()
+    await writeFile(join(mesh.dataOf('scout'), 'a.png'), picture)
+    const run = await mesh.ask('see', { agent: 'scout', session: 'shown' })
+    const sha256 = createHash('sha256').update(picture).digest('hex')
+    const shown = [{ sha256, media_type: 'image/png', size_bytes: picture.length }]
+    const { events } = (await mesh.call(dashboardEndpoints.runEvents, { params: { id: run.id } })).json() as {
+      events: { body: { type: string; pictures?: unknown } }[]
+    }
+    expect(events.find(({ body }) => body.type === 'tool.ended')?.body.pictures).toEqual(shown)
+    const history = await mesh.call(chatSessionEndpoints.chatHistory, {
+      params: { id: 'scout' },
+      query: { session: 'shown' },
+    })
+    const { messages } = history.json() as { messages: { role: string; pictures?: unknown }[] }
+    expect(messages.flatMap(({ pictures }) => pictures ?? [])).toEqual(shown)
+    const read = (name: string) =>
+      mesh.call(keptEndpoints.pictureRead, { params: { id: 'scout', sha256: name } })
+    const reply = await read(sha256)
+    expect(reply.status).toBe(200)
+    expect(reply.headers).toMatchObject({
+      'content-type': 'image/png',
+      'content-disposition': 'attachment; filename="picture.png"',
+      'x-content-type-options': 'nosniff',
+      'content-length': String(picture.length),
+    })
+    // Whoever is in the container can write there, and is not believed.
+    const page = Buffer.from('<script>alert(1)</script>')
+    const nameOfPage = createHash('sha256').update(page).digest('hex')
+    const kept = join(mesh.dataOf('scout'), '.flotilla', 'images')
+    await writeFile(join(kept, nameOfPage), page)
+    await writeFile(join(kept, sha256), Buffer.concat([picture, page]))
+    for (const name of [nameOfPage, sha256, '..', 'SOUL.md']) {
+      expect((await read(name)).json()).toMatchObject({ code: 'not-found' })
+    }
   })
 
   it('are withheld from an agent that may not use them, which is told why when it tries', async () => {

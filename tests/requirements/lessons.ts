@@ -168,7 +168,7 @@ export const lessons = [
     title: 'A login that changes weekly stays outside.',
     outside: 'providers are called with keys; no login of a subscription is offered',
   },
-  { number: 134, title: 'A bot is stopped by whoever started it.', planned: 'channels' },
+  { number: 134, title: 'A bot is stopped by whoever started it.' },
 ] as const satisfies readonly Lesson[]
 
 export type LessonNumber = (typeof lessons)[number]['number']

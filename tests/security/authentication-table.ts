@@ -1,7 +1,13 @@
 /** The authentication table: every route of the mesh, by the surface whose gate stands before it. */
 export const authenticationTable = {
   /** Anyone; the module decides by what it is sent. */
-  public: ['GET /healthz', 'GET /readyz', 'POST /webhook/hook/{hook_id}'],
+  public: [
+    'GET /channel/{name}',
+    'GET /healthz',
+    'GET /readyz',
+    'POST /channel/{name}',
+    'POST /webhook/hook/{hook_id}',
+  ],
   /** A person: loopback, a session or a token of their own, and the least role; `X-Requested-With` on writes. */
   people: {
     'DELETE /api/agents/{id}': 'owner',
@@ -27,18 +33,21 @@ export const authenticationTable = {
     'GET /api/agents/{id}/memory': 'viewer',
     'GET /api/agents/{id}/permissions': 'owner',
     'GET /api/agents/{id}/permissions/explain': 'viewer',
+    'GET /api/agents/{id}/pictures/{sha256}': 'viewer',
     'GET /api/agents/{id}/signals': 'viewer',
     'GET /api/agents/{id}/tools': 'viewer',
     'GET /api/agents/{id}/workspace': 'viewer',
     'GET /api/agents/{id}/workspace/{file}': 'viewer',
     'GET /api/artifacts': 'viewer',
     'GET /api/artifacts/{agent}/{name}': 'viewer',
+    'GET /api/backups': 'owner',
     'GET /api/blackboard': 'viewer',
     'GET /api/blackboard-history/{*key}': 'viewer',
     'GET /api/blackboard-watches': 'viewer',
     'GET /api/blackboard/{*key}': 'viewer',
     'GET /api/budgets': 'viewer',
     'GET /api/changes': 'viewer',
+    'GET /api/channels': 'owner',
     'GET /api/costs': 'viewer',
     'GET /api/costs/report': 'viewer',
     'GET /api/credential-requests': 'owner',
@@ -115,8 +124,11 @@ export const authenticationTable = {
     'POST /api/agents/{id}/steer': 'member',
     'POST /api/agents/{id}/stop': 'member',
     'POST /api/agents/{id}/unarchive': 'member',
+    'POST /api/backups': 'owner',
+    'POST /api/backups/{name}/verify': 'owner',
     'POST /api/blackboard-watches': 'owner',
     'POST /api/changes/{token}/undo': 'member',
+    'POST /api/channels/{name}/pair': 'owner',
     'POST /api/credential-requests/{id}/deny': 'owner',
     'POST /api/cron': 'member',
     'POST /api/cron/{id}/run': 'member',

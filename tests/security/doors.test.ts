@@ -45,6 +45,7 @@ const params = {
   agent: 'ann',
   path: 'x',
   fact: 'fact_1',
+  sha256: 'a'.repeat(64),
   file: 'SOUL.md',
   delivery: '1',
 }
@@ -480,6 +481,8 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'DELETE /api/recording': 'gives conversations to who may read them anyway',
   'PATCH /api/webhooks/{id}': 'asked in the use case where signatures are no longer wanted',
   'POST /api/agents': 'asked in the use case for MCP servers and what is above the operator’s ceiling',
+  'POST /api/backups/{name}/verify':
+    'reads a file that lies in the home, and tells an owner whether it is whole',
   'POST /api/blackboard-watches':
     'wakes an agent at most as often as its budget pays for, and can be given back',
   'POST /api/credential-requests/{id}/deny': 'gives nothing; the agent asks again',
@@ -489,10 +492,10 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'POST /api/projects/{name}/manage': 'renames and puts away, and is taken back',
   'POST /api/recording': 'keeps in memory what runs say, for who may read them anyway',
   'POST /api/templates/apply':
-    'asked in the use case for MCP servers, and what gives agents that are there more',
+    'asked in the use case for MCP servers, watched folders, and what gives agents that are there more',
   'POST /api/templates/plan': 'changes nothing',
   'POST /api/templates/{name}/apply':
-    'makes new agents below the operator’s ceiling; MCP servers are asked for there',
+    'makes new agents below the operator’s ceiling; MCP servers and watched folders are asked for there',
   'POST /api/webhooks':
     'asked in the use case where no signatures are wanted; with them the page alone has the secret',
   'POST /api/webhooks/{id}/deliveries/{delivery}/replay': 'starts a run that came before, paid by its agent',

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { cronAgentEndpoints, cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
@@ -576,5 +576,24 @@ describe('the operator sees all, a worker its own', () => {
     const reply = await knock(operatorEndpoints.agents, { who: operator })
     const { agents } = reply.json() as { agents: { id: string }[] }
     expect(agents.map(({ id }) => id).toSorted()).toEqual(['ann', 'operator', 'target'])
+  })
+})
+
+describe('a template that watches folders of this machine', () => {
+  it('is not the operator’s to apply, nor a program’s of this machine: nothing of it comes about', async () => {
+    await mkdir(join(mesh.home, 'templates'), { recursive: true })
+    const watchers = [{ path: '/etc', pattern: '*', agent: 'spy', message: 'm' }]
+    const agents = [{ id: 'spy', role: 'r', instructions: 'i' }]
+    const text = JSON.stringify({ name: 'spy', description: 'd', agents, watchers })
+    await writeFile(join(mesh.home, 'templates', 'spy.yaml'), text)
+    const [endpoint, params] = [operatorEndpoints.templateApply, { name: 'spy' }]
+    expectProblem(await knock(endpoint, { who: operator, params }), 'human-only')
+    const internal = { [headers.meshInternal]: '1' }
+    const machine = await mesh.call(endpoint, { params, headers: internal, body: {} })
+    expect(machine.status).not.toBe(200)
+    expectProblem(await knock(endpoint, { who: ann, params }), 'denied')
+    const reply = await knock(operatorEndpoints.agents, { who: operator })
+    expect(reply.text).not.toContain('spy')
+    await expect(readFile(join(mesh.home, 'config', 'watchers.yaml'), 'utf8')).rejects.toThrow('ENOENT')
   })
 })

@@ -30,6 +30,7 @@ const params = {
   path: 'zzz',
   file: 'zzz',
   fact: 'fact_1',
+  sha256: 'a'.repeat(64),
   topic: 'builds',
   view: 'topics',
   item: 'x',

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import type { Facts } from '../facts.ts'
 import { sharedKey } from '../steps.ts'
 import { checkAll } from './all-checks.ts'
-import { checkTotals } from './check-money.ts'
+import { checkMoney, checkTotals } from './check-money.ts'
 import { aCall, aLetter, aMessage, anAsker, aRun, aSpend, aTask, someFacts, someMoney } from './some-facts.ts'
 
 const foundIn = (changes: Partial<Facts>): string[] => checkAll(someFacts(changes)).map(({ check }) => check)
@@ -264,7 +264,13 @@ describe('of money, the checks find', () => {
   })
 
   it('nothing where an answer that was cut off stands in what was booked unconfirmed', () => {
-    const unconfirmed = aSpend({ id: 'call_2', costNano: 900, promptTokens: 0, completionTokens: 0 })
+    const unconfirmed = aSpend({
+      id: 'call_2',
+      costNano: 900,
+      promptTokens: 0,
+      completionTokens: 0,
+      unconfirmed: 'mesh-killed',
+    })
     const billed = [1, 2].map((number) => ({ number, marker: 'c1', costNano: 500, whole: number === 1 }))
     const changes = {
       billed,
@@ -272,6 +278,23 @@ describe('of money, the checks find', () => {
       runs: [aRun({ costUsd: 1400e-9 })],
     }
     expect(foundIn(changes)).toEqual([])
+  })
+
+  it('an answer that was cut off, where a guess of its tokens is the number of another one', () => {
+    const guess = aSpend({ id: 'call_2', costNano: 0, promptTokens: 2, unconfirmed: 'broken-off' })
+    const billed = [1, 2].map((number) => ({ number, marker: 'c1', costNano: 500, whole: false }))
+    expect(foundIn({ billed, money: someMoney([aSpend(), guess]) })).toEqual(['billed-not-booked'])
+  })
+
+  it('nothing where the run that a steer became was cut off in the conversation of the steered one', () => {
+    const steered = aRun({ id: 'run_2', key: 's1', marker: null, talksOf: 'c1', costUsd: 900e-9 })
+    const whole = someMoney([
+      aSpend(),
+      aSpend({ id: 'call_2', runId: 'run_2', costNano: 900, promptTokens: 0, unconfirmed: 'mesh-killed' }),
+    ])
+    const billed = [1, 2].map((number) => ({ number, marker: 'c1', costNano: 500, whole: number === 1 }))
+    const found = checkMoney(someFacts({ runs: [aRun(), steered], billed, money: whole }))
+    expect(found.map(({ check }) => check)).not.toContain('billed-not-booked')
   })
 
   it('nothing between two lives about money that is still set aside', () => {

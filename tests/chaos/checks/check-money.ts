@@ -91,14 +91,17 @@ function checkDaily(spend: readonly SpendFact[], daily: readonly DailyFact[]): F
   })
 }
 
-/** Each answer is booked once, or stands within what was booked unconfirmed for its run. */
+/**
+ * Each answer is booked once, or stands within what was booked unconfirmed for the conversation that it was an answer in:
+ * the provider knows of that alone, and not which run of it asked.
+ */
 function checkBilled({ billed, money, runs }: Facts): Finding[] {
-  const markers = new Map(runs.map(({ id, marker }) => [id, marker ?? 'none']))
+  const markers = new Map(runs.map(({ id, talksOf }) => [id, talksOf ?? 'none']))
   const markerOf = ({ runId }: SpendFact) => markers.get(runId ?? '') ?? 'none'
   const numbers = new Set(billed.map(({ number }) => number))
   const paid = money.spend.filter(({ state }) => state === 'settled')
-  const isConfirmed = ({ promptTokens, completionTokens }: SpendFact) =>
-    completionTokens > 0 && numbers.has(promptTokens)
+  const isConfirmed = ({ promptTokens, unconfirmed }: SpendFact) =>
+    unconfirmed === null && numbers.has(promptTokens)
   const rows = Map.groupBy(paid.filter(isConfirmed), ({ promptTokens }) => promptTokens)
   const twice = [...rows]
     .filter(([, found]) => found.length > 1)

@@ -43,6 +43,7 @@ export function aRun(changes: Partial<RunFact> = {}): RunFact {
     taskId: null,
     key: 'c1',
     marker: 'c1',
+    talksOf: changes.marker === undefined ? 'c1' : changes.marker,
     outcome: { status: 'done', text: 'It is done.' },
     costUsd: 500e-9,
     ...changes,
@@ -113,6 +114,7 @@ export function aSpend(changes: Partial<SpendFact> = {}): SpendFact {
     costNano: 500,
     promptTokens: 1,
     completionTokens: 300,
+    unconfirmed: null,
     ...changes,
   }
 }

@@ -1,0 +1,139 @@
+export interface EdgeImport {
+  readonly module: string
+  /** Path prefixes that may import it at run time. */
+  readonly allowed: readonly string[]
+  readonly why: string
+}
+
+/** Effects live at named edges (tests may import anything). */
+export const edgeImports: readonly EdgeImport[] = [
+  { module: 'dockerode', allowed: ['packages/mesh/src/sandbox/'], why: 'one engine, one room' },
+  {
+    module: 'node:sqlite',
+    allowed: [
+      'packages/mesh/src/storage/database.ts',
+      'packages/mesh/src/storage/copy-database.ts',
+      'packages/agent/src/memory/memory-database.ts',
+    ],
+    why: 'one way to each database: the mesh’s, its copies, and an agent’s memory',
+  },
+  { module: 'ws', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
+  { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
+  {
+    module: 'undici',
+    allowed: [
+      'packages/mesh/src/models/',
+      'packages/mesh/src/egress/',
+      'packages/mesh/src/agents/connection/agent-http.ts',
+      'packages/mesh/src/channels/adapters/',
+    ],
+    why: 'calls that leave the mesh',
+  },
+  {
+    module: 'grammy',
+    allowed: ['packages/mesh/src/channels/adapters/telegram/'],
+    why: 'one platform, one room',
+  },
+  {
+    module: 'markdown-it',
+    allowed: ['packages/mesh/src/channels/text/read-markdown.ts'],
+    why: 'what agents say is read once, for all platforms',
+  },
+  { module: 'pino', allowed: ['packages/mesh/src/platform/log.ts'], why: 'one log' },
+  {
+    module: '@pydantic/genai-prices',
+    allowed: [
+      'packages/mesh/src/models/catalog/price-list.ts',
+      'packages/mesh/src/models/catalog/model-window.ts',
+    ],
+    why: 'one list of prices and windows',
+  },
+  {
+    module: '@ai-sdk/anthropic',
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/google',
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/mistral',
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/cohere',
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/amazon-bedrock',
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/azure',
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@opentelemetry/api',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: '@opentelemetry/sdk-trace',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: '@opentelemetry/resources',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: '@opentelemetry/exporter-trace-otlp-proto',
+    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    why: 'loaded where an owner set up OTLP, and nowhere else',
+  },
+  {
+    module: 'discord.js',
+    allowed: ['packages/mesh/src/channels/adapters/discord/'],
+    why: 'loaded when the channel starts, and only where its token is set',
+  },
+  {
+    module: '@slack/socket-mode',
+    allowed: ['packages/mesh/src/channels/adapters/slack/'],
+    why: 'loaded when the channel starts, and only where its tokens are set',
+  },
+  {
+    module: '@slack/web-api',
+    allowed: ['packages/mesh/src/channels/adapters/slack/'],
+    why: 'loaded when the channel starts, and only where its tokens are set',
+  },
+  {
+    module: 're2js',
+    allowed: ['packages/mesh/src/triggers/conditions/'],
+    why: 'patterns that cannot be slow',
+  },
+  {
+    module: '@modelcontextprotocol/client',
+    allowed: ['packages/agent/src/parts/mcp.ts'],
+    why: 'loaded with the first server of an agent that has one',
+  },
+  { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
+  {
+    module: 'node:child_process',
+    allowed: [
+      'packages/mesh/src/sandbox/',
+      'packages/mesh/src/backup/backup-program.ts',
+      'packages/agent/src/builtin-tools/',
+      'packages/agent/src/skills/run-skill.ts',
+      'packages/agent/src/mcp-servers/local-transport.ts',
+      'packages/cli/src/',
+    ],
+    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the shell tool, the runner of skills, MCP servers and the command line',
+  },
+]
