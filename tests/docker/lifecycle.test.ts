@@ -40,7 +40,10 @@ const cassette = aCassette(
     agent_kind: 'worker',
     when: 'Dig here',
     turns: [
-      calls('run_command', { command: 'id -u; touch /data/dug; ls /data/dug' }),
+      calls('run_command', {
+        command: 'touch /data/dug; until [ -e /tmp/seen ]; do sleep 0.1; done; id -u; ls /data/dug',
+        timeout_s: 200,
+      }),
       calls('complete_task', { summary: 'dug as {{uid}}' }, { capture: { uid: '\\b(1000)\\b' } }),
     ],
   },
@@ -168,9 +171,13 @@ withEngine(
         async () => (await spawnedContainers())[0] ?? null,
       )
       const id = child.Labels[labelKeys.agent] ?? ''
-      const { HostConfig, Config } = await engine.docker.getContainer(child.Id).inspect()
+      const container = engine.docker.getContainer(child.Id)
+      const { HostConfig, Config } = await container.inspect()
       expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], PidsLimit: 256 })
       expect(Config.User).toMatch(/^1000/)
+      // Only now does it go on: else it may be gone before it was looked at.
+      const seen = await container.exec({ Cmd: ['touch', '/tmp/seen'] })
+      await seen.start({ Detach: true })
       const ended = await mesh.ended(run)
       expect(ended.outcome?.text).toBe('It says: dug as 1000')
       await eventually('its container is gone', async () => (await spawnedContainers()).length === 0)

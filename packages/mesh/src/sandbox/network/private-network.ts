@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
@@ -10,11 +11,14 @@ import { applyRules, type RuleWorker } from './apply-rules.ts'
 import { freeSubnet, gatewayOf, ipv4Range, type Ipv4Range } from './free-subnet.ts'
 import { anchorName, holdBridge } from './hold-bridge.ts'
 import type { PrivateNetwork } from './hold-bridge.ts'
-
 import { applyScript, removeScript } from './network-rules.ts'
 
 /** A subnet may be taken between looking and creating; another home does the same. */
 const createAttempts = 5
+
+/** How often, and how far apart, a network is tried again that its engine still counts a container in. */
+const networkLooks = 40
+const networkLookMs = 250
 
 const networkSchema = z.looseObject({
   Name: z.string().nullish(),
@@ -66,12 +70,22 @@ export async function removePrivateNetwork(worker: RuleWorker): Promise<void> {
     .catch((error: unknown) => {
       if (!isStatus(error, 404)) throw error
     })
-  await worker.engine.docker
-    .getNetwork(name)
-    .remove()
-    .catch((error: unknown) => {
-      if (!isStatus(error, 404)) throw error
-    })
+  await removeNetwork(worker.engine, name)
+}
+
+/**
+ * A busy engine keeps the endpoint of a container for a moment after it has removed the container, and refuses until
+ * then. Whoever is still in the network after the last look is no business of ours to end, and the refusal is told.
+ */
+async function removeNetwork(engine: Engine, name: string, looksLeft = networkLooks): Promise<void> {
+  try {
+    await engine.docker.getNetwork(name).remove()
+  } catch (error) {
+    if (isStatus(error, 404)) return
+    if (!isStatus(error, 403) || looksLeft <= 1) throw error
+    await setTimeout(networkLookMs)
+    await removeNetwork(engine, name, looksLeft - 1)
+  }
 }
 
 async function findNetwork(
