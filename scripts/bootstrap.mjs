@@ -6,7 +6,12 @@ import * as fs from 'node:fs'
 import { accessSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { builtProgram, programFile, programsFolder } from '../packages/protocol/src/built-program.mjs'
+import {
+  buildNames,
+  builtProgram,
+  programFile,
+  programsFolder,
+} from '../packages/protocol/src/built-program.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.cache', 'flotilla-install')
@@ -43,8 +48,7 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 
 const [script, ...rest] = process.argv.slice(2)
 const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
-const programs = ['mesh', 'cli', 'dashboard']
-if (programs.some((name) => builtProgram(fs, root, name) === null) && mayBuild()) {
+if (buildNames.some((name) => builtProgram(fs, root, name) === null) && mayBuild()) {
   // It says itself what it cannot do; everything runs without it.
   spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],

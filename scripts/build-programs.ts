@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { builtProgram, programsFolder } from '@flotilla/protocol/built-program'
+import { buildNames, builtProgram, programsFolder } from '@flotilla/protocol/built-program'
 import type { BuildName } from '@flotilla/protocol/built-program'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 
@@ -11,8 +11,7 @@ import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
  * pages that cannot are not there, and say so.
  */
 const root = join(import.meta.dirname, '..')
-const names: readonly BuildName[] = ['mesh', 'cli', 'dashboard']
-const stale = names.filter((name) => builtProgram(fs, root, name) === null)
+const stale = buildNames.filter((name) => builtProgram(fs, root, name) === null)
 if (stale.length > 0) {
   console.error(`Building ${stale.join(', ')}, since their sources are new (some seconds) ...`)
   const ends = await Promise.allSettled(stale.map(buildOne))
@@ -32,6 +31,10 @@ async function buildOne(name: BuildName): Promise<unknown> {
   if (name === 'dashboard') {
     const { buildDashboard } = await import('./built-programs/build-dashboard.ts')
     return buildDashboard(root)
+  }
+  if (name === 'agent') {
+    const { buildAgent } = await import('./built-programs/build-agent.ts')
+    return buildAgent(root)
   }
   const { buildProgram } = await import('./built-programs/build-program.ts')
   return buildProgram(root, name)

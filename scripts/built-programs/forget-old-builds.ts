@@ -1,21 +1,23 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildNames } from '@flotilla/protocol/built-program'
 
 /** A program that runs may load a part late, so the folders of the last builds stay. */
 const buildsKept = 5
 const hourMs = 3_600_000
 /** Of a build that is not here, and may be that of another checkout, what Node compiled stays for so long. */
 const compiledMaxMs = 7 * 24 * hourMs
-const buildName = /^(?:mesh|cli|dashboard)-[\da-f]{16}$/
+const anyName = buildNames.join('|')
+const buildName = new RegExp(`^(?:${anyName})-[\\da-f]{16}$`)
 /** Left by a build that was broken off. */
-const brokenOffName = /^(?:(?:mesh|cli|dashboard)-[\da-f]{16}|(?:mesh|cli|dashboard)\.json)\.\d+$/
+const brokenOffName = new RegExp(`^(?:(?:${anyName})-[\\da-f]{16}|(?:${anyName})\\.json)\\.\\d+$`)
 
 /** Takes away builds but the last, what was left of broken-off ones, and what Node compiled of those long gone. */
 export function forgetOldBuilds(
   folder: string,
   { compiled, nowMs }: { readonly compiled: string; readonly nowMs: number },
 ): void {
-  for (const name of ['mesh', 'cli', 'dashboard']) {
+  for (const name of buildNames) {
     const builds = entriesOf(folder, buildName).filter((entry) => entry.name.startsWith(`${name}-`))
     const byAge = builds.toSorted((left, right) => right.modifiedMs - left.modifiedMs)
     for (const { path } of byAge.slice(buildsKept)) rmSync(path, { recursive: true, force: true })

@@ -4,8 +4,11 @@
  * sources.
  */
 export type ProgramName = 'mesh' | 'cli'
-/** What is built: the programs, and the pages that the mesh serves, whose `main` is their document. */
-export type BuildName = ProgramName | 'dashboard'
+/**
+ * What is built: the programs, the pages that the mesh serves, whose `main` is their document, and the agent as one that is
+ * a plain process begins with it.
+ */
+export type BuildName = ProgramName | 'dashboard' | 'agent'
 
 /** What of a file tells that it was written again: bytes, and milliseconds since 1970 with their fraction. */
 export type FileStamp = readonly [sizeBytes: number, modifiedMs: number]
@@ -29,6 +32,9 @@ export interface BuildFiles {
     options: { readonly throwIfNoEntry: false },
   ): { readonly size: number; readonly mtimeMs: number } | undefined
 }
+
+/** All that is built, in no order. */
+export const buildNames: readonly BuildName[]
 
 /** Where builds lie, below the root of the checkout. */
 export const programsFolder: string

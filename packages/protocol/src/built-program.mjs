@@ -1,9 +1,14 @@
 // Plain JavaScript, since the bootstrap reads it too, under whatever Node there is. Its types stand beside it.
 
+/** What is built, by the name of its record. */
+export const buildNames = ['mesh', 'cli', 'dashboard', 'agent']
+
 /** Builds lie here, below the root of the checkout: what they leave to be found lies in its `node_modules`. */
 export const programsFolder = 'dist/programs'
 
 export const packageFolder = 'dist/package'
+
+const mainFiles = { dashboard: 'index.html', agent: 'agent.cjs' }
 
 export function packedFile(files, root, path) {
   const packed = `${root}/${packageFolder}/${path}`
@@ -16,7 +21,7 @@ export function programFile(files, root, name) {
 }
 
 export function builtProgram(files, root, name) {
-  const packed = packedFile(files, root, `${name}/${name === 'dashboard' ? 'index.html' : 'main.mjs'}`)
+  const packed = packedFile(files, root, `${name}/${mainFiles[name] ?? 'main.mjs'}`)
   if (packed !== null) return packed
   const record = readRecord(files, `${root}/${programsFolder}/${name}.json`)
   if (record === null || record.root !== root) return null

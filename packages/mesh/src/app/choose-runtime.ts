@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { packedFile } from '@flotilla/protocol/built-program'
+import { builtProgram, packedFile } from '@flotilla/protocol/built-program'
 import { cachesFolder, compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 import type { CommandContext } from './commands/command-context.ts'
 import type { DataPaths } from '../config/index.ts'
@@ -31,7 +31,7 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
     return createProcessRuntime({
       dataRoot: paths.agentsFolder,
       nodePath: process.execPath,
-      agentEntry,
+      agentEntry: builtProgram(fs, repositoryRoot, 'agent') ?? agentEntry,
       path: env['PATH'] ?? '/usr/bin:/bin',
       compiledModules: compiledModulesFolder(env['XDG_CACHE_HOME'], homedir()),
       clock: systemClock,

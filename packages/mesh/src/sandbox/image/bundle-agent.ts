@@ -42,14 +42,12 @@ export async function bundleAgent(options: {
   if (basename(entry) === packedEntry) return bundleBeside(entry)
   await mkdir(cacheDirectory, { recursive: true })
   const recordPath = join(cacheDirectory, `bundle-${hashOf(entry).slice(0, 12)}.json`)
-  const parts = await partsBeside(entry)
   const known = await readRecord(recordPath)
-  if (known && sameParts(known.names, parts) && (await unchanged(known.inputs))) {
+  if (known && sameParts(known.names, await partsBeside(entry)) && (await unchanged(known.inputs))) {
     const bundle = bundleAt(cacheDirectory, known)
     if ((await hashOfFiles(bundle.files)) === known.bundleHash) return bundle
   }
-  const outputs = [...(await splitAgent(entry))]
-  for (const part of parts) outputs.push(await bundlePart(part.source, part.name))
+  const outputs = await agentFiles(entry)
   const names = outputs.map(({ name }) => name)
   const bundleHash = hashOfContents(outputs)
   const bundle = bundleAt(cacheDirectory, { names, bundleHash })
@@ -60,6 +58,13 @@ export async function bundleAgent(options: {
   }
   await writeWhole(recordPath, JSON.stringify({ tool: toolHash(), inputs, names, bundleHash }))
   return bundle
+}
+
+/** What an agent is made of, made anew: `agent.cjs` first. */
+export async function agentFiles(entry: string): Promise<readonly SplitFile[]> {
+  const files = [...(await splitAgent(entry))]
+  for (const part of await partsBeside(entry)) files.push(await bundlePart(part.source, part.name))
+  return files
 }
 
 /** As `npm pack` leaves it; the image starts it under this name. */

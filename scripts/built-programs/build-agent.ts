@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import type { FileStamp, ProgramRecord } from '@flotilla/protocol/built-program'
+import { agentFiles } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import { existing, recordBuild } from './build-program.ts'
+
+/**
+ * Joins the agent into the same files that containers get, for agents that are plain processes, and writes the record that
+ * makes the next of them begin there. Rejects with what the bundler met, or if a source was written meanwhile.
+ */
+export async function buildAgent(root: string): Promise<ProgramRecord> {
+  const beganMs = Date.now()
+  const files = await agentFiles(join(root, 'packages', 'agent', 'src', 'main.ts'))
+  const inputs = new Map<string, FileStamp>()
+  const sources = files
+    .flatMap((file) => file.inputs)
+    .filter((path) => path.startsWith(join(root, 'packages')))
+  for (const path of [...sources, join(root, 'package-lock.json'), import.meta.filename]) {
+    const stamp = existing(path)
+    if (stamp[1] >= beganMs) throw new Error(`${path} was written while the agent was built`)
+    inputs.set(path, stamp)
+  }
+  const contents = files.map(({ name, content }) => ({ name, contents: content }))
+  return recordBuild(root, { name: 'agent', main: 'agent.cjs', files: contents, inputs })
+}
