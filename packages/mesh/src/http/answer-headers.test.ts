@@ -109,6 +109,18 @@ describe('a door of people', () => {
     expect(answer.headers.has('strict-transport-security')).toBe(false)
   })
 
+  it.each(['/data', '/late', '/stream', '/nowhere'])(
+    'answers who asks for the head of %s alone as for the whole, without a body',
+    async (path) => {
+      const origin = `http://127.0.0.1:${await aDoor()}`
+      const [whole, head] = [await fetch(origin + path), await fetch(origin + path, { method: 'HEAD' })]
+      expect(head.status).toBe(whole.status)
+      expect(head.headers.get('content-type')).toBe(whole.headers.get('content-type'))
+      expect(head.headers.get('content-length')).toBe(whole.headers.get('content-length'))
+      expect(await head.text()).toBe('')
+    },
+  )
+
   it('lets nothing run, load, frame or be kept', async () => {
     verifies('limits:dashboard-csp')
     const { headers } = await answerTo(await aDoor(), get('/data'))
