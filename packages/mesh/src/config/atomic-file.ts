@@ -60,7 +60,7 @@ export async function writeFileAtomically(path: string, text: string, mode = 0o6
   const target = await realPathOf(path)
   const folder = dirname(target)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
+  const temporary = join(folder, `.${basename(target)}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`)
   try {
     const file = await open(temporary, 'wx', mode)
     try {

@@ -1,5 +1,6 @@
 import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { mkdtempSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -38,4 +39,13 @@ test('an unfinished write of a setting is taken away once it is old, and no othe
   expect((await readdir(paths.configFolder)).toSorted()).toEqual(
     [...others, '.cron.json.0af1ad2672f8.tmp'].toSorted(),
   )
+})
+
+test('a young one goes at once where its writer has ended, and stays where it lives', async () => {
+  const { paths } = await aHome()
+  const { pid: ended } = spawnSync(process.execPath, ['--version'])
+  const names = [`.cron.json.${ended}-0af1ad2672f7.tmp`, `.cron.json.${process.pid}-0af1ad2672f8.tmp`]
+  for (const name of names) await writeFile(join(paths.configFolder, name), '{}')
+  expect(await removeUnfinishedWrites(paths, Date.now())).toBe(1)
+  expect(await readdir(paths.configFolder)).toEqual([names[1]])
 })

@@ -2,9 +2,9 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
 
-/** The names that `writeFileAtomically` gives to what is not yet renamed. */
-const unfinished = /^\..+\.[0-9a-f]{12}\.tmp$/
-/** Younger ones in folders that commands of the owner write to as well may still be renamed. */
+/** The names that `writeFileAtomically` gives to what is not yet renamed; earlier releases named no process. */
+const unfinished = /^\..+\.(?:(?<writer>\d{1,10})-)?[0-9a-f]{12}\.tmp$/
+/** Younger ones of a process that lives, in folders that commands of the owner write to as well, may still be renamed. */
 const othersWriteMs = 60_000
 
 /**
@@ -29,12 +29,23 @@ async function removeIn(folder: string, writtenBefore: number): Promise<number> 
   const entries = await readdir(folder, { withFileTypes: true })
   let removed = 0
   for (const entry of entries) {
-    if (!entry.isFile() || !unfinished.test(entry.name)) continue
+    const found = entry.isFile() ? unfinished.exec(entry.name) : null
+    if (found === null) continue
     const path = join(folder, entry.name)
     const { mtimeMs } = await stat(path)
-    if (mtimeMs > writtenBefore) continue
+    if (mtimeMs > writtenBefore && mayLive(found.groups?.['writer'])) continue
     await rm(path, { force: true })
     removed++
   }
   return removed
+}
+
+function mayLive(writer: string | undefined): boolean {
+  if (writer === undefined) return true
+  try {
+    process.kill(Number(writer), 0)
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
 }
