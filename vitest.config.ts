@@ -61,6 +61,7 @@ export default defineConfig({
           hookTimeout: 60_000 * patience,
           // Four fifths of their time is waiting, for leases, ticks and processes.
           maxWorkers: 8,
+          isolate: false,
         },
       },
       {

@@ -1,6 +1,8 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import process from 'node:process'
+
+/** What an agent's process is started with: as it was built, or from its sources. */
+const agentEntries = /\/(?:agent\/src\/main\.ts|agent-[\da-f]{16}\/agent\.cjs)$/
 
 /** A live agent as the kernel knows it. */
 export interface LiveAgent {
@@ -22,7 +24,7 @@ async function agentOf(pid: number, home: string): Promise<LiveAgent | null> {
   const read = (name: string) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')
   const words = (await read('cmdline')).split('\0')
   // Its shell bears the same words after `-c`; programs that it started do not.
-  if (words[1] === '-c' || !words.some((word) => word.endsWith(join('agent', 'src', 'main.ts')))) return null
+  if (words[1] === '-c' || !words.some((word) => agentEntries.test(word))) return null
   const folder = /(?:^|\0)FLOTILLA_DATA=([^\0]*)/.exec(await read('environ'))?.[1]
   if (folder === undefined || !folder.startsWith(`${home}/`)) return null
   const stat = await read('stat')

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { processGround } from './process-ground.ts'
 
 /** A home with one agent, and a way to start programs that look to the kernel as that agent does. */
-function aHome() {
+function aHome(entry = join('agent', 'src', 'main.ts')) {
   const home = mkdtempSync(join(tmpdir(), 'ground-'))
   const folder = join(home, 'data', 'agents', Buffer.from('left').toString('hex'))
-  const program = join(home, 'agent', 'src', 'main.ts')
+  const program = join(home, entry)
   mkdirSync(join(folder, 'data'), { recursive: true })
-  mkdirSync(join(home, 'agent', 'src'), { recursive: true })
+  mkdirSync(dirname(program), { recursive: true })
   writeFileSync(program, 'console.log("up"); setInterval(() => {}, 1000)')
   return {
     ground: processGround(home),
@@ -37,8 +37,11 @@ function aHome() {
   }
 }
 
-test('an agent beside its successor on one data folder is found, by whatever name the mesh knows the other', async () => {
-  const home = aHome()
+test.each([
+  ['its sources', join('agent', 'src', 'main.ts')],
+  ['its build', join('programs', 'agent-0123456789abcdef', 'agent.cjs')],
+])('an agent of %s beside its successor on one data folder is found', async (_, entry) => {
+  const home = aHome(entry)
   const orphan = await home.start()
   const successor = await home.start()
   home.record(successor)

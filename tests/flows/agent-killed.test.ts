@@ -12,6 +12,7 @@ import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fa
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/src/testing/fake-mesh.ts'
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
+import { agentProgram } from '../support/programs.ts'
 import { patient } from '../support/patience.ts'
 
 /** Where a run is cut off: at a write of its own state, or at a request to the mesh whose reply is lost or just read. */
@@ -94,11 +95,7 @@ async function live(boundary: Boundary | null): Promise<Life> {
   const spawnMain = (killAt: string) => (environment: Record<string, string>) =>
     spawn(
       process.execPath,
-      [
-        '--import',
-        join(repositoryRoot, 'tests', 'support', 'kill-at-write.mjs'),
-        join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts'),
-      ],
+      ['--import', join(repositoryRoot, 'tests', 'support', 'kill-at-write.mjs'), agentProgram()],
       {
         env: { PATH: process.env['PATH'], ...environment, KILL_AT: killAt, WRITES_LIST: list },
         stdio: ['ignore', 'pipe', 'pipe'],

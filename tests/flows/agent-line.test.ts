@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { Agent } from 'node:http'
-import { join } from 'node:path'
 import process from 'node:process'
 import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
@@ -12,7 +11,7 @@ import { createMeshIdentity } from '../../packages/mesh/src/agents/connection/me
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { freeShares } from '../support/free-shares.ts'
-import { repositoryRoot } from '../support/mesh-process.ts'
+import { agentProgram } from '../support/programs.ts'
 
 const identity = createMeshIdentity({ secret: 'a secret of this test', clock: systemClock })
 
@@ -63,7 +62,7 @@ describeAgentLine('the real agent process', async () => {
       proofFor: (agentId) => `Bearer ${identity.signFor(agentId)}`,
     },
     spawnMain: (environment) =>
-      spawn(process.execPath, [join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')], {
+      spawn(process.execPath, [agentProgram()], {
         env: { PATH: process.env['PATH'], ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       }),

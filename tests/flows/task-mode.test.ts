@@ -8,7 +8,7 @@ import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import type { TestAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/src/testing/fake-mesh.ts'
-import { repositoryRoot } from '../support/mesh-process.ts'
+import { agentProgram } from '../support/programs.ts'
 import { verifies } from '../verifies.ts'
 
 interface Said {
@@ -51,7 +51,7 @@ describe('a task', () => {
     ])
     agent = await startAgent({
       spawnMain: (environment) =>
-        spawn(process.execPath, [join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')], {
+        spawn(process.execPath, [agentProgram()], {
           env: { PATH: process.env['PATH'], ...environment },
           stdio: ['ignore', 'pipe', 'pipe'],
         }),

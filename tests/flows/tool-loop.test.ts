@@ -6,7 +6,7 @@ import { agentApi } from '@flotilla/protocol/agent-api'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
-import { repositoryRoot } from '../support/mesh-process.ts'
+import { agentProgram } from '../support/programs.ts'
 import { verifies } from '../verifies.ts'
 
 interface Said {
@@ -23,7 +23,7 @@ async function anAgentThatCalls(calls: readonly { name: string; arguments: objec
   onTestFinished(() => mesh.close())
   const agent = await startAgent({
     spawnMain: (environment) =>
-      spawn(process.execPath, [join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')], {
+      spawn(process.execPath, [agentProgram()], {
         env: { PATH: process.env['PATH'], ...environment },
         stdio: ['ignore', 'pipe', 'pipe'],
       }),

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
-import { resolve } from 'node:path'
-import { programFile } from '@flotilla/protocol/built-program'
+import { join, resolve } from 'node:path'
+import { builtProgram, programFile } from '@flotilla/protocol/built-program'
 
 const root = resolve(import.meta.dirname, '..', '..')
 
@@ -8,3 +8,6 @@ const root = resolve(import.meta.dirname, '..', '..')
 export const cliProgram = programFile(fs, root, 'cli')
 /** Looked up at each start: a test may have built it. */
 export const meshProgram = (): string => programFile(fs, root, 'mesh')
+/** The agent, as one that is a plain process begins. */
+export const agentProgram = (): string =>
+  builtProgram(fs, root, 'agent') ?? join(root, 'packages', 'agent', 'src', 'main.ts')
