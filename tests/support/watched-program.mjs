@@ -32,12 +32,18 @@ function hasRun({ ranges: [whole] }) {
   return whole.startOffset > 0 && whole.count > 0
 }
 
-// The sandbox gives its agents an environment of their own.
+// The sandbox gives its agents an environment of their own; of a built one, functions could not be told by their files.
 const { spawn } = child
+const builtAgent = /\/agent-[\da-f]{16}\/agent\.cjs$/
+const agentSource = fileURLToPath(new URL('../../packages/agent/src/main.ts', import.meta.url))
 child.spawn = (command, args, options) =>
-  spawn(command, args, {
-    ...options,
-    env: { ...options.env, WATCHED_FOLDER: folder, NODE_OPTIONS: `--import ${import.meta.url}` },
-  })
+  spawn(
+    command,
+    args.map((word) => (builtAgent.test(word) ? agentSource : word)),
+    {
+      ...options,
+      env: { ...options.env, WATCHED_FOLDER: folder, NODE_OPTIONS: `--import ${import.meta.url}` },
+    },
+  )
 syncBuiltinESMExports()
 appendFileSync(join(folder, 'programs'), `${process.pid}\n`)
