@@ -73,6 +73,7 @@ export default defineConfig({
           testTimeout: 60_000 * patience,
           hookTimeout: 60_000 * patience,
           maxWorkers: 3,
+          isolate: false,
         },
       },
       {
@@ -83,6 +84,7 @@ export default defineConfig({
           exclude: [...shared, ...alone],
           // Most of their time is waiting for small shares of a processor.
           maxWorkers: 5,
+          isolate: false,
         },
       },
       {
