@@ -33,7 +33,12 @@ export const channelPairing = {
   alphabet: 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789',
   /** How long a code holds, milliseconds. */
   codeMs: 10 * 60_000,
+  /** Wrong codes of one sender, for whom the code then opens nothing. */
   triesMax: 5,
+  /** Senders whose tries are told apart; those beyond count among all. */
+  sendersMax: 10_000,
+  /** Wrong codes of all: the odds of a right one among them are one to a million. */
+  allTriesMax: 1_000_000,
 } as const
 
 /** Of what a platform delivers at once, bytes. */

@@ -6,14 +6,25 @@ import type { HumanCaller } from '../../access/index.ts'
 
 /**
  * Codes that are printed at the terminal and shown on a platform by whoever is the owner there. Each channel has one open at a
- * time: it holds ten minutes, opens once and bears five tries, whoever makes them. Nothing of it outlives the process.
+ * time: it holds ten minutes and opens once. Five wrong ones close it to whoever sent them and to nobody else, so that
+ * strangers cannot use up the owner's; all wrong ones together are bounded where guessing is still of no use (a million of
+ * 2^40). Nothing of it outlives the process.
  */
 export interface PairingCodes {
   /** The code before, if any, opens nothing any more. */
   issue(channel: ChannelName, issuer: HumanCaller): { readonly code: string; readonly expiresAt: number }
   isOpen(channel: ChannelName): boolean
-  /** Whose code it is; null for a wrong one, which counts as a try. The right one is used up. */
-  take(channel: ChannelName, text: string): HumanCaller | null
+  /** What is known of the open code; null where none is. */
+  find(channel: ChannelName): OpenPairing | null
+  /** Whose code it is; null for a wrong one, which counts as a try of the sender's. The right one is used up. */
+  take(channel: ChannelName, senderId: string, text: string): HumanCaller | null
+  /** The code opens nothing any more. */
+  close(channel: ChannelName): void
+}
+
+export interface OpenPairing {
+  readonly expiresAt: number
+  readonly wrongTries: number
 }
 
 interface OpenCode {
@@ -21,6 +32,8 @@ interface OpenCode {
   readonly issuer: HumanCaller
   readonly until: number
   tries: number
+  /** Tries by sender, of as many senders as are told apart. */
+  readonly triesOf: Map<string, number>
 }
 
 export function createPairingCodes(deps: {
@@ -45,18 +58,30 @@ export function createPairingCodes(deps: {
         '',
       )
       const expiresAt = deps.clock.now() + codeMs
-      open.set(channel, { digest: digestOf(code), issuer, until: expiresAt, tries: 0 })
+      open.set(channel, { digest: digestOf(code), issuer, until: expiresAt, tries: 0, triesOf: new Map() })
       return { code, expiresAt }
     },
     isOpen: (channel) => openOf(channel) !== null,
-    take(channel, text) {
+    find(channel) {
+      const found = openOf(channel)
+      return found ? { expiresAt: found.until, wrongTries: found.tries } : null
+    },
+    take(channel, senderId, text) {
       const found = openOf(channel)
       if (!found) return null
+      const own = found.triesOf.get(senderId) ?? 0
+      if (own >= channelPairing.triesMax) return null
+      if (timingSafeEqual(found.digest, digestOf(text))) {
+        open.delete(channel)
+        return found.issuer
+      }
       found.tries += 1
-      const isRight = timingSafeEqual(found.digest, digestOf(text))
-      if (isRight || found.tries >= channelPairing.triesMax) open.delete(channel)
-      return isRight ? found.issuer : null
+      const isCounted = own > 0 || found.triesOf.size < channelPairing.sendersMax
+      if (isCounted) found.triesOf.set(senderId, own + 1)
+      if (found.tries >= channelPairing.allTriesMax) open.delete(channel)
+      return null
     },
+    close: (channel) => void open.delete(channel),
   }
 }
 
