@@ -122,12 +122,14 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const channels = channelsModule(kernel, { ...paid, people: people.api, control: control.api, vault })
+  const stores = { vault, settingsFile: foundation.settings }
+  const talking = { ...paid, ...stores, people: people.api, control: control.api }
+  const channels = channelsModule(kernel, talking)
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
-  const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
+  const setup = setupModule(kernel, { ...choosing, ...stores })
   const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }

@@ -33,6 +33,8 @@ export interface ChannelDesk {
   readonly resume: () => Promise<void>
   /** Sends, shows and types on one channel until the signal aborts. */
   readonly serve: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>
+  /** Nothing that waits for the channel is told any more; how many letters that were. */
+  readonly drop: (channel: ChannelName, why: string) => number
   readonly maintain: () => void
   readonly close: () => void
 }
@@ -149,6 +151,12 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         offices.delete(adapter.name)
       }
     },
+    drop: (channel, why) =>
+      database.transaction(() => {
+        const open = letters.openOf(channel)
+        for (const letter of open) delivering.letterSettled(letter, 'dropped', why)
+        return open.length
+      }),
     maintain: () => {
       const now = clock.now()
       notices.catchUp()

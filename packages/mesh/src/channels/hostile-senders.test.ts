@@ -39,11 +39,12 @@ describe('strangers', () => {
     for (const sender of strangers(400)) {
       for (let n = 0; n < 5; n++) await world.say(sender, 'AAAAAAAA')
     }
-    expect(world.codes.find('telegram')).toMatchObject({ wrongTries: 2000 })
+    expect(world.codes.find('telegram')).toMatchObject({ state: 'open', wrong_tries: 2000 })
     await world.say('100000', code)
     expect(world.people, 'the code opens nothing to one who guessed five times').toEqual([])
     await world.say('1000', code)
     await world.clock.settle()
+    expect(world.codes.find('telegram')).toMatchObject({ state: 'paired', detail: 'owner (telegram:1000)' })
     expect(world.identityOf('telegram', '1000')).toBe('owner')
     expect(world.toldTo('1000')).toEqual([expect.stringContaining('You are owner here')])
   })

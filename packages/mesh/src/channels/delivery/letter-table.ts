@@ -132,6 +132,11 @@ export function createLetterTable(database: Database) {
         )
         .all(channel, limit)
         .map((row) => letterSchema.parse(row)),
+    openOf: (channel: string): readonly Letter[] =>
+      database
+        .prepare(`SELECT ${columns} FROM channel_letters WHERE channel = ? AND state = 'open' ORDER BY id`)
+        .all(channel)
+        .map((row) => letterSchema.parse(row)),
     find: (id: number): Letter | null => {
       const row = database.prepare(`SELECT ${columns} FROM channel_letters WHERE id = ?`).get(id)
       return row ? letterSchema.parse(row) : null

@@ -117,6 +117,7 @@ async function pair(
     name = await deps.people.adoptIdentity(issuer, identity)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
+    deps.codes.settle(channel, 'refused', error.detail)
     writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error) })
     return
   }
@@ -126,4 +127,5 @@ async function pair(
     const text = `You are ${name} here, an owner of this fleet. /help says what can be done.`
     writeAnswered(deps, { channel, message, person: name, became: 'paired' }, { text })
   })
+  deps.codes.settle(channel, 'paired', `${name} (${identity})`)
 }

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { channelPairing } from '@flotilla/protocol/channels-api'
+import type { ChannelView } from '@flotilla/protocol/channels-api'
 import type { HumanCaller } from '../../access/index.ts'
 
 /**
@@ -14,23 +15,22 @@ export interface PairingCodes {
   /** The code before, if any, opens nothing any more. */
   issue(channel: ChannelName, issuer: HumanCaller): { readonly code: string; readonly expiresAt: number }
   isOpen(channel: ChannelName): boolean
-  /** What is known of the open code; null where none is. */
-  find(channel: ChannelName): OpenPairing | null
+  /** How the code stands that was issued last; null where none was. */
+  find(channel: ChannelName): ChannelView['pairing']
   /** Whose code it is; null for a wrong one, which counts as a try of the sender's. The right one is used up. */
   take(channel: ChannelName, senderId: string, text: string): HumanCaller | null
-  /** The code opens nothing any more. */
+  /** What became of whoever showed the right one: who they are now, or why they are not. */
+  settle(channel: ChannelName, end: 'paired' | 'refused', detail: string): void
+  /** The code opens nothing any more, and nothing is told of it. */
   close(channel: ChannelName): void
 }
 
-export interface OpenPairing {
-  readonly expiresAt: number
-  readonly wrongTries: number
-}
-
-interface OpenCode {
+interface IssuedCode {
   readonly digest: Buffer
   readonly issuer: HumanCaller
   readonly until: number
+  state: 'open' | 'taken' | 'paired' | 'refused' | 'ended'
+  detail: string
   tries: number
   /** Tries by sender, of as many senders as are told apart. */
   readonly triesOf: Map<string, number>
@@ -41,13 +41,13 @@ export function createPairingCodes(deps: {
   /** A whole number from 0, below `below`. */
   readonly randomNumber: (below: number) => number
 }): PairingCodes {
-  const open = new Map<ChannelName, OpenCode>()
+  const issued = new Map<ChannelName, IssuedCode>()
 
-  function openOf(channel: ChannelName): OpenCode | null {
-    const found = open.get(channel)
-    if (!found) return null
+  function openOf(channel: ChannelName): IssuedCode | null {
+    const found = issued.get(channel)
+    if (found?.state !== 'open') return null
     if (found.until > deps.clock.now()) return found
-    open.delete(channel)
+    found.state = 'ended'
     return null
   }
 
@@ -58,13 +58,17 @@ export function createPairingCodes(deps: {
         '',
       )
       const expiresAt = deps.clock.now() + codeMs
-      open.set(channel, { digest: digestOf(code), issuer, until: expiresAt, tries: 0, triesOf: new Map() })
+      const fresh = { state: 'open', detail: '', tries: 0, triesOf: new Map() } as const
+      issued.set(channel, { ...fresh, digest: digestOf(code), issuer, until: expiresAt })
       return { code, expiresAt }
     },
     isOpen: (channel) => openOf(channel) !== null,
     find(channel) {
-      const found = openOf(channel)
-      return found ? { expiresAt: found.until, wrongTries: found.tries } : null
+      openOf(channel)
+      const found = issued.get(channel)
+      if (!found) return null
+      const { state, until, tries, detail } = found
+      return { state: state === 'taken' ? 'open' : state, expires_at: until, wrong_tries: tries, detail }
     },
     take(channel, senderId, text) {
       const found = openOf(channel)
@@ -72,16 +76,20 @@ export function createPairingCodes(deps: {
       const own = found.triesOf.get(senderId) ?? 0
       if (own >= channelPairing.triesMax) return null
       if (timingSafeEqual(found.digest, digestOf(text))) {
-        open.delete(channel)
+        found.state = 'taken'
         return found.issuer
       }
       found.tries += 1
       const isCounted = own > 0 || found.triesOf.size < channelPairing.sendersMax
       if (isCounted) found.triesOf.set(senderId, own + 1)
-      if (found.tries >= channelPairing.allTriesMax) open.delete(channel)
+      if (found.tries >= channelPairing.allTriesMax) found.state = 'ended'
       return null
     },
-    close: (channel) => void open.delete(channel),
+    settle: (channel, end, detail) => {
+      const found = issued.get(channel)
+      if (found?.state === 'taken') Object.assign(found, { state: end, detail })
+    },
+    close: (channel) => void issued.delete(channel),
   }
 }
 
