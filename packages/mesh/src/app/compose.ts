@@ -122,14 +122,12 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const stores = { vault, settingsFile: foundation.settings }
-  const talking = { ...paid, ...stores, people: people.api, control: control.api }
-  const channels = channelsModule(kernel, talking)
+  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, people: people.api })
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
-  const setup = setupModule(kernel, { ...choosing, ...stores })
+  const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
   const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }

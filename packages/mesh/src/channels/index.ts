@@ -25,13 +25,11 @@ import { createSetUpChannels } from './set-up-channels.ts'
 interface Needs {
   readonly people: Pick<People, 'broken' | 'channelCaller' | 'adoptIdentity' | 'linkedOn' | 'ownersOn'>
   readonly runs: Runs
-  readonly control: {
-    readonly views: { all(): readonly AgentView[] }
-    readonly approvals: CommandDeps['approvals']
-  }
+  readonly views: { all(): readonly AgentView[] }
+  readonly approvals: CommandDeps['approvals']
   readonly spending: Pick<Spending, 'report'>
   readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
-  readonly settingsFile: Pick<SettingsFile, 'edit'>
+  readonly settings: Pick<SettingsFile, 'edit'>
 }
 
 /** Of a secret that the mesh makes. */
@@ -43,14 +41,15 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
   const { people, vault } = needs
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
-  const desk = createChannelDesk(kernel, { ...needs, codes })
+  const desk = createChannelDesk(kernel, { ...needs, control: needs, codes })
   const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })
   const checkTokens = createCheckTokens(() => ({
     ...publicRoots,
     telegram: telegramRootOf(kernel.settings().channels),
   }))
   const setUp = createSetUpChannels(kernel, {
-    ...needs,
+    vault,
+    settingsFile: needs.settings,
     turns,
     checkTokens,
     makeSecret: (credential) =>
