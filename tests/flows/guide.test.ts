@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
@@ -44,6 +44,7 @@ beforeAll(async () => {
   telegram = await playTelegram()
   const channels = { telegram: { api_url: telegram.root } }
   await reader.take({ kind: 'settings', text: JSON.stringify({ channels }) })
+  await chmod(join(reader.folder, '.flotilla'), 0o700)
 })
 afterAll(async () => {
   await reader.close()
