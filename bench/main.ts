@@ -6,6 +6,7 @@ import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
 import { blackboardBench } from './blackboard.ts'
+import { channelsBench } from './channels.ts'
 import { cronBench } from './cron.ts'
 import { dashboardBench } from './dashboard.ts'
 import { egressBench } from './egress.ts'
@@ -32,6 +33,7 @@ const benches: readonly Bench[] = [
   mindFootprintBench,
   moneyBench,
   webhooksBench,
+  channelsBench,
   cronBench,
   watchersBench,
   blackboardBench,

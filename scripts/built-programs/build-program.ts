@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { programsFolder, stampOf } from '@flotilla/protocol/built-program'
 import type { BuildName, FileStamp, ProgramName, ProgramRecord } from '@flotilla/protocol/built-program'
 import { build } from 'esbuild'
+import type { Plugin } from 'esbuild'
 import { placesHere, readSources } from './read-sources.ts'
 import type { Places } from './read-sources.ts'
 
@@ -41,6 +42,16 @@ export async function writtenHelpFiles(): Promise<Build['files']> {
 const requireBanner =
   "import { createRequire as requireOfThis } from 'node:module'; const require = requireOfThis(import.meta.url);"
 
+/** Telegram's library names a file of JavaScript without its end, which then looks like one of machine code. */
+const telegramPlatform: Plugin = {
+  name: 'telegram-platform',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.\/platform\.node$/ }, ({ resolveDir }) => ({
+      path: join(resolveDir, 'platform.node.js'),
+    }))
+  },
+}
+
 /** One program as files of ES modules, in memory. `banner` stands at the beginning of each, for what `places` say. */
 export async function bundleProgram(
   root: string,
@@ -69,7 +80,7 @@ export async function bundleProgram(
     // It says `require` under another name in its older form, which no bundler can follow.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     external: ['esbuild', 'cpu-features', '*.node'],
-    plugins: [readSources(onRead, places)],
+    plugins: [telegramPlatform, readSources(onRead, places)],
     write: false,
     logLevel: 'silent',
   })

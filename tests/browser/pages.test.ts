@@ -24,6 +24,7 @@ const pages = [
   { name: 'journal', path: '/journal', shows: 'agent.created' },
   { name: 'settings-providers', path: '/settings', shows: 'What agents think with' },
   { name: 'settings-integrations', path: '/settings/integrations', shows: 'Nothing outside' },
+  { name: 'settings-channels', path: '/settings/channels', shows: 'No channel is on yet' },
   { name: 'settings-credentials', path: '/settings/credentials', shows: 'No credential is stored' },
   { name: 'settings-limits', path: '/settings/limits', shows: 'The whole fleet' },
   { name: 'settings-people', path: '/settings/people', shows: 'Only you' },

@@ -66,6 +66,9 @@ describe('a channel', () => {
       detail: '',
       repair: '',
       people: 0,
+      linked: [],
+      pairing: null,
+      credentials: [{ name: 'channel_webhook_secret', kept: 'environment' }],
       waiting: 0,
     })
     expect(await flotilla(home(), 'channels')).toMatchObject({

@@ -1,7 +1,9 @@
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { playTelegram } from '../../packages/mesh/src/testing/played-telegram.ts'
+import type { PlayedTelegram } from '../../packages/mesh/src/testing/played-telegram.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { startPageReader } from '../support/page-reader.ts'
 import type { CommandEnded, PageReader } from '../support/page-reader.ts'
@@ -15,11 +17,12 @@ const initLine =
 /** What is typed into those that ask; the others get nothing. */
 const typed: Readonly<Record<string, string>> = {
   [initLine]: 'sk-of-this-test\n',
+  'flotilla channels add telegram': '777:a-token-of-this-test\n',
   'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
 }
 /** Named in the prose of pages, with words in capitals that say what belongs there. */
 const shapes =
-  /^flotilla (?:init|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT|upgrade --from FILE|prune)$/
+  /^flotilla (?:init|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT|upgrade --from FILE|prune|channels add (?:discord|slack|whatsapp))$/
 /** Blocks that another test tries. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',
@@ -27,6 +30,7 @@ const triedElsewhere: Readonly<Record<string, string>> = {
 }
 
 let reader: PageReader
+let telegram: PlayedTelegram
 /** Ids that commands of the pages printed, which later ones name. */
 const ids = { hook: '', secret: '', delivery: '' }
 
@@ -36,8 +40,16 @@ beforeAll(async () => {
     filled,
     block,
   })
+  // Nobody's home yet: what `init` finds there it keeps.
+  telegram = await playTelegram()
+  const channels = { telegram: { api_url: telegram.root } }
+  await reader.take({ kind: 'settings', text: JSON.stringify({ channels }) })
+  await chmod(join(reader.folder, '.flotilla'), 0o700)
 })
-afterAll(() => reader.close())
+afterAll(async () => {
+  await reader.close()
+  await telegram.close()
+})
 
 /** What rows of lists have that pages go by. */
 const rowSchema = z.looseObject({

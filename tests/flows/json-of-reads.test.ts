@@ -108,7 +108,7 @@ const changes: readonly string[] = [
   ...named('cron', 'add set remove run'),
   ...named('credentials', 'set bind unbind remove deny'),
   ...named('people', 'add change link unlink rotate remove'),
-  ...named('channels', 'pair'),
+  ...named('channels', 'pair add remove'),
   ...named('journal', 'accept begin-anew'),
 ]
 

@@ -502,6 +502,7 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'POST /api/webhooks/{id}/test': 'starts a run, as a message to the agent does',
   'PUT /api/agents/{id}/project': 'asked in the use case where a budget holds the agent',
   'PUT /api/blackboard/{*key}': 'its history keeps what stood there',
+  'PUT /api/channel-notices': 'tells owners alone, where they paired themselves, and is taken back',
   'PUT /api/projects/{name}/text': 'words for agents, as in a message to them',
 }
 

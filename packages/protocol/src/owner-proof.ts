@@ -31,6 +31,8 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'PATCH /api/people/{name}',
   'DELETE /api/people/{name}',
   'POST /api/people/{name}/token',
+  'POST /api/channels/{name}',
+  'DELETE /api/channels/{name}',
   'POST /api/channels/{name}/pair',
   'PUT /api/credentials/{name}',
   'PUT /api/credentials/{name}/binding',

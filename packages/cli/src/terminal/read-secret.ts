@@ -22,13 +22,15 @@ export async function readSecret(
   })
 }
 
-async function askHidden(
+/** One line that is not shown. Rejects on Ctrl-C. */
+export async function askHidden(
   { input, err, signal }: Pick<CliDeps, 'input' | 'err' | 'signal'>,
   question: string,
 ): Promise<string> {
-  err.write(question)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: nowhere, terminal: true })
+  // Only now does the terminal show nothing of what is typed.
+  err.write(question)
   try {
     const line = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve)
@@ -43,7 +45,8 @@ async function askHidden(
   }
 }
 
-async function readAll(input: CliDeps['input']): Promise<string> {
+/** What is sent in, up to its bound. */
+export async function readAll(input: CliDeps['input']): Promise<string> {
   let text = ''
   for await (const chunk of input) {
     text += String(chunk)

@@ -29,6 +29,10 @@ export const proofWords = {
   setupProvider:
     'Prompts may go somewhere else from now on. You can choose another model, or forget this provider, at any time.',
   setupProviderRemove: 'The key is forgotten and nothing shows it again. You can give it anew.',
+  channelAdd:
+    'Agents can be spoken to on that platform from now on, by whom you pair and link. You can remove the channel at any time.',
+  channelRemove:
+    'The channel is off, its tokens are forgotten, and what waited to be told there is not told. You can add it anew.',
   channelPair:
     'Whoever sends the code first is you on that platform from then on. You can unlink them at any time; what they did meanwhile stays.',
   personAdd:

@@ -122,7 +122,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const channels = channelsModule(kernel, { ...paid, people: people.api, control: control.api, vault })
+  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, people: people.api })
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })

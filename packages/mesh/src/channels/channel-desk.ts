@@ -5,6 +5,7 @@ import type { Runs } from '../runs/index.ts'
 import type { ChannelAdapter, ReceivedMessage } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
+import { createIsWanted } from './delivery/is-wanted.ts'
 import { createDeliverOutcomes } from './delivery/deliver-outcomes.ts'
 import { createLetterTable } from './delivery/letter-table.ts'
 import type { LetterTable } from './delivery/letter-table.ts'
@@ -32,6 +33,8 @@ export interface ChannelDesk {
   readonly resume: () => Promise<void>
   /** Sends, shows and types on one channel until the signal aborts. */
   readonly serve: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>
+  /** Nothing that waits for the channel is told any more; how many letters that were. */
+  readonly drop: (channel: ChannelName, why: string) => number
   readonly maintain: () => void
   readonly close: () => void
 }
@@ -53,11 +56,13 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   const split = createSplitText()
   const letters = createLetterTable(database)
   const places = createRunPlaces(database)
-  const talks = createTalkTable(database, (channel, senderId, person) => {
+  const isTheirs = (channel: string, senderId: string, person: string): boolean => {
     // While nobody can be told apart, what was asked for is told all the same; owners are told nothing unasked then.
     const isKnown = people.broken() === null
     return !isKnown || people.channelCaller(channel as ChannelName, senderId)?.person === person
-  })
+  }
+  const talks = createTalkTable(database, isTheirs)
+  const isWanted = createIsWanted({ ...people, isTheirs, talks })
   const messages = createMessageTable(database)
   const strangers = createStrangerTable(database)
   const offices = new Map<ChannelName, PostOffice>()
@@ -130,6 +135,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         clock,
         liveMessageOf: live.finish,
         settle: delivering.letterSettled,
+        isWanted,
       })
       const office = createPostOffice({ letters, send, clock, log })
       lives.set(adapter.name, live)
@@ -145,6 +151,12 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         offices.delete(adapter.name)
       }
     },
+    drop: (channel, why) =>
+      database.transaction(() => {
+        const open = letters.openOf(channel)
+        for (const letter of open) delivering.letterSettled(letter, 'dropped', why)
+        return open.length
+      }),
     maintain: () => {
       const now = clock.now()
       notices.catchUp()

@@ -17,7 +17,7 @@ export const channelLimits = {
   messagesKeptMax: 200_000,
   /** How long one who was refused is not told again, days. */
   strangersKeptDays: 30,
-  /** Of one channel; once there are so many, the next are not told anything. */
+  /** Of one channel; once there are so many, whoever was told first is forgotten. */
   strangersMax: 1000,
   /** Strangers who are told so in an hour, of one channel. */
   strangersToldPerHour: 30,

@@ -1,17 +1,17 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
+import type { SettingsFile } from '../config/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { People } from '../people/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
-import type { ChannelAdapter } from './adapter.ts'
-import { channelFactories } from './adapters/index.ts'
-import type { ChannelFactory } from './adapters/index.ts'
+import { channelFactories, createCheckTokens, publicRoots, telegramRootOf } from './adapters/index.ts'
 import { createChannelLife } from './channel-life.ts'
 import type { ChannelLife } from './channel-life.ts'
+import { createChannelSwitch } from './channel-switch.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
 import { channelCommands } from './commands/command-table.ts'
 import { createChannelDesk } from './channel-desk.ts'
@@ -20,17 +20,20 @@ import { createMarkTable } from './mark-table.ts'
 import { createPairingCodes } from './pairing/pairing-codes.ts'
 import { channelPeopleRoutes } from './people.routes.ts'
 import { channelPublicRoutes } from './public.routes.ts'
+import { createSetUpChannels } from './set-up-channels.ts'
 
 interface Needs {
-  readonly people: Pick<People, 'broken' | 'channelCaller' | 'adoptIdentity' | 'identitiesOn' | 'ownersOn'>
+  readonly people: Pick<People, 'broken' | 'channelCaller' | 'adoptIdentity' | 'linkedOn' | 'ownersOn'>
   readonly runs: Runs
-  readonly control: {
-    readonly views: { all(): readonly AgentView[] }
-    readonly approvals: CommandDeps['approvals']
-  }
+  readonly views: { all(): readonly AgentView[] }
+  readonly approvals: CommandDeps['approvals']
   readonly spending: Pick<Spending, 'report'>
-  readonly vault: Pick<Vault, 'system'>
+  readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
+  readonly settings: Pick<SettingsFile, 'edit'>
 }
+
+/** Of a secret that the mesh makes. */
+const secretBytes = 32
 
 const menu = channelCommands.map(({ name, help }) => ({ command: name, description: help }))
 
@@ -38,16 +41,36 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
   const { people, vault } = needs
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
-  const desk = createChannelDesk(kernel, { ...needs, codes })
-  const lives = new Map<ChannelName, ChannelLife>()
+  const desk = createChannelDesk(kernel, { ...needs, control: needs, codes })
+  const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })
+  const checkTokens = createCheckTokens(() => ({
+    ...publicRoots,
+    telegram: telegramRootOf(kernel.settings().channels),
+  }))
+  const setUp = createSetUpChannels(kernel, {
+    vault,
+    settingsFile: needs.settings,
+    turns,
+    checkTokens,
+    makeSecret: (credential) =>
+      credential === 'channel_webhook_secret'
+        ? `whsec_${randomBytes(secretBytes).toString('base64')}`
+        : randomBytes(secretBytes).toString('hex'),
+    forget: (channel) => {
+      codes.close(channel)
+      return desk.drop(channel, 'the channel was removed')
+    },
+  })
   const manage = createManageChannels(kernel, {
-    lives,
+    turns,
     codes,
     letters: desk.letters,
-    identitiesOn: people.identitiesOn,
+    linkedOn: (channel) => [...people.linkedOn(channel)],
+    keptOf: setUp.keptOf,
   })
 
-  async function lifeOf(name: ChannelName, factory: ChannelFactory): Promise<ChannelLife> {
+  async function lifeOf(name: ChannelName): Promise<ChannelLife> {
+    const factory = channelFactories[name]
     const secret = (wanted: string) => {
       const found = vault.system(wanted)
       if (!found) throw new Error(`the credential ${wanted} is not among those that the channel needs`)
@@ -69,9 +92,8 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
 
   async function openLives(): Promise<void> {
     for (const name of channelNames) {
-      const factory = channelFactories[name]
-      if (!factory.needs.every((credential) => vault.system(credential) !== undefined)) continue
-      lives.set(name, await lifeOf(name, factory))
+      const { needs: credentials } = channelFactories[name]
+      if (credentials.every((credential) => vault.system(credential) !== undefined)) await turns.turnOn(name)
     }
   }
 
@@ -80,17 +102,20 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     routes: {
       public: (surface) =>
         channelPublicRoutes(surface, {
-          lifeOf: (name) => [...lives.values()].find((life) => life.name === name) ?? null,
+          lifeOf: (name) => {
+            const channel = turns.names().find((one) => one === name)
+            return channel === undefined ? null : turns.find(channel)
+          },
           clock: kernel.clock,
         }),
-      people: (surface) => channelPeopleRoutes(surface, manage),
+      people: (surface) => channelPeopleRoutes(surface, { manage, setUp }),
     },
     metrics: () => [
       {
         name: 'flotilla_channel_letters_waiting',
         kind: 'gauge',
         description: 'What people on chat platforms are still to be told',
-        samples: [...lives.keys()].map((channel) => ({
+        samples: turns.names().map((channel) => ({
           labels: { channel },
           value: desk.letters.openCount(channel),
         })),
@@ -98,12 +123,9 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     ],
     start: openLives,
     begin: desk.resume,
-    run: async (signal) => {
-      const work = (adapter: ChannelAdapter, until: AbortSignal) => desk.serve(adapter, until)
-      await Promise.all([...lives.values()].map((life) => life.run(work, signal)))
-    },
+    run: turns.run,
     maintain: desk.maintain,
     close: desk.close,
-    stop: async () => void (await Promise.all([...lives.values()].map((life) => life.close()))),
+    stop: turns.close,
   }
 }

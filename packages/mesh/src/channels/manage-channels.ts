@@ -1,18 +1,21 @@
-import type { ChannelView } from '@flotilla/protocol/channels-api'
+import type { ChannelNotices, ChannelView } from '@flotilla/protocol/channels-api'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import { actorOf, requireAtTerminal } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import type { ChannelLife } from './channel-life.ts'
 import { channelFactories } from './adapters/index.ts'
+import type { ChannelLife } from './channel-life.ts'
+import type { ChannelSwitch } from './channel-switch.ts'
 import type { LetterTable } from './delivery/letter-table.ts'
 import type { PairingCodes } from './pairing/pairing-codes.ts'
+import { requiredChannel } from './required-channel.ts'
 
 export interface ManageChannels {
   /** Every channel that there is, also those that are off. Problem `denied`. */
-  list(caller: Caller): readonly ChannelView[]
+  list(caller: Caller): { readonly channels: readonly ChannelView[]; readonly notices: ChannelNotices }
+  viewOf(name: ChannelName): ChannelView
   /**
    * A code to print: whoever shows it on the platform first is known as the caller there. Problems `denied`, `human-only`,
    * `not-found`, `conflict` where the channel is off.
@@ -21,35 +24,39 @@ export interface ManageChannels {
 }
 
 export function createManageChannels(
-  { guard, journal }: Pick<Kernel, 'guard' | 'journal'>,
+  { guard, journal, settings }: Pick<Kernel, 'guard' | 'journal' | 'settings'>,
   deps: {
-    readonly lives: ReadonlyMap<ChannelName, ChannelLife>
+    readonly turns: Pick<ChannelSwitch, 'find'>
     readonly letters: Pick<LetterTable, 'openCount'>
     readonly codes: PairingCodes
-    readonly identitiesOn: (channel: ChannelName) => number
+    readonly linkedOn: (channel: ChannelName) => ChannelView['linked']
+    readonly keptOf: (channel: ChannelName) => ChannelView['credentials']
   },
 ): ManageChannels {
-  const { lives } = deps
+  function viewOf(name: ChannelName): ChannelView {
+    const linked = [...deps.linkedOn(name)]
+    return {
+      name,
+      ...stateOf(deps.turns.find(name), channelFactories[name].howTo),
+      people: linked.length,
+      linked,
+      pairing: deps.codes.find(name),
+      credentials: deps.keptOf(name),
+      waiting: deps.letters.openCount(name),
+    }
+  }
+
   return {
+    viewOf,
     list: (caller) => {
       guard(caller, { do: 'manage-people' })
-      return channelNames.map((name) => ({
-        name,
-        ...stateOf(lives.get(name), channelFactories[name].howTo),
-        people: deps.identitiesOn(name),
-        waiting: deps.letters.openCount(name),
-      }))
+      return { channels: channelNames.map(viewOf), notices: settings().channels.notices }
     },
     pair: (caller, name) => {
       guard(caller, { do: 'manage-people' })
       const person = requireAtTerminal(caller, 'pair a channel')
-      const channel = channelNames.find((one) => one === name)
-      if (channel === undefined) {
-        throw new Problem('not-found', {
-          detail: `there is no channel ${name.slice(0, 32)}; flotilla channels shows all`,
-        })
-      }
-      if (!lives.has(channel)) {
+      const channel = requiredChannel(name)
+      if (deps.turns.find(channel) === null) {
         throw new Problem('conflict', {
           detail: `${channel} is off. ${channelFactories[channel].howTo}`,
         })
@@ -66,10 +73,7 @@ export function createManageChannels(
   }
 }
 
-function stateOf(
-  life: ChannelLife | undefined,
-  howTo: string,
-): Pick<ChannelView, 'state' | 'detail' | 'repair'> {
+function stateOf(life: ChannelLife | null, howTo: string): Pick<ChannelView, 'state' | 'detail' | 'repair'> {
   if (!life) return { state: 'off', detail: 'its credentials are not there', repair: howTo }
   return life.state()
 }

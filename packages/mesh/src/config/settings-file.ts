@@ -1,3 +1,4 @@
+import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { channelNames } from '@flotilla/protocol/people'
 import { lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
@@ -133,8 +134,6 @@ const webSearchSchema = z
     message: 'write the address of your SearXNG, such as http://192.168.1.20:8888',
   })
 
-/** What agents and the mesh tell owners, what waits for a person, budgets at 80 and 100 %, and ended hand-offs of the operator. */
-const noticeKinds = ['notes', 'approvals', 'budgets', 'tasks'] as const
 const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day is expected, such as 22:00')
 
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
@@ -239,6 +238,8 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** Messages that one person may send in a minute. */
       per_minute: z.number().int().min(1).max(600).default(20),
+      /** An own Bot API server, instead of Telegram's; read when the channel is switched on. */
+      telegram: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** Where the webhook channel posts what is said to people. */
       webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** What owners are told without having asked, alone with us, where they spoke to us before. */
@@ -247,9 +248,9 @@ export const settingsSchema = z.strictObject({
           /** On which channels; none by default. */
           to: z.array(z.enum(channelNames)).max(channelNames.length).default([]),
           about: z
-            .array(z.enum(noticeKinds))
-            .max(noticeKinds.length)
-            .default([...noticeKinds]),
+            .array(z.enum(channelNoticeKinds))
+            .max(channelNoticeKinds.length)
+            .default([...channelNoticeKinds]),
           /** Of the mesh's machine, such as 22:00 to 07:00: what would be told then waits until they are over. */
           quiet_hours: z.strictObject({ from: timeOfDay, to: timeOfDay }).nullable().default(null),
         })

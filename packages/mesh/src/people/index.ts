@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { tokenStateOf } from '@flotilla/protocol/people'
-import type { ChannelName, Person } from '@flotilla/protocol/people'
+import type { ChannelName, Person, PersonRole } from '@flotilla/protocol/people'
 import { handActor } from '../access/index.ts'
 import type { HumanCaller } from '../access/index.ts'
 import type { FileEditor } from '../config/index.ts'
@@ -12,6 +12,12 @@ import { brokenProblem, createPeopleFile } from './people-file.ts'
 import type { PeopleSnapshot } from './people-file.ts'
 import { peoplePeopleRoutes } from './people.routes.ts'
 import { createProveOwner } from './prove-owner.ts'
+
+export interface LinkedIdentity {
+  readonly identity: string
+  readonly person: string
+  readonly role: PersonRole
+}
 
 export interface People extends KnownPeople {
   /** As the file has them at the moment; null for whom it does not name, and for everybody while it is broken. */
@@ -25,8 +31,8 @@ export interface People extends KnownPeople {
   adoptIdentity(caller: HumanCaller, identity: string): Promise<string>
   /** Names of the owners whom a channel knows. */
   ownersOn(channel: ChannelName): readonly string[]
-  /** How many identities of a channel the file names. */
-  identitiesOn(channel: ChannelName): number
+  /** The identities of a channel that the file names, and whose they are. */
+  linkedOn(channel: ChannelName): readonly LinkedIdentity[]
 }
 
 /** People beside the owner of this machine: their roles, what they are granted, how they prove who they are. */
@@ -72,11 +78,14 @@ export async function peopleModule(
           .people.filter(({ role }) => role === 'owner')
           .filter(({ identities }) => identities.some((identity) => identity.startsWith(`${channel}:`)))
           .map(({ name }) => name),
-      identitiesOn: (channel) =>
+      linkedOn: (channel) =>
         file
           .snapshot()
-          .people.flatMap(({ identities }) => identities)
-          .filter((identity) => identity.startsWith(`${channel}:`)).length,
+          .people.flatMap(({ name: person, role, identities }) =>
+            identities
+              .filter((identity) => identity.startsWith(`${channel}:`))
+              .map((identity) => ({ identity, person, role })),
+          ),
       ownerBy: (identity) =>
         file.snapshot().people.find(({ identities }) => identities.includes(identity))?.name ?? null,
       onChange: (listener) => void listeners.push(listener),

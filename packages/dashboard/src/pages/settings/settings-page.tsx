@@ -23,6 +23,11 @@ const parts: readonly Part[] = [
     Page: lazy(async () => ({ default: (await import('./integrations.tsx')).Integrations })),
   },
   {
+    id: 'channels',
+    title: 'Channels',
+    Page: lazy(async () => ({ default: (await import('./channels.tsx')).Channels })),
+  },
+  {
     id: 'credentials',
     title: 'Credentials',
     Page: lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials })),

@@ -10,6 +10,11 @@ import { createSlackAdapter } from './slack/index.ts'
 import { createWebhookChannel } from './webhook/index.ts'
 import { createWhatsAppAdapter } from './whatsapp/index.ts'
 
+import { publicRoots } from './check-tokens.ts'
+
+export { createCheckTokens, publicRoots } from './check-tokens.ts'
+export type { ChannelValues, CheckTokens } from './check-tokens.ts'
+
 export interface AdapterGiven {
   /** The system credential of that name, one of `needs`. */
   readonly secret: (name: string) => Secret
@@ -36,21 +41,31 @@ export interface ChannelFactory {
   readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
 }
 
+/** Where Telegram is asked: the owner's own server, if they named one. Pure. */
+export function telegramRootOf(settings: Settings['channels']): string {
+  return settings.telegram?.api_url.replace(/\/+$/, '') ?? publicRoots.telegram
+}
+
 /** Which platforms there are. One more is a folder here and a line below. */
 export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   telegram: {
     needs: ['telegram_bot_token'],
     howTo:
-      'Ask @BotFather on Telegram for a bot with /newbot, write its token as FLOTILLA_SYSTEM_TELEGRAM_BOT_TOKEN into .env, and start the mesh anew.',
-    create: async ({ secret, clock, menu }) => {
+      'Ask @BotFather on Telegram for a bot with /newbot; give its token to: flotilla channels add telegram',
+    create: async ({ secret, clock, menu, settings }) => {
       const { createTelegramAdapter } = await import('./telegram/index.ts')
-      return createTelegramAdapter({ token: secret('telegram_bot_token'), clock, menu })
+      return createTelegramAdapter({
+        token: secret('telegram_bot_token'),
+        clock,
+        menu,
+        apiRoot: telegramRootOf(settings),
+      })
     },
   },
   discord: {
     needs: ['discord_bot_token'],
     howTo:
-      'Make an application at discord.com/developers/applications, switch on Message Content Intent under Bot, write its token as FLOTILLA_SYSTEM_DISCORD_BOT_TOKEN into .env, invite it with the scopes bot and applications.commands, and start the mesh anew.',
+      'Make an application at discord.com/developers/applications, switch on Message Content Intent under Bot, invite it with the scopes bot and applications.commands; give its token to: flotilla channels add discord',
     create: ({ secret, clock, marks, menu }) =>
       createDiscordAdapter({
         token: secret('discord_bot_token'),
@@ -66,7 +81,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   slack: {
     needs: ['slack_bot_token', 'slack_app_token'],
     howTo:
-      'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, message.channels, message.groups and message.im, and the scopes app_mentions:read, channels:history, groups:history, im:history, chat:write, commands, files:read, files:write and users:read; write its tokens as FLOTILLA_SYSTEM_SLACK_BOT_TOKEN (xoxb-) and FLOTILLA_SYSTEM_SLACK_APP_TOKEN (xapp-, with connections:write) into .env, and start the mesh anew.',
+      'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, message.channels, message.groups and message.im, and the scopes app_mentions:read, channels:history, groups:history, im:history, chat:write, commands, files:read, files:write and users:read; give its tokens (xoxb-, and xapp- with connections:write) to: flotilla channels add slack',
     create: ({ secret, clock }) =>
       createSlackAdapter({
         botToken: secret('slack_bot_token'),
@@ -78,7 +93,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
     // Without the app's secret its call-backs are answered with 503, and without a verify token Meta sets none up.
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
     howTo:
-      'Make an app with WhatsApp at developers.facebook.com; write FLOTILLA_SYSTEM_WHATSAPP_ACCESS_TOKEN, FLOTILLA_SYSTEM_WHATSAPP_PHONE_NUMBER_ID, FLOTILLA_SYSTEM_WHATSAPP_APP_SECRET and a word of your own as FLOTILLA_SYSTEM_WHATSAPP_VERIFY_TOKEN into .env, start the mesh anew, and give Meta the call-back https://HOST/channel/whatsapp with that word and the field messages.',
+      'Make an app with WhatsApp at developers.facebook.com; give its access token, phone number id and app secret to: flotilla channels add whatsapp. Then give Meta the call-back https://HOST/channel/whatsapp with the verify token and the field messages.',
     create: ({ secret, secretOrNull, clock }) =>
       createWhatsAppAdapter({
         accessToken: secret('whatsapp_access_token'),
@@ -90,8 +105,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   webhook: {
     needs: ['channel_webhook_secret'],
-    howTo:
-      'Write a secret of 32 random bytes as FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET=whsec_BASE64 into .env, the address that takes answers as channels.webhook.url into config/settings.json, and start the mesh anew.',
+    howTo: 'Say where answers are to be posted: flotilla channels add webhook --answers-to URL',
     create: ({ secret, settings, clock }) =>
       createWebhookChannel({
         secret: secret('channel_webhook_secret'),

@@ -37,7 +37,7 @@ export function createAnswerMessage(deps: Deps): {
       deps.talks.spoke({ channel, person, place: message.place }, message.senderId, deps.clock.now())
       const reply = work()
       const became = reply.became ?? 'command'
-      writeAnswered(deps, { channel, message, became, runId: reply.runId }, reply)
+      writeAnswered(deps, { channel, message, person, became, runId: reply.runId }, reply)
     })
   }
 
@@ -88,7 +88,7 @@ export function createAnswerMessage(deps: Deps): {
   }
 
   async function finish(call: CommandCall): Promise<void> {
-    const { channel, message } = call
+    const { channel, message, person } = call
     const reply = await later(call).catch((error: unknown): CommandReply => {
       if (error instanceof Problem) return { text: problemText(error) }
       deps.log.error({ channel, err: error }, 'a command from a channel failed')
@@ -96,7 +96,7 @@ export function createAnswerMessage(deps: Deps): {
     })
     deps.database.transaction(() => {
       deps.messages.done(channel, message.id)
-      writeReply(deps, { channel, message }, reply)
+      writeReply(deps, { channel, message, person }, reply)
     })
   }
 

@@ -5,7 +5,7 @@ import type { SettledRun } from '../../kernel/index.ts'
 import type { Ledger } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
-import type { Letter, LetterTable } from './letter-table.ts'
+import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
 import { outcomeText } from './outcome-letter.ts'
 import type { RunPlaces } from './run-places.ts'
 
@@ -13,7 +13,7 @@ export interface DeliverOutcomes {
   /** In the transaction that settles: writes the letter to whoever asked for the run on a channel. */
   readonly runSettled: (run: SettledRun) => void
   /** The letter is over; where it told an outcome, the ledger hears that in the same transaction. */
-  readonly letterSettled: (letter: Letter, state: 'sent' | 'failed', detail: string) => void
+  readonly letterSettled: (letter: Letter, state: LetterEnd, detail: string) => void
 }
 
 export function createDeliverOutcomes(deps: {
@@ -39,7 +39,8 @@ export function createDeliverOutcomes(deps: {
       const place = known?.place ?? deps.talks.lastPlaceOf(channel, person)
       // Whoever was let go meanwhile, or lost that account, is told nothing more.
       if (place === null || !deps.talks.isTold({ channel, person, place })) return
-      const letter = { channel, place, source: `run:${id}`, runId: id, agentId, text: outcomeText(outcome) }
+      const text = outcomeText(outcome)
+      const letter = { channel, place, source: `run:${id}`, runId: id, agentId, person, text }
       letters.add({ ...letter, replyToId: known?.replyToId ?? null }, now)
       database.afterCommit(() => deps.wake(channel))
     },

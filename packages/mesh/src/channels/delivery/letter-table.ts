@@ -16,6 +16,8 @@ const letterSchema = z
     source: z.string(),
     run_id: z.string().nullable(),
     agent_id: z.string().nullable(),
+    person: z.string().nullable(),
+    sender_id: z.string().nullable(),
     text: z.string(),
     buttons: jsonColumn(buttonsSchema),
     reply_to: z.string().nullable(),
@@ -33,6 +35,8 @@ const letterSchema = z
     source: row.source,
     runId: row.run_id,
     agentId: row.agent_id,
+    person: row.person,
+    senderId: row.sender_id,
     text: row.text,
     buttons: row.buttons,
     replyToId: row.reply_to,
@@ -45,6 +49,9 @@ const letterSchema = z
 /** What somebody on a channel is to be told, as markdown; it is sent in as many pieces as the platform wants. */
 export type Letter = z.infer<typeof letterSchema>
 
+/** `dropped`: for whom it was is not let in any more. */
+export type LetterEnd = 'sent' | 'failed' | 'dropped'
+
 export interface NewLetter {
   readonly channel: ChannelName
   readonly place: ConversationPlace
@@ -54,6 +61,10 @@ export interface NewLetter {
   readonly runId?: string | null
   /** Who speaks; null for the mesh. */
   readonly agentId?: string | null
+  /** For whom it is, by name; null for one whom nobody knows. Once they are somebody else it is not sent. */
+  readonly person?: string | null
+  /** The identity that it answers; null where it goes to wherever the person is told. */
+  readonly senderId?: string | null
   readonly buttons?: readonly ChannelButton[]
   readonly replyToId?: string | null
   /** Not before then, milliseconds since 1970; such letters hold up no others of their conversation. */
@@ -61,7 +72,7 @@ export interface NewLetter {
 }
 
 const columns =
-  'id, channel, conversation, place, source, run_id, agent_id, text, buttons, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
+  'id, channel, conversation, place, source, run_id, agent_id, person, sender_id, text, buttons, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
 
 export type LetterTable = ReturnType<typeof createLetterTable>
 
@@ -92,8 +103,8 @@ export function createLetterTable(database: Database) {
     add: (letter: NewLetter, now: number): boolean =>
       database
         .prepare(
-          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, text, buttons, reply_to, due_at, state, created_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
+          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, person, sender_id, text, buttons, reply_to, due_at, state, created_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
         )
         .run(
           letter.channel,
@@ -103,6 +114,8 @@ export function createLetterTable(database: Database) {
           letter.source,
           letter.runId ?? null,
           letter.agentId ?? null,
+          letter.person ?? null,
+          letter.senderId ?? null,
           letter.text,
           JSON.stringify(letter.buttons ?? []),
           letter.replyToId ?? null,
@@ -118,6 +131,11 @@ export function createLetterTable(database: Database) {
            ) ORDER BY due_at, id LIMIT ?`,
         )
         .all(channel, limit)
+        .map((row) => letterSchema.parse(row)),
+    openOf: (channel: string): readonly Letter[] =>
+      database
+        .prepare(`SELECT ${columns} FROM channel_letters WHERE channel = ? AND state = 'open' ORDER BY id`)
+        .all(channel)
         .map((row) => letterSchema.parse(row)),
     find: (id: number): Letter | null => {
       const row = database.prepare(`SELECT ${columns} FROM channel_letters WHERE id = ?`).get(id)
@@ -146,7 +164,7 @@ export function createLetterTable(database: Database) {
         )
         .run(until, detail, certain ? 1 : 0, id)
     },
-    settle: (id: number, end: { state: 'sent' | 'failed'; detail: string; at: number }): void => {
+    settle: (id: number, end: { state: LetterEnd; detail: string; at: number }): void => {
       database
         .prepare('UPDATE channel_letters SET state = ?, detail = ?, settled_at = ? WHERE id = ?')
         .run(end.state, end.detail, end.at, id)

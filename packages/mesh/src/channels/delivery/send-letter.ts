@@ -4,8 +4,9 @@ import type { ChannelAdapter, ChannelFailureKind } from '../adapter.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { backOffMs, channelLimits, sendBackOffMs } from '../channel-limits.ts'
 import type { SplitChannelText } from '../text/index.ts'
-import type { Letter, LetterTable } from './letter-table.ts'
+import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
 
+const whyDropped = 'for whom it was is not let in any more'
 /** Before a piece that may be there already, where the platform does not see that. */
 export const repeatMark = '(may be a repeat) '
 
@@ -16,7 +17,9 @@ export interface SendLetterDeps {
   /** The message that showed the answer while it was made, once nothing writes to it any more; null where there is none. */
   readonly liveMessageOf: (runId: string) => Promise<string | null>
   /** Writes in one transaction that the letter arrived whole, or never will. */
-  readonly settle: (letter: Letter, state: 'sent' | 'failed', detail: string) => void
+  readonly settle: (letter: Letter, state: LetterEnd, detail: string) => void
+  /** Whether it may still be told to whom it is for. */
+  readonly isWanted: (letter: Letter) => boolean
 }
 
 export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: AbortSignal) => Promise<void>
@@ -28,27 +31,34 @@ export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: Abort
 export function createSendLetter(deps: SendLetterDeps): SendLetter {
   const { letters, clock } = deps
 
-  async function sendPieces(adapter: ChannelAdapter, letter: Letter, signal: AbortSignal): Promise<void> {
+  async function sendPieces(
+    adapter: ChannelAdapter,
+    letter: Letter,
+    signal: AbortSignal,
+  ): Promise<LetterEnd> {
     const pieces = piecesOf(deps.split, adapter, letter)
     const live = letter.runId === null ? null : await deps.liveMessageOf(letter.runId)
     for (let piece = letter.piecesOut; piece < pieces.length; piece++) {
       signal.throwIfAborted()
+      if (!deps.isWanted(letter)) return 'dropped'
       const isRepeat = letter.begunPiece === piece && !adapter.traits.dropsRepeats
       letters.begin(letter.id, piece)
       await sendPiece(adapter, { letter, piece, pieces, isRepeat, live }, signal)
       letters.out(letter.id, piece + 1)
     }
+    return 'sent'
   }
 
   return async (adapter, letter, signal) => {
+    let end: LetterEnd
     try {
-      await sendPieces(adapter, letter, signal)
+      end = await sendPieces(adapter, letter, signal)
     } catch (error) {
       if (signal.aborted) return
       if (!(error instanceof ChannelFailure)) throw error
       return afterFailure(error, letter)
     }
-    deps.settle(letter, 'sent', '')
+    deps.settle(letter, end, end === 'dropped' ? whyDropped : '')
   }
 
   function afterFailure({ kind, message: detail, retryAfterMs }: ChannelFailure, { id }: Letter): void {

@@ -16,6 +16,9 @@ const hourMs = 3600 * 1000
 /** Behind the last that is told of a kind for a while. */
 const more = '\n(For a while no more of these are told here; the dashboard has all.)'
 
+/** How the source of a letter begins that owners did not ask for. */
+export const noticePrefix = 'notice:'
+
 /** Events that are read at once. */
 const pageEvents = 500
 
@@ -60,12 +63,19 @@ export function createTellNotices(deps: {
       for (const person of deps.ownersOn(channel)) {
         const place = deps.talks.alonePlaceOf(channel, person)
         if (place === null) continue
-        const source = `notice:${kind}:${markOf(conversationOf(place))}:`
+        const source = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
         const told = letters.countSince(channel, source, now - hourMs)
         if (told >= channelLimits.noticesPerHour) continue
         const mark = markOf(`${day} ${agentId ?? ''} ${text}`)
         const isLast = told === channelLimits.noticesPerHour - 1
-        const letter = { channel, place, source: source + mark, agentId, text: isLast ? text + more : text }
+        const letter = {
+          channel,
+          place,
+          source: source + mark,
+          agentId,
+          person,
+          text: isLast ? text + more : text,
+        }
         letters.add({ ...letter, notBefore: tellAt(now, quiet) }, now)
       }
       database.afterCommit(() => deps.wake(channel))

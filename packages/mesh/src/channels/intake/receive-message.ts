@@ -44,7 +44,7 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
     const broken = people.broken()
     if (broken !== null) throw new Problem('unprocessable', { detail: broken })
     const code = codes.isOpen(channel) && message.place.isPrivate ? codeIn(message.text) : null
-    const issuer = code === null ? null : codes.take(channel, code)
+    const issuer = code === null ? null : codes.take(channel, message.senderId, code)
     if (issuer) return pair(deps, { channel, message, issuer })
     const caller = people.channelCaller(channel, message.senderId)
     if (!caller) return refuseStranger(deps, channel, message)
@@ -60,14 +60,14 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
       // Told once; of a flood nothing is kept that could fill the disk.
       if (!deps.rate.isFirstRefusal(person)) return
       const text = `That was too much at once: ${error.detail}. What you said just now was left out; say it again in a while.`
-      writeAnswered(deps, { channel, message, became: 'limited' }, { text })
+      writeAnswered(deps, { channel, message, person, became: 'limited' }, { text })
       return
     }
     try {
       deps.answer({ caller, channel, person, message, argument: '' })
     } catch (error) {
       if (!(error instanceof Problem) || error.code === 'disk-full') throw error
-      writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error) })
+      writeAnswered(deps, { channel, message, person, became: 'refused' }, { text: problemText(error) })
     }
   }
 
@@ -112,18 +112,20 @@ async function pair(
   }: { readonly channel: ChannelName; readonly message: PlainMessage; readonly issuer: HumanCaller },
 ): Promise<void> {
   const identity = `${channel}:${message.senderId}`
-  let text: string
+  let name: string
   try {
-    const name = await deps.people.adoptIdentity(issuer, identity)
-    text = `You are ${name} here, an owner of this fleet. /help says what can be done.`
+    name = await deps.people.adoptIdentity(issuer, identity)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
+    deps.codes.settle(channel, 'refused', error.detail)
     writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error) })
     return
   }
   deps.database.transaction(() => {
     deps.strangers.forget(channel, message.senderId)
     deps.journal.append({ actor: 'system', action: 'channel.paired', subject: identity, detail: { channel } })
-    writeAnswered(deps, { channel, message, became: 'paired' }, { text })
+    const text = `You are ${name} here, an owner of this fleet. /help says what can be done.`
+    writeAnswered(deps, { channel, message, person: name, became: 'paired' }, { text })
   })
+  deps.codes.settle(channel, 'paired', `${name} (${identity})`)
 }

@@ -6,29 +6,39 @@ const hourMs = 3600 * 1000
 
 export type StrangerTable = ReturnType<typeof createStrangerTable>
 
-/** Who was told that nobody knows them: once, and then they hear nothing. */
+/**
+ * Who was told that nobody knows them: once, and then they hear nothing. Where as many were told as are kept, whoever was told
+ * first is forgotten, so that a flood of strangers keeps nobody from being told how to be let in for longer than an hour.
+ */
 export function createStrangerTable(database: Database) {
   const count = (sql: string, ...values: (string | number)[]): number =>
     Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
 
+  function dropOldest(channel: ChannelName): void {
+    database
+      .prepare(
+        'DELETE FROM channel_strangers WHERE channel = ? AND sender_id IN (SELECT sender_id FROM channel_strangers WHERE channel = ? ORDER BY refused_at DESC LIMIT -1 OFFSET ?)',
+      )
+      .run(channel, channel, channelLimits.strangersMax)
+  }
+
   return {
     /** Whether to tell them; false for one who was told, and while too many were. Joins the caller's transaction. */
     refuse: (channel: ChannelName, senderId: string, now: number): boolean => {
-      const all = count('SELECT count(*) AS count FROM channel_strangers WHERE channel = ?', channel)
-      if (all >= channelLimits.strangersMax) return false
       const lately = count(
         'SELECT count(*) AS count FROM channel_strangers WHERE channel = ? AND refused_at > ?',
         channel,
         now - hourMs,
       )
       if (lately >= channelLimits.strangersToldPerHour) return false
-      return (
+      const isNew =
         database
           .prepare(
             'INSERT OR IGNORE INTO channel_strangers (channel, sender_id, refused_at) VALUES (?, ?, ?)',
           )
           .run(channel, senderId, now).changes === 1
-      )
+      if (isNew) dropOldest(channel)
+      return isNew
     },
     /** They are somebody now; should that end, they are told once more. */
     forget: (channel: ChannelName, senderId: string): void => {

@@ -26,13 +26,21 @@ interface Answered {
   readonly channel: ChannelName
   readonly message: PlainMessage
   readonly became: Became
+  /** Who is answered; left out for one whom nobody knows. */
+  readonly person?: string | undefined
   readonly runId?: string | undefined
+}
+
+interface Answering {
+  readonly channel: ChannelName
+  readonly message: PlainMessage
+  readonly person?: string | null | undefined
 }
 
 /** The message's row and the words that answer it, in one transaction. */
 export function writeAnswered(
   deps: WriteDeps,
-  { channel, message, became, runId }: Answered,
+  { channel, message, person, became, runId }: Answered,
   reply: CommandReply | null,
 ): void {
   deps.database.transaction(() => {
@@ -46,19 +54,20 @@ export function writeAnswered(
       at,
     }
     if (!deps.messages.take(taken)) return
-    writeReply(deps, { channel, message }, reply)
+    writeReply(deps, { channel, message, person }, reply)
   })
 }
 
 /** Joins the caller's transaction. Words that nobody waits for are left out where too many wait to be sent. */
 export function writeReply(
   deps: Omit<WriteDeps, 'messages'>,
-  { channel, message }: { readonly channel: ChannelName; readonly message: PlainMessage },
+  { channel, message, person = null }: Answering,
   reply: CommandReply | null,
 ): void {
   if (reply === null || reply.text === '') return
   if (deps.letters.openCount(channel) >= channelLimits.openLettersMax) return
-  const letter = { channel, place: message.place, source: `message:${message.id}`, replyToId: message.id }
+  const { id, place, senderId } = message
+  const letter = { channel, place, source: `message:${id}`, replyToId: id, person, senderId }
   deps.letters.add({ ...letter, text: reply.text, buttons: reply.buttons ?? [] }, deps.clock.now())
   deps.database.afterCommit(() => deps.wake(channel))
 }

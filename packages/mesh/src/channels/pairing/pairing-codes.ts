@@ -2,25 +2,38 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { channelPairing } from '@flotilla/protocol/channels-api'
+import type { ChannelView } from '@flotilla/protocol/channels-api'
 import type { HumanCaller } from '../../access/index.ts'
 
 /**
  * Codes that are printed at the terminal and shown on a platform by whoever is the owner there. Each channel has one open at a
- * time: it holds ten minutes, opens once and bears five tries, whoever makes them. Nothing of it outlives the process.
+ * time: it holds ten minutes and opens once. Five wrong ones close it to whoever sent them and to nobody else, so that
+ * strangers cannot use up the owner's; all wrong ones together are bounded where guessing is still of no use (a million of
+ * 2^40). Nothing of it outlives the process.
  */
 export interface PairingCodes {
   /** The code before, if any, opens nothing any more. */
   issue(channel: ChannelName, issuer: HumanCaller): { readonly code: string; readonly expiresAt: number }
   isOpen(channel: ChannelName): boolean
-  /** Whose code it is; null for a wrong one, which counts as a try. The right one is used up. */
-  take(channel: ChannelName, text: string): HumanCaller | null
+  /** How the code stands that was issued last; null where none was. */
+  find(channel: ChannelName): ChannelView['pairing']
+  /** Whose code it is; null for a wrong one, which counts as a try of the sender's. The right one is used up. */
+  take(channel: ChannelName, senderId: string, text: string): HumanCaller | null
+  /** What became of whoever showed the right one: who they are now, or why they are not. */
+  settle(channel: ChannelName, end: 'paired' | 'refused', detail: string): void
+  /** The code opens nothing any more, and nothing is told of it. */
+  close(channel: ChannelName): void
 }
 
-interface OpenCode {
+interface IssuedCode {
   readonly digest: Buffer
   readonly issuer: HumanCaller
   readonly until: number
+  state: 'open' | 'taken' | 'paired' | 'refused' | 'ended'
+  detail: string
   tries: number
+  /** Tries by sender, of as many senders as are told apart. */
+  readonly triesOf: Map<string, number>
 }
 
 export function createPairingCodes(deps: {
@@ -28,13 +41,13 @@ export function createPairingCodes(deps: {
   /** A whole number from 0, below `below`. */
   readonly randomNumber: (below: number) => number
 }): PairingCodes {
-  const open = new Map<ChannelName, OpenCode>()
+  const issued = new Map<ChannelName, IssuedCode>()
 
-  function openOf(channel: ChannelName): OpenCode | null {
-    const found = open.get(channel)
-    if (!found) return null
+  function openOf(channel: ChannelName): IssuedCode | null {
+    const found = issued.get(channel)
+    if (found?.state !== 'open') return null
     if (found.until > deps.clock.now()) return found
-    open.delete(channel)
+    found.state = 'ended'
     return null
   }
 
@@ -45,18 +58,38 @@ export function createPairingCodes(deps: {
         '',
       )
       const expiresAt = deps.clock.now() + codeMs
-      open.set(channel, { digest: digestOf(code), issuer, until: expiresAt, tries: 0 })
+      const fresh = { state: 'open', detail: '', tries: 0, triesOf: new Map() } as const
+      issued.set(channel, { ...fresh, digest: digestOf(code), issuer, until: expiresAt })
       return { code, expiresAt }
     },
     isOpen: (channel) => openOf(channel) !== null,
-    take(channel, text) {
+    find(channel) {
+      openOf(channel)
+      const found = issued.get(channel)
+      if (!found) return null
+      const { state, until, tries, detail } = found
+      return { state: state === 'taken' ? 'open' : state, expires_at: until, wrong_tries: tries, detail }
+    },
+    take(channel, senderId, text) {
       const found = openOf(channel)
       if (!found) return null
+      const own = found.triesOf.get(senderId) ?? 0
+      if (own >= channelPairing.triesMax) return null
+      if (timingSafeEqual(found.digest, digestOf(text))) {
+        found.state = 'taken'
+        return found.issuer
+      }
       found.tries += 1
-      const isRight = timingSafeEqual(found.digest, digestOf(text))
-      if (isRight || found.tries >= channelPairing.triesMax) open.delete(channel)
-      return isRight ? found.issuer : null
+      const isCounted = own > 0 || found.triesOf.size < channelPairing.sendersMax
+      if (isCounted) found.triesOf.set(senderId, own + 1)
+      if (found.tries >= channelPairing.allTriesMax) found.state = 'ended'
+      return null
     },
+    settle: (channel, end, detail) => {
+      const found = issued.get(channel)
+      if (found?.state === 'taken') Object.assign(found, { state: end, detail })
+    },
+    close: (channel) => void issued.delete(channel),
   }
 }
 

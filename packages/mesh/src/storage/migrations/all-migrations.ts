@@ -41,6 +41,7 @@ import { blackboardWatchesMigration } from './20261123020000-blackboard-watches.
 import { blackboardTellsMigration } from './20261123032500-blackboard-tells.ts'
 import { heartbeatFleetMigration } from './20261123021000-heartbeat-fleet.ts'
 import { channelsMigration } from './20261123090000-channels.ts'
+import { channelLetterPeopleMigration } from './20261123125000-channel-letter-people.ts'
 import { channelMarksMigration } from './20261123093000-channel-marks.ts'
 import { channelTalkSendersMigration } from './20261123094500-channel-talk-senders.ts'
 import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
@@ -105,4 +106,5 @@ export const allMigrations: readonly Migration[] = [
   channelsMigration,
   channelMarksMigration,
   channelTalkSendersMigration,
+  channelLetterPeopleMigration,
 ]

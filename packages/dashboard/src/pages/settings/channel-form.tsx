@@ -1,0 +1,78 @@
+import { useState } from 'react'
+import { channelFieldMaxChars, channelFields } from '@flotilla/protocol/channel-fields'
+import type { ChannelName } from '@flotilla/protocol/people'
+import { useAction } from '../../data/use-mesh.ts'
+import { TextField } from '../../design/fields.tsx'
+import { Failed } from '../../design/parts.tsx'
+
+/** What the mesh made because nobody gave it. */
+export interface Made {
+  readonly channel: ChannelName
+  readonly values: Readonly<Record<string, string>>
+}
+
+/** Asks for the tokens of a channel, which the platform is asked about before they are kept. They leave the page with that. */
+export function ChannelForm({
+  name,
+  howTo,
+  onDone,
+}: {
+  readonly name: ChannelName
+  readonly howTo: string
+  readonly onDone: (made: Made['values']) => void
+}) {
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
+  const [answersTo, setAnswersTo] = useState('')
+  const add = useAction('channelAdd', { done: 'It is on.', stale: ['channels', 'credentials'] })
+  const values = Object.fromEntries(Object.entries(typed).filter(([, value]) => value.trim() !== ''))
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const address = answersTo.trim() === '' ? {} : { answers_to: answersTo.trim() }
+        add.mutate(
+          { params: { name }, body: { values, ...address } },
+          {
+            onSuccess: ({ made }) => {
+              setTyped({})
+              onDone(made)
+            },
+          },
+        )
+      }}
+    >
+      {howTo !== '' && <p className="small muted">{howTo}</p>}
+      {channelFields[name].map((field) => (
+        <TextField
+          key={field.name}
+          label={field.label}
+          type={field.isSecret ? 'password' : 'text'}
+          value={typed[field.name] ?? ''}
+          onChange={(value) => setTyped({ ...typed, [field.name]: value })}
+          maxLength={channelFieldMaxChars}
+          hint={
+            field.give === 'made'
+              ? `${field.hint} Left out, the one there is stays, or one is made.`
+              : field.hint
+          }
+        />
+      ))}
+      {name === 'webhook' && (
+        <TextField
+          label="Where answers are posted"
+          type="url"
+          value={answersTo}
+          onChange={setAnswersTo}
+          placeholder="https://"
+        />
+      )}
+      {add.error !== null && <Failed error={add.error} />}
+      <div>
+        <button type="submit" className="button primary" disabled={add.isPending}>
+          {add.isPending ? 'Asking the platform' : 'Check and keep'}
+        </button>
+      </div>
+    </form>
+  )
+}

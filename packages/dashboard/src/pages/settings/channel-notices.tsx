@@ -1,0 +1,112 @@
+import { useState } from 'react'
+import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
+import type { ChannelNotices as Notices, ChannelView } from '@flotilla/protocol/channels-api'
+import { channelNames } from '@flotilla/protocol/people'
+import { useAction } from '../../data/use-mesh.ts'
+import { TickField, TextField } from '../../design/fields.tsx'
+import { Card, Failed } from '../../design/parts.tsx'
+
+const kindWords: Readonly<Record<(typeof channelNoticeKinds)[number], string>> = {
+  notes: 'What agents and the mesh tell you, quarantines among it',
+  approvals: 'That something waits for you to decide it (at the dashboard or a terminal, never in a chat)',
+  budgets: 'Budgets at 80 and at 100 percent',
+  tasks: 'Hand-offs of the operator that ended',
+}
+const usualHours = { from: '22:00', to: '07:00' } as const
+
+/** What owners are told without having asked: what, where, and at which hours not. */
+export function ChannelNotices({
+  notices,
+  channels,
+  titles,
+}: {
+  readonly notices: Notices
+  readonly channels: readonly ChannelView[]
+  readonly titles: Readonly<Record<ChannelView['name'], string>>
+}) {
+  const [to, setTo] = useState<Notices['to']>(notices.to)
+  const [about, setAbout] = useState<Notices['about']>(notices.about)
+  const [hours, setHours] = useState(notices.quiet_hours)
+  const set = useAction('channelNotices', { done: 'That holds from now on.', stale: ['channels'] })
+  const offered = channelNames.filter(
+    (name) => to.includes(name) || channels.some((one) => one.name === name && one.state !== 'off'),
+  )
+  return (
+    <Card title="What you are told unasked">
+      <form
+        className="body form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          set.mutate({ body: { to, about, quiet_hours: hours } })
+        }}
+      >
+        <p className="small muted">
+          Owners are told alone with the bot, where they spoke to it before. The same words are told once a
+          day.
+        </p>
+        <fieldset className="stack">
+          <legend>Where</legend>
+          {offered.length === 0 && <span className="small muted">No channel is on yet.</span>}
+          {offered.map((name) => (
+            <TickField
+              key={name}
+              label={titles[name]}
+              checked={to.includes(name)}
+              onChange={(isOn) =>
+                setTo(channelNames.filter((one) => (one === name ? isOn : to.includes(one))))
+              }
+            />
+          ))}
+        </fieldset>
+        <fieldset className="stack">
+          <legend>What</legend>
+          {channelNoticeKinds.map((kind) => (
+            <TickField
+              key={kind}
+              label={kindWords[kind]}
+              checked={about.includes(kind)}
+              onChange={(isOn) =>
+                setAbout(channelNoticeKinds.filter((one) => (one === kind ? isOn : about.includes(one))))
+              }
+            />
+          ))}
+        </fieldset>
+        <fieldset className="stack">
+          <legend>Quiet hours</legend>
+          <TickField
+            label="What would be told then waits until they are over"
+            checked={hours !== null}
+            onChange={(isOn) => setHours(isOn ? usualHours : null)}
+          />
+          {hours !== null && (
+            <div className="form-pair">
+              <TextField
+                label="From"
+                value={hours.from}
+                onChange={(from) => setHours({ ...hours, from })}
+                placeholder="22:00"
+                maxLength={5}
+                required
+              />
+              <TextField
+                label="To"
+                value={hours.to}
+                onChange={(end) => setHours({ ...hours, to: end })}
+                placeholder="07:00"
+                maxLength={5}
+                required
+                hint="As the clock of the mesh’s machine has it."
+              />
+            </div>
+          )}
+        </fieldset>
+        {set.error !== null && <Failed error={set.error} />}
+        <div>
+          <button type="submit" className="button primary" disabled={set.isPending}>
+            Keep
+          </button>
+        </div>
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,50 @@
+import type { ChannelView } from '@flotilla/protocol/channels-api'
+import { useNow } from '../../data/use-now.ts'
+
+const minuteMs = 60_000
+
+/** How the code stands that was asked for last. The code itself is only on the page that asked for it. */
+export function PairingNote({
+  title,
+  code,
+  pairing,
+}: {
+  readonly title: string
+  readonly code: string | null
+  readonly pairing: NonNullable<ChannelView['pairing']>
+}) {
+  const now = useNow()
+  const { state, detail, wrong_tries: wrong, expires_at: ends } = pairing
+  if (state === 'paired') {
+    return (
+      <div className="note neutral" role="status">
+        <strong>Paired: {detail}</strong>
+      </div>
+    )
+  }
+  if (state !== 'open') {
+    return (
+      <div className="note warn" role="status">
+        <strong>{state === 'refused' ? detail : 'Nobody showed the code while it held.'}</strong>
+        <span>Pair again for another code.</span>
+      </div>
+    )
+  }
+  return (
+    <div className="note" role="status">
+      {code === null ? (
+        <strong>A code is open for {title}.</strong>
+      ) : (
+        <>
+          <strong>Send this to the bot on {title}, alone with it:</strong>
+          <code className="secret mono">{code}</code>
+        </>
+      )}
+      <span>
+        Who sends it first is known as you there. It holds for{' '}
+        {Math.max(0, Math.ceil((ends - now) / minuteMs))} more minutes.
+        {wrong > 0 && ` ${wrong} wrong ${wrong === 1 ? 'code' : 'codes'} came meanwhile.`}
+      </span>
+    </div>
+  )
+}

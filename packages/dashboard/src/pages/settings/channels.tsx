@@ -1,0 +1,164 @@
+import { useState } from 'react'
+import type { ChannelView } from '@flotilla/protocol/channels-api'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { SecretOnce } from '../../design/fields.tsx'
+import { Badge, Card, Failed, Loading } from '../../design/parts.tsx'
+import { ChannelForm } from './channel-form.tsx'
+import type { Made } from './channel-form.tsx'
+import { ChannelNotices } from './channel-notices.tsx'
+import { PairingNote } from './channel-pairing.tsx'
+
+/** No event tells of a channel's state, or that a code was shown. */
+const lookEveryMs = 5000
+const waitEveryMs = 1000
+const stale = ['channels'] as const
+
+const titles: Readonly<Record<ChannelView['name'], string>> = {
+  telegram: 'Telegram',
+  discord: 'Discord',
+  slack: 'Slack',
+  whatsapp: 'WhatsApp',
+  webhook: 'Webhook channel',
+}
+const tones = {
+  off: 'neutral',
+  connecting: 'busy',
+  connected: 'ok',
+  failing: 'warn',
+  refused: 'bad',
+} as const
+
+/** Where people talk to agents beside this page: what is on, who is known there, and what owners are told unasked. */
+export function Channels() {
+  const [waits, setWaits] = useState(false)
+  const found = useMesh('channels', {}, { refetchInterval: waits ? waitEveryMs : lookEveryMs })
+  const isOpen = found.data?.channels.some(({ pairing }) => pairing?.state === 'open') ?? false
+  if (isOpen !== waits) setWaits(isOpen)
+  const [made, setMade] = useState<Made | null>(null)
+  return (
+    <>
+      {made && Object.keys(made.values).length > 0 && (
+        <SecretOnce
+          title={`${Object.keys(made.values).join(', ')}, made for ${titles[made.channel]}`}
+          secret={Object.values(made.values).join('\n')}
+          onClose={() => setMade(null)}
+        />
+      )}
+      <Card title="Chat platforms">
+        {found.isPending && <Loading />}
+        {found.error && <Failed error={found.error} retry={found.refetch} />}
+        <ul className="body stack-wide">
+          {found.data?.channels.map((channel) => (
+            <Channel key={channel.name} channel={channel} onMade={setMade} />
+          ))}
+        </ul>
+      </Card>
+      {found.data && (
+        <ChannelNotices
+          key={JSON.stringify(found.data.notices)}
+          notices={found.data.notices}
+          channels={found.data.channels}
+          titles={titles}
+        />
+      )}
+    </>
+  )
+}
+
+function Channel({
+  channel,
+  onMade,
+}: {
+  readonly channel: ChannelView
+  readonly onMade: (made: Made) => void
+}) {
+  const [asking, setAsking] = useState<'tokens' | 'remove' | null>(null)
+  const [code, setCode] = useState<string | null>(null)
+  const pair = useAction('channelPair', { stale })
+  const remove = useAction('channelRemove', { done: 'It is off, and its tokens are forgotten.', stale })
+  const { name, state, detail, repair, linked, waiting, credentials, pairing } = channel
+  const title = titles[name]
+  const isOn = state !== 'off'
+  const isFixed = credentials.some(({ kept }) => kept === 'environment')
+  return (
+    <li className="stack">
+      <div className="row apart">
+        <span className="row">
+          <strong>{title}</strong>
+          <Badge tone={tones[state]}>{state}</Badge>
+          {waiting > 0 && <span className="small muted">{waiting} waiting to be told</span>}
+        </span>
+        <span className="row">
+          {isOn && (
+            <button
+              type="button"
+              className="button small"
+              disabled={pair.isPending}
+              onClick={() => pair.mutate({ params: { name } }, { onSuccess: (reply) => setCode(reply.code) })}
+            >
+              Pair<span className="hidden-words"> with {title}</span>
+            </button>
+          )}
+          {isFixed ? (
+            <Badge>set in the environment</Badge>
+          ) : (
+            <button
+              type="button"
+              className="button small"
+              onClick={() => setAsking(asking === 'tokens' ? null : 'tokens')}
+            >
+              {asking === 'tokens' ? 'Not now' : isOn ? 'New tokens' : 'Add'}
+              <span className="hidden-words"> {title}</span>
+            </button>
+          )}
+          {isOn && !isFixed && (
+            <button type="button" className="button small quiet" onClick={() => setAsking('remove')}>
+              Remove<span className="hidden-words"> {title}</span> …
+            </button>
+          )}
+        </span>
+      </div>
+      {isOn && (detail !== '' || repair !== '') && (
+        <div className={`note ${state === 'refused' ? 'bad' : 'warn'}`}>
+          {detail !== '' && <strong>{detail}</strong>}
+          {repair !== '' && <span>{repair}</span>}
+        </div>
+      )}
+      {linked.length > 0 && (
+        <ul className="small muted">
+          {linked.map(({ identity, person, role }) => (
+            <li key={identity}>
+              {person} ({role}) is <span className="mono">{identity}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {isOn && linked.length === 0 && pairing?.state !== 'open' && (
+        <p className="small muted">Nobody is known there yet: pair yourself with it.</p>
+      )}
+      {pairing !== null && <PairingNote title={title} code={code} pairing={pairing} />}
+      {asking === 'tokens' && (
+        <ChannelForm
+          name={name}
+          howTo={isOn ? '' : repair}
+          onDone={(values) => {
+            setAsking(null)
+            onMade({ channel: name, values })
+          }}
+        />
+      )}
+      {asking === 'remove' && (
+        <Confirm
+          title={`Remove ${title}?`}
+          action="Remove"
+          busy={remove.isPending}
+          onClose={() => setAsking(null)}
+          onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(null) })}
+        >
+          It is off at once, its tokens are forgotten, and what waits to be told there is not told.
+        </Confirm>
+      )}
+    </li>
+  )
+}

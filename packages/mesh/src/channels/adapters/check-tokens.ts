@@ -1,0 +1,173 @@
+import { createHmac } from 'node:crypto'
+import type { ChannelName } from '@flotilla/protocol/people'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import type { Secret } from '../../credentials/index.ts'
+import { readJsonQuietly } from '../../intake/index.ts'
+import { standardSecretFault } from '../../triggers/webhook/index.ts'
+import { ChannelFailure } from '../adapter.ts'
+import { createPlatformHttp } from './platform-http.ts'
+import type { PlatformCall } from './platform-http.ts'
+
+/** As they were typed, or as they are kept. */
+export type ChannelValues = Readonly<Record<string, string | Secret>>
+type Plain = Readonly<Record<string, string>>
+
+/**
+ * Asks the platform whether it knows the tokens of a channel; resolves to as whom, empty where it has no such name. Sends
+ * nothing that anybody could see. Problems `unprocessable` where it does not know one, `upstream-failed` where it does not
+ * answer.
+ */
+export type CheckTokens = (
+  channel: ChannelName,
+  values: ChannelValues,
+  signal: AbortSignal,
+) => Promise<string>
+
+export interface PlatformRoots {
+  readonly telegram: string
+  readonly discord: string
+  readonly slack: string
+  readonly whatsapp: string
+}
+
+export const publicRoots: PlatformRoots = {
+  telegram: 'https://api.telegram.org',
+  discord: 'https://discord.com/api/v10',
+  slack: 'https://slack.com/api',
+  whatsapp: 'https://graph.facebook.com/v23.0',
+}
+
+/** For all calls of one check together, milliseconds. */
+const checkMaxMs = 30_000
+const answerMaxBytes = 64 * 1024
+const nameMaxChars = 100
+
+const telegramSchema = z.looseObject({ result: z.looseObject({ username: z.string() }) })
+const discordSchema = z.looseObject({ username: z.string() })
+const slackSchema = z.looseObject({
+  ok: z.boolean(),
+  error: z.string().nullish(),
+  team: z.string().nullish(),
+})
+const whatsAppSchema = z.looseObject({ display_phone_number: z.string() })
+
+type Ask = (call: Pick<PlatformCall, 'headers' | 'method'> & { readonly url: string }) => Promise<Asked>
+interface Asked {
+  readonly status: number
+  readonly body: unknown
+}
+
+type Check = (ask: Ask, values: Plain, root: string) => Promise<string>
+
+const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
+  telegram: async (ask, values, root) => {
+    const token = values['telegram_bot_token'] ?? ''
+    const asked = await ask({ method: 'GET', url: `${root}/bot${token}/getMe`, headers: {} })
+    // Of a token that is none Telegram says that there is no such page.
+    if ([401, 403, 404].includes(asked.status)) throw unknownToken('Telegram', 'the token of the bot')
+    return `@${readAs(telegramSchema, 'Telegram', asked).result.username}`
+  },
+  discord: async (ask, values, root) => {
+    const headers = { authorization: `Bot ${values['discord_bot_token']}` }
+    const asked = await ask({ method: 'GET', url: `${root}/users/@me`, headers })
+    if (asked.status === 401 || asked.status === 403) throw unknownToken('Discord', 'the token of the bot')
+    return readAs(discordSchema, 'Discord', asked).username
+  },
+  slack: async (ask, values, root) => {
+    const call = async (method: string, token: string | undefined, what: string) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const asked = await ask({ method: 'POST', url: `${root}/${method}`, headers })
+      const answer = readAs(slackSchema, 'Slack', asked)
+      if (!answer.ok) throw unknownToken('Slack', what, answer.error ?? '')
+      return answer
+    }
+    const { team } = await call('auth.test', values['slack_bot_token'], 'the bot token')
+    // Gives out an address to connect to, which nobody then does: there is no other way to ask about this kind of token.
+    await call('apps.connections.open', values['slack_app_token'], 'the app-level token')
+    return team ?? ''
+  },
+  whatsapp: async (ask, values, root) => {
+    const token = values['whatsapp_access_token'] ?? ''
+    const proof = createHmac('sha256', values['whatsapp_app_secret'] ?? '')
+      .update(token)
+      .digest('hex')
+    const url = `${root}/${values['whatsapp_phone_number_id']}?fields=display_phone_number&appsecret_proof=${proof}`
+    const asked = await ask({ method: 'GET', url, headers: { authorization: `Bearer ${token}` } })
+    if ([400, 401, 403, 404].includes(asked.status)) {
+      throw unknownToken(
+        'WhatsApp',
+        'the access token, the phone number id or the app secret',
+        toldBy(asked.body),
+      )
+    }
+    return readAs(whatsAppSchema, 'WhatsApp', asked).display_phone_number
+  },
+}
+
+/** Each platform by its own cheapest question. The webhook channel has nobody to ask: its secret is looked at. */
+export function createCheckTokens(roots: () => PlatformRoots): CheckTokens {
+  return async (channel, given, signal) => {
+    const values = Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : value.reveal(),
+      ]),
+    )
+    if (channel === 'webhook') return checkWebhook(values)
+    const http = createPlatformHttp()
+    const until = AbortSignal.any([signal, AbortSignal.timeout(checkMaxMs)])
+    const ask: Ask = async (call) => {
+      const whole = { ...call, url: new URL(call.url), body: null, maxBytes: answerMaxBytes }
+      const { status, body } = await http.call(whole, until)
+      return { status, body: readJsonQuietly(body, jsonLimits.serverReply) }
+    }
+    try {
+      const account = await checks[channel](ask, values, roots()[channel])
+      return account.replace(/[^\p{L}\p{N}\p{P}\p{Zs}+]/gu, '').slice(0, nameMaxChars)
+    } catch (error) {
+      if (error instanceof Problem || signal.aborted) throw error
+      const why =
+        error instanceof ChannelFailure ? error.message : `no answer within ${checkMaxMs / 1000} seconds`
+      if (!(error instanceof ChannelFailure) && !until.aborted) throw error
+      throw new Problem('upstream-failed', {
+        detail: `${channel} could not be asked about the token: ${why}`,
+        repair: 'Nothing was kept. Look at the connection of this machine, and try it again.',
+      })
+    } finally {
+      await http.close()
+    }
+  }
+}
+
+function checkWebhook(values: Plain): string {
+  const fault = standardSecretFault(values['channel_webhook_secret'] ?? '')
+  if (fault === null) return ''
+  throw new Problem('unprocessable', { detail: `channel_webhook_secret: ${fault}` })
+}
+
+function readAs<T extends z.ZodType>(schema: T, platform: string, { status, body }: Asked): z.output<T> {
+  const read = schema.safeParse(body)
+  if (status >= 200 && status < 300 && read.success) return read.data
+  throw new Problem('upstream-failed', {
+    detail: `${platform} answered ${status}, in a form that is not known`,
+    repair: 'Nothing was kept. Try it again in a while.',
+  })
+}
+
+function unknownToken(platform: string, what: string, told = ''): Problem {
+  const words = told.replace(/[^\w .:,'()/-]/g, '').slice(0, 200)
+  return new Problem('unprocessable', {
+    detail: `${platform} does not accept ${what}${words === '' ? '' : ` (${words})`}`,
+    repair: 'Nothing was kept. Copy it from the platform once more, or make a new one there.',
+  })
+}
+
+const toldSchema = z.looseObject({ error: z.looseObject({ message: z.string() }) })
+
+/** What Meta says is wrong; it never has the token in it. Pure. */
+function toldBy(body: unknown): string {
+  const read = toldSchema.safeParse(body)
+  return read.success ? read.data.error.message : ''
+}

@@ -1,0 +1,186 @@
+import { channelFields } from '@flotilla/protocol/channel-fields'
+import type { ChannelField } from '@flotilla/protocol/channel-fields'
+import type { ChannelNotices, ChannelView } from '@flotilla/protocol/channels-api'
+import type { ChannelName } from '@flotilla/protocol/people'
+import { Problem } from '@flotilla/protocol/problem'
+import { actorOf, requireAtTerminal } from '../access/index.ts'
+import type { Caller } from '../access/index.ts'
+import type { SettingsFile } from '../config/index.ts'
+import type { Vault } from '../credentials/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import type { ChannelValues, CheckTokens } from './adapters/index.ts'
+import type { ChannelSwitch } from './channel-switch.ts'
+import { requiredChannel } from './required-channel.ts'
+
+export interface ChannelAdded {
+  readonly account: string
+  /** What was made because none was given. */
+  readonly made: Readonly<Record<string, string>>
+}
+
+export interface ChannelInput {
+  /** The channel. */
+  readonly name: string
+  readonly values: Readonly<Record<string, string>>
+  /** Of the webhook channel: where what people are told is posted. */
+  readonly answers_to?: string | undefined
+}
+
+export interface SetUpChannels {
+  /**
+   * Has the platform say that it knows the tokens, keeps them as credentials of the mesh and switches the channel on; what is
+   * not given stays as it is. Problems `denied`, `human-only`, `not-found`, `unprocessable`, `conflict` for what the
+   * environment decides, `upstream-failed`.
+   */
+  add(caller: Caller, input: ChannelInput, signal: AbortSignal): Promise<ChannelAdded>
+  /** Switches it off, forgets its tokens and what waited to be told there. Problem `not-found` where none is kept. */
+  remove(caller: Caller, name: string): Promise<{ readonly removed: ChannelName; readonly dropped: number }>
+  /** Problem `denied`. */
+  setNotices(caller: Caller, notices: ChannelNotices): Promise<ChannelNotices>
+  /** Where each of its credentials comes from. */
+  keptOf(channel: ChannelName): ChannelView['credentials']
+}
+
+export function createSetUpChannels(
+  { guard, journal, settings }: Pick<Kernel, 'guard' | 'journal' | 'settings'>,
+  deps: {
+    readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
+    readonly settingsFile: Pick<SettingsFile, 'edit'>
+    readonly checkTokens: CheckTokens
+    readonly turns: ChannelSwitch
+    /** Of `whsec_` form where the channel wants it; one word anyway. */
+    readonly makeSecret: (credential: string) => string
+    /** Nothing that waits there is told any more. */
+    readonly forget: (channel: ChannelName) => number
+  },
+): SetUpChannels {
+  const { vault, settingsFile, turns } = deps
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** One after the other, so that no two halves of two changes are mixed. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = last.then(work, work)
+    last = next.catch(() => {})
+    return next
+  }
+
+  function requireMayChange(caller: Caller, what: string): void {
+    guard(caller, { do: 'manage-people' })
+    guard(caller, { do: 'manage-credentials' })
+    requireAtTerminal(caller, what)
+  }
+
+  function requireOurs(channel: ChannelName, names: readonly string[]): void {
+    const fixed = names.find((name) => vault.systemSourceOf(name) === 'environment')
+    if (fixed === undefined) return
+    throw new Problem('conflict', {
+      detail: `FLOTILLA_SYSTEM_${fixed.toUpperCase()} is set in the environment of the mesh; change ${channel} there`,
+    })
+  }
+
+  /** What the channel will have: given, kept or made. */
+  function valuesOf(channel: ChannelName, given: Readonly<Record<string, string>>) {
+    const fields = channelFields[channel]
+    const unknown = Object.keys(given).find((name) => !fields.some((field) => field.name === name))
+    if (unknown !== undefined) {
+      throw new Problem('unprocessable', {
+        detail: `${channel} takes ${fields.map(({ name }) => name).join(', ')}, and no ${unknown.slice(0, 64)}`,
+      })
+    }
+    const fresh: Record<string, string> = {}
+    const made: Record<string, string> = {}
+    const all: Record<string, ChannelValues[string]> = {}
+    for (const field of fields) {
+      const typed = given[field.name]?.trim()
+      const kept = vault.system(field.name)
+      if (typed !== undefined) fresh[field.name] = required(field, typed)
+      else if (kept === undefined && field.give === 'made') made[field.name] = deps.makeSecret(field.name)
+      else if (kept === undefined) throw missing(channel, field)
+      all[field.name] = fresh[field.name] ?? made[field.name] ?? kept ?? ''
+    }
+    requireOurs(channel, Object.keys(fresh))
+    return { all, made, toKeep: { ...fresh, ...made } }
+  }
+
+  function requireAnswersTo(channel: ChannelName, given: string | undefined): void {
+    if (channel !== 'webhook') {
+      if (given === undefined) return
+      throw new Problem('unprocessable', { detail: `${channel} posts its answers nowhere of your own` })
+    }
+    if (given !== undefined || settings().channels.webhook !== undefined) return
+    throw new Problem('unprocessable', {
+      detail: 'the webhook channel has nowhere to post what people are told',
+      repair: 'Name the address: flotilla channels add webhook --answers-to URL',
+    })
+  }
+
+  async function add(caller: Caller, input: ChannelInput, signal: AbortSignal): Promise<ChannelAdded> {
+    const name = requiredChannel(input.name)
+    requireAnswersTo(name, input.answers_to)
+    const { all, made, toKeep } = valuesOf(name, input.values)
+    const given = { channel: name, credentials: Object.keys(toKeep).join(', ') }
+    const row = { actor: actorOf(caller), subject: name, detail: given }
+    journal.append({ ...row, action: 'channel.checked' })
+    const account = await deps.checkTokens(name, all, signal)
+    for (const [field, value] of Object.entries(toKeep)) await vault.storeSystem(field, value)
+    if (input.answers_to !== undefined) {
+      await settingsFile.edit(['channels', 'webhook', 'url'], input.answers_to)
+    }
+    journal.append({ ...row, action: 'channel.added' })
+    await turns.turnOn(name)
+    return { account, made }
+  }
+
+  async function remove(caller: Caller, channel: ChannelName) {
+    const kept = channelFields[channel]
+      .map(({ name }) => name)
+      .filter((name) => vault.systemSourceOf(name) !== null)
+    if (kept.length === 0) throw new Problem('not-found', { detail: `nothing is kept of ${channel}` })
+    requireOurs(channel, kept)
+    await turns.turnOff(channel)
+    for (const name of kept) await vault.removeSystem(name)
+    if (channel === 'webhook') await settingsFile.edit(['channels', 'webhook'], undefined)
+    const dropped = deps.forget(channel)
+    const detail = { channel, credentials: kept.join(', '), dropped }
+    journal.append({ actor: actorOf(caller), action: 'channel.removed', subject: channel, detail })
+    return { removed: channel, dropped }
+  }
+
+  return {
+    add: (caller, input, signal) => {
+      requireMayChange(caller, 'connect a chat platform')
+      return inTurn(() => add(caller, input, signal))
+    },
+    remove: (caller, name) => {
+      requireMayChange(caller, 'remove a channel')
+      const channel = requiredChannel(name)
+      return inTurn(() => remove(caller, channel))
+    },
+    setNotices: async (caller, notices) => {
+      guard(caller, { do: 'manage-people' })
+      await settingsFile.edit(['channels', 'notices'], notices)
+      const detail = { to: notices.to, about: notices.about, quiet_hours: hoursOf(notices) }
+      journal.append({ actor: actorOf(caller), action: 'channel.notices-set', subject: 'notices', detail })
+      return notices
+    },
+    keptOf: (channel) =>
+      channelFields[channel].map(({ name }) => ({ name, kept: vault.systemSourceOf(name) ?? 'none' })),
+  }
+}
+
+function required(field: ChannelField, value: string): string {
+  if (field.form.test(value)) return value
+  throw new Problem('unprocessable', {
+    detail: `${field.name} is not of the expected form: ${field.formWords}`,
+    repair: field.hint,
+  })
+}
+
+function missing(channel: ChannelName, { name, hint }: ChannelField): Problem {
+  return new Problem('unprocessable', { detail: `${channel} needs ${name}`, repair: hint })
+}
+
+/** Pure. */
+function hoursOf({ quiet_hours: hours }: ChannelNotices): string {
+  return hours === null ? 'none' : `${hours.from} to ${hours.to}`
+}
