@@ -2,6 +2,8 @@ import { randomInt } from 'node:crypto'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
+import type { Agents } from '../agents/index.ts'
+import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { People } from '../people/index.ts'
@@ -29,6 +31,8 @@ interface Needs {
     readonly approvals: CommandDeps['approvals']
   }
   readonly spending: Pick<Spending, 'report'>
+  readonly agents: Pick<Agents, 'files'>
+  readonly artifacts: Pick<Artifacts, 'read'>
   readonly vault: Pick<Vault, 'system'>
 }
 
@@ -38,7 +42,7 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
   const { people, vault } = needs
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
-  const desk = createChannelDesk(kernel, { ...needs, codes })
+  const desk = createChannelDesk(kernel, { ...needs, files: needs.agents.files, codes })
   const lives = new Map<ChannelName, ChannelLife>()
   const manage = createManageChannels(kernel, {
     lives,

@@ -5,6 +5,8 @@ import type { Database } from '../../storage/index.ts'
 import type { ChannelButton, ConversationPlace } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { conversationOf, placeSchema } from '../conversation.ts'
+import { sentFileSchema } from './run-files.ts'
+import type { SentFile } from './run-files.ts'
 
 const buttonsSchema = z.array(z.object({ label: z.string(), value: z.string() }))
 const letterSchema = z
@@ -18,6 +20,7 @@ const letterSchema = z
     agent_id: z.string().nullable(),
     text: z.string(),
     buttons: jsonColumn(buttonsSchema),
+    files: jsonColumn(z.array(sentFileSchema)),
     reply_to: z.string().nullable(),
     pieces_out: z.number(),
     begun_piece: z.number().nullable(),
@@ -35,6 +38,7 @@ const letterSchema = z
     agentId: row.agent_id,
     text: row.text,
     buttons: row.buttons,
+    files: row.files,
     replyToId: row.reply_to,
     piecesOut: row.pieces_out,
     begunPiece: row.begun_piece,
@@ -55,13 +59,15 @@ export interface NewLetter {
   /** Who speaks; null for the mesh. */
   readonly agentId?: string | null
   readonly buttons?: readonly ChannelButton[]
+  /** Artifacts that are sent behind the words. */
+  readonly files?: readonly SentFile[]
   readonly replyToId?: string | null
   /** Not before then, milliseconds since 1970; such letters hold up no others of their conversation. */
   readonly notBefore?: number
 }
 
 const columns =
-  'id, channel, conversation, place, source, run_id, agent_id, text, buttons, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
+  'id, channel, conversation, place, source, run_id, agent_id, text, buttons, files, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
 
 export type LetterTable = ReturnType<typeof createLetterTable>
 
@@ -92,8 +98,8 @@ export function createLetterTable(database: Database) {
     add: (letter: NewLetter, now: number): boolean =>
       database
         .prepare(
-          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, text, buttons, reply_to, due_at, state, created_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
+          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, text, buttons, files, reply_to, due_at, state, created_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
         )
         .run(
           letter.channel,
@@ -105,6 +111,7 @@ export function createLetterTable(database: Database) {
           letter.agentId ?? null,
           letter.text,
           JSON.stringify(letter.buttons ?? []),
+          JSON.stringify(letter.files ?? []),
           letter.replyToId ?? null,
           letter.notBefore ?? now,
           now,

@@ -42,6 +42,7 @@ import { blackboardTellsMigration } from './20261123032500-blackboard-tells.ts'
 import { heartbeatFleetMigration } from './20261123021000-heartbeat-fleet.ts'
 import { channelsMigration } from './20261123090000-channels.ts'
 import { channelMarksMigration } from './20261123093000-channel-marks.ts'
+import { channelFilesMigration } from './20261123130000-channel-files.ts'
 import { channelTalkSendersMigration } from './20261123094500-channel-talk-senders.ts'
 import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
@@ -105,4 +106,5 @@ export const allMigrations: readonly Migration[] = [
   channelsMigration,
   channelMarksMigration,
   channelTalkSendersMigration,
+  channelFilesMigration,
 ]

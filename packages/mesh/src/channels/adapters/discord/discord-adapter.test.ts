@@ -230,10 +230,12 @@ describe('Discord', () => {
     await vi.waitFor(() => expect(heard).toHaveLength(1))
     const [good, bad] = heard[0]?.attachments ?? []
     expect(good).toMatchObject({ kind: 'picture', name: 'a.png', sizeBytes: 8 })
-    expect(Buffer.from((await good?.read(8, never)) ?? []).toString()).toBe('attached')
-    await expect(good?.read(7, never)).rejects.toMatchObject({ kind: 'too-large' })
-    await expect(bad?.read(8, never)).rejects.toMatchObject({ kind: 'refused' })
-    await adapter.sendFile?.(
+    expect(Buffer.from((await adapter.download?.(good!.reference, 8, never)) ?? []).toString()).toBe(
+      'attached',
+    )
+    await expect(adapter.download?.(good!.reference, 7, never)).rejects.toMatchObject({ kind: 'too-large' })
+    await expect(adapter.download?.(bad!.reference, 8, never)).rejects.toMatchObject({ kind: 'refused' })
+    await adapter.upload?.(
       {
         place: server.places.alone,
         clientId: 'f',

@@ -55,7 +55,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     baseFetchConfig: { agent, compress: true },
   })
   const http = createPlatformHttp()
-  const fetchFile = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
+  const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
   const ending = new AbortController()
   let polling: Promise<void> = Promise.resolve()
 
@@ -91,8 +91,8 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   async function take(update: Update, self: TelegramSelf, hearing: ChannelHearing): Promise<void> {
     const read = readUpdate(update, self)
     if (read === null) return
-    const { files, callbackId, ...message } = read
-    await hearing.received({ ...message, attachments: files.map(fetchFile) })
+    const { callbackId, ...message } = read
+    await hearing.received(message)
     // Takes the waiting mark off the button; nobody is harmed where it stays.
     if (callbackId !== null)
       await api.answerCallbackQuery(callbackId, {}, ending.signal as GrammySignal).catch(() => {})
@@ -137,7 +137,8 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
             if (!(error instanceof Error && error.message.includes('message is not modified'))) throw error
           })
       }),
-    sendFile: ({ place, name, bytes }, signal) =>
+    download,
+    upload: ({ place, name, bytes }, signal) =>
       asked(signal, async (signal) => {
         const document = new InputFile(bytes, plainName(name))
         const sent = await api.sendDocument(place.conversationId, document, threadOf(place), signal)
