@@ -110,6 +110,7 @@ export function channelAdapterConformance(
           await receive(message)
         },
         stateChanged: (state) => void states.push(state),
+        passedOver: () => {},
       })
       return { ...under, heard, states }
     }

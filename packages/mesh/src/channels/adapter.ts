@@ -51,8 +51,17 @@ export interface ChannelHearing {
    * taken (offset, acknowledgement, 200). Rejects where it could not be written: the platform sends it again.
    */
   readonly received: (message: ReceivedMessage) => Promise<void>
+  /** Something was said that cannot be read, whatever is tried: the adapter goes on behind it, and it is written down and told. */
+  readonly passedOver: (what: PassedOver) => void
   /** What people read of the channel's state. */
   readonly stateChanged: (state: ChannelState) => void
+}
+
+export interface PassedOver {
+  /** As the platform names it. */
+  readonly id: string
+  /** Why, in words for people; nothing of what was said. */
+  readonly detail: string
 }
 
 export interface ChannelState {

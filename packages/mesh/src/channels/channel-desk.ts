@@ -4,7 +4,7 @@ import { createCallRate } from '../access/index.ts'
 import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
-import type { ChannelAdapter, ReceivedMessage } from './adapter.ts'
+import type { ChannelAdapter, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
 import { giveToAgent } from './commands/give-to-agent.ts'
@@ -23,8 +23,9 @@ import { showTyping } from './delivery/show-typing.ts'
 import { createBringFiles } from './intake/bring-files.ts'
 import type { BringFiles, BringFilesDeps } from './intake/bring-files.ts'
 import { createMessageTable } from './intake/message-table.ts'
+import { createPassOver, createPatientReceive } from './intake/pass-over.ts'
 import { createReceiveMessage } from './intake/receive-message.ts'
-import type { ReceiveDeps } from './intake/receive-message.ts'
+import type { ReceiveDeps, ReceiveMessage } from './intake/receive-message.ts'
 import { createStrangerTable } from './intake/stranger-table.ts'
 import { createTalkTable } from './intake/talk-table.ts'
 import type { PairingCodes } from './pairing/pairing-codes.ts'
@@ -33,7 +34,8 @@ import { createPacedSplit } from './text/index.ts'
 /** What all channels share: the rows, and what is done with what comes and goes. */
 export interface ChannelDesk {
   readonly letters: LetterTable
-  readonly receive: (channel: ChannelName, message: ReceivedMessage) => Promise<void>
+  readonly receive: ReceiveMessage
+  readonly passOver: (channel: ChannelName, what: PassedOver) => void
   /** Takes up what a mesh that died left undone. */
   readonly resume: () => Promise<void>
   /** Sends, shows and types on one channel until the signal aborts. */
@@ -130,17 +132,23 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
       throw error
     }
   }
-  const receive = createReceiveMessage({
-    ...shared,
-    people,
-    codes: needs.codes,
-    rate,
-    answer: answering.answer,
+  const passOver = createPassOver({ ...shared, ownersOn: people.ownersOn })
+  const receive = createPatientReceive({
+    receive: createReceiveMessage({
+      ...shared,
+      people,
+      codes: needs.codes,
+      rate,
+      answer: answering.answer,
+    }),
+    passOver,
+    log,
   })
 
   return {
     letters,
     receive,
+    passOver,
     resume: async () => {
       notices.catchUp()
       await answering.resume()

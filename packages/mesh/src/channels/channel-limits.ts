@@ -45,6 +45,10 @@ export const channelLimits = {
   filesPerRunMax: 50,
   /** An answer of more messages than these is sent as a file too. */
   answerMessagesMax: 4,
+  /** A message over which the mesh stumbles is passed over after so many tries. */
+  takeTriesMax: 6,
+  /** Messages whose tries are counted at once. */
+  triedMessagesMax: 1000,
   /** Conversations of a channel that are written to at once. */
   conversationsAtOnce: 8,
 } as const

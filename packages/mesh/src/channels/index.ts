@@ -66,6 +66,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
       howTo: factory.howTo,
       create: () => factory.create({ ...given, menu }),
       received: (message) => desk.receive(name, message),
+      passedOver: (what) => desk.passOver(name, what),
       clock: kernel.clock,
       log: kernel.log,
     })

@@ -158,6 +158,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     await adapter.start({
       received: (message) => desk.receive(adapter.name, message),
       stateChanged: () => {},
+      passedOver: (what) => desk.passOver(adapter.name, what),
     })
   }
   const serving = options.adapters.map((adapter) => desk.serve(adapter, stopped.signal))

@@ -24,6 +24,8 @@ export interface FakeChannel {
   readonly calls: () => readonly OutgoingMessage[]
   /** Files that the platform has. */
   readonly files: () => readonly OutgoingFile[]
+  /** The next upload ends so. */
+  readonly onNextUpload: (how: PlayedFailure) => void
   /** What a reference leads to. */
   readonly keep: (reference: string, bytes: Uint8Array) => void
   /** Calls of `download`, by reference. */
@@ -66,6 +68,7 @@ export function createFakeAdapter({
   const files: OutgoingFile[] = []
   const kept = new Map<string, Uint8Array>()
   const downloads: string[] = []
+  const uploadFailures: PlayedFailure[] = []
   const downloadFailures: ChannelFailure[] = []
   let hearing: ChannelHearing | null = null
   let count = 0
@@ -122,7 +125,7 @@ export function createFakeAdapter({
       : {
           upload: async (file, signal) => {
             signal.throwIfAborted()
-            const failure = failures.shift()
+            const failure = uploadFailures.shift() ?? failures.shift()
             if (failure !== undefined && failure !== 'cut-after') throw refusals[failure]()
             const isKnown = traits.dropsRepeats && files.some(({ clientId }) => clientId === file.clientId)
             if (!isKnown) files.push(file)
@@ -171,6 +174,7 @@ export function createFakeAdapter({
     failDownloads: (times, failure) => {
       for (let time = 0; time < times; time++) downloadFailures.push(failure)
     },
+    onNextUpload: (how) => void uploadFailures.push(how),
     keep: (reference, bytes) => void kept.set(reference, bytes),
     edits: () => edits,
     typings: () => typings,

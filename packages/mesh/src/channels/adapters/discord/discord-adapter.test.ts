@@ -87,6 +87,7 @@ describe('Discord', () => {
         if (row.isBroken) throw new Error('the disk is full')
       },
       stateChanged: (state) => void states.push(state),
+      passedOver: () => {},
     })
     return { server, marks, adapter, heard, states, row, starting }
   }
@@ -327,7 +328,7 @@ describe('Discord', () => {
     const again = async () => {
       const adapter = adapterOf(server, { marks, clock })
       closing.push(adapter.close)
-      await adapter.start({ received: async () => {}, stateChanged: () => {} })
+      await adapter.start({ received: async () => {}, stateChanged: () => {}, passedOver: () => {} })
       return adapter
     }
     const adapter = await again()

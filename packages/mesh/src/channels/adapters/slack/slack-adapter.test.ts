@@ -57,6 +57,7 @@ describe('Slack', () => {
     const starting = adapter.start({
       received: async (message) => void heard.push(message),
       stateChanged: (state) => void states.push(state),
+      passedOver: () => {},
     })
     return { workspace, adapter, heard, states, starting }
   }
@@ -303,7 +304,9 @@ describe('Slack', () => {
     workspace.answerNext('auth.test', (response) => sayJson(response, { ok: false, error: 'invalid_auth' }))
     const adapter = adapterOf(workspace)
     closing.push(adapter.close)
-    await expect(adapter.start({ received: async () => {}, stateChanged: () => {} })).rejects.toMatchObject({
+    await expect(
+      adapter.start({ received: async () => {}, stateChanged: () => {}, passedOver: () => {} }),
+    ).rejects.toMatchObject({
       kind: 'refused',
     })
   })

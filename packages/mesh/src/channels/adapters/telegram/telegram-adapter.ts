@@ -89,7 +89,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   }
 
   async function take(update: Update, self: TelegramSelf, hearing: ChannelHearing): Promise<void> {
-    const read = readUpdate(update, self)
+    const read = readOrPassOver(update, self, hearing)
     if (read === null) return
     const { callbackId, ...message } = read
     await hearing.received(message)
@@ -153,6 +153,17 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
       await http.close()
       agent.destroy()
     },
+  }
+}
+
+/** An update of another form than Telegram's page has it never becomes readable, and must not hold up those behind it. */
+function readOrPassOver(update: Update, self: TelegramSelf, hearing: ChannelHearing) {
+  try {
+    return readUpdate(update, self)
+  } catch {
+    const detail = 'Telegram sent it in a form that is not known'
+    hearing.passedOver({ id: `update:${update.update_id}`, detail })
+    return null
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { channelIdentities } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { readJson } from '../../../intake/index.ts'
 import { signStandard, standardSecretFault, verifyStandard } from '../../../triggers/webhook/index.ts'
+import { channelLimits } from '../../channel-limits.ts'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
 import { ChannelFailure, referenceMaxChars } from '../../adapter.ts'
 import type {
@@ -49,6 +51,8 @@ const saidSchema = z.looseObject({
     .default([]),
 })
 
+const { messageIdMaxChars } = channelLimits
+const faultMaxChars = 500
 const messageCharsMax = 20_000
 /** Of one file that is told, as base64 within its event. */
 const fileBytesMax = 4 * 1024 * 1024
@@ -103,8 +107,12 @@ export function createWebhookChannel(deps: {
     if (!verdict.valid) return reply(401, verdict.reason)
     if (hearing === null || isClosed) return reply(503, 'the channel is not connected')
     const said = saidSchema.safeParse(readJson(body, jsonLimits.body))
-    if (!said.success) return reply(400, 'a field is missing or not of the expected form')
+    if (!said.success) throw malformed(z.prettifyError(said.error).slice(0, faultMaxChars))
     const { sender, sender_name: senderName = '', conversation, thread = null, pressed = null } = said.data
+    if (!channelIdentities.webhook.form.test(sender))
+      throw malformed('sender is the name of your system, a colon and what it calls the person: intranet:ann')
+    if (id.length > messageIdMaxChars)
+      throw malformed(`webhook-id has at most ${messageIdMaxChars} characters`)
     await hearing.received({
       id,
       senderId: sender,
@@ -162,6 +170,14 @@ export function createWebhookChannel(deps: {
       await http.close()
     },
   }
+}
+
+/** What is sent again as it is becomes no better. */
+function malformed(detail: string): Problem {
+  return new Problem('bad-request', {
+    detail,
+    repair: 'Send it as docs/channels.md has it, under The webhook channel; nothing of it was kept.',
+  })
 }
 
 function kindOf(mediaType: string): ReceivedAttachment['kind'] {

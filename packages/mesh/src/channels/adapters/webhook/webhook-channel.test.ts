@@ -174,6 +174,7 @@ describe('what is posted to the webhook channel', () => {
     await adapter.start({
       received: async ({ text }) => void heard.push(text),
       stateChanged: () => {},
+      passedOver: () => {},
     })
     return { answer: await adapter.receiveRequest?.(request), heard }
   }
@@ -198,11 +199,24 @@ describe('what is posted to the webhook channel', () => {
     expect(await heardOf(request)).toMatchObject({ answer: { status: 401 }, heard: [] })
   })
 
-  test('is refused where it is not what is expected', async () => {
-    expect(await heardOf(signed('{"sender":1}', 'msg_1'))).toMatchObject({
-      answer: { status: 400 },
-      heard: [],
+  test.each([
+    ['a field of another kind', { sender: 1 }, /sender/],
+    ['no conversation', { conversation: undefined }, /conversation/],
+    ['a sender of no system', { sender: 'ann' }, /^sender is the name of your system/],
+    ['a sender with a blank', { sender: 'intranet:ann lee' }, /intranet:ann/],
+  ])('is refused with what to do about it where it has %s', async (_what, said, detail) => {
+    const good = { conversation: 'c', sender: 'intranet:ann', text: 'hi' }
+    await expect(heardOf(signed(JSON.stringify({ ...good, ...said }), 'msg_1'))).rejects.toMatchObject({
+      code: 'bad-request',
+      detail: expect.stringMatching(detail),
+      repair: expect.stringContaining('docs/channels.md'),
     })
+  })
+
+  test('is refused under an id without end', async () => {
+    await expect(heardOf(signed(body, 'm'.repeat(201)))).rejects.toMatchObject({ code: 'bad-request' })
+  })
+
   })
 
   test('nobody answers: it is unreachable, and certainly not there', async () => {

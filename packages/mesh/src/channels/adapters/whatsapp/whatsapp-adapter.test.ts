@@ -75,6 +75,7 @@ describe('the WhatsApp adapter', () => {
     await adapter.start({
       received: async (one) => void heard.push(one),
       stateChanged: (state) => void states.push(state),
+      passedOver: () => {},
     })
     const receive = async (request: CallbackRequest) => (await adapter.receiveRequest?.(request))!
     return { graph, adapter, heard, states, receive }
@@ -309,6 +310,7 @@ describe('the WhatsApp adapter', () => {
     const hearing = {
       received: async () => {},
       stateChanged: (state: ChannelState) => void states.push(state),
+      passedOver: () => {},
     }
     await expect(adapter.start(hearing)).rejects.toMatchObject({ kind: 'refused' })
     expect(states.at(-1)?.state).toBe('refused')
