@@ -217,8 +217,6 @@ describe('what is posted to the webhook channel', () => {
     await expect(heardOf(signed(body, 'm'.repeat(201)))).rejects.toMatchObject({ code: 'bad-request' })
   })
 
-  })
-
   test('nobody answers: it is unreachable, and certainly not there', async () => {
     const receiver = await aReceiver()
     await receiver.close()
