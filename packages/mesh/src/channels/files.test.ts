@@ -1,4 +1,5 @@
 import { attachmentsMax } from '@flotilla/protocol/chat-attachments'
+import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aChannelHarness, ann } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
@@ -104,6 +105,22 @@ describe('files that people send', () => {
     await world.clock.settle()
     const messages = world.said().toReversed()
     expect(messages.map((message) => message.split('\n')[0])).toEqual(['from bob', 'first', 'second'])
+    expect(world.fake.downloads()).toEqual(['ref-a.txt'])
+  })
+
+  test('are stored once, however often those beside them are tried', async () => {
+    const world = await open()
+    const [one, other] = [sent(world.fake, 'a.txt'), sent(world.fake, 'b.txt')]
+    let writes = 0
+    world.faults.writing = async () => {
+      writes++
+      if (writes === 2) throw new Problem('agent-unavailable', { detail: 'it is gone for a moment' })
+    }
+    await world.say('look', { attachments: [one, other] })
+    await world.clock.advance(fileBackOffMs.first)
+    expect(writes).toBe(4)
+    expect(world.written.size).toBe(2)
+    expect(world.said()).toHaveLength(1)
   })
 
   test('are fetched again after what may pass, as long as the platform asks, and left out in words after that', async () => {
@@ -248,6 +265,28 @@ describe('files that go out', () => {
     expect(world.openNotes()).toEqual([])
     await answered(world, 'nothing new', [])
     expect(world.fake.files()).toHaveLength(2)
+  })
+
+  test('are none of a run that somebody asked for elsewhere', async () => {
+    const world = await open()
+    world.chat('scout')
+    await world.clock.settle()
+    world.saveArtifact('scout', 'a.txt', Buffer.from('x'))
+    expect(world.rows('SELECT * FROM channel_run_files')).toEqual([])
+  })
+
+  test('are the whole answer where it was cut, also in few messages', async () => {
+    const fake = createFakeAdapter({ name: 'webhook', messageCharsMax: 16_000, editEveryMs: null })
+    const people = [{ name: 'ann', role: 'owner', identities: ['webhook:intranet:ann'] }] as const
+    const world = await open(
+      { people: people.map((one) => ({ ...one, identities: [...one.identities] })) },
+      fake,
+    )
+    await world.say('@scout go', { senderId: 'intranet:ann' })
+    world.agents.finish('scout', { response: 'word '.repeat(7000) })
+    await world.clock.settle()
+    expect(world.told().length).toBeLessThanOrEqual(channelLimits.answerMessagesMax)
+    expect(world.fake.files().map(({ name }) => name)).toEqual(['answer.md'])
   })
 
   test('are so many at most, and the others are told of', async () => {
