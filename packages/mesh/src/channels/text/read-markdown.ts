@@ -47,9 +47,9 @@ export function createReadMarkdown(): (
     }
     for (let index = 0; index < tokens.length; index += 1) {
       const token = tokens[index]!
-      if (token.type === 'table_open') index = readTable(writer, tokens, index)
+      if (token.type === 'table_open') index = yield* readTable(writer, tokens, index)
       else readBlock(writer, lists, token)
-      if (token.type === 'table_open' || index % blocksPerStep === 0) yield
+      if (index % blocksPerStep === 0) yield
     }
     return { ...joinRuns(writer.runs), refusedLink: writer.refusedLink() }
   }
@@ -192,16 +192,17 @@ function writeImage(writer: RunWriter, token: Token): void {
 }
 
 /** Returns the index of the table's end. */
-function readTable(writer: RunWriter, tokens: readonly Token[], open: number): number {
+function* readTable(writer: RunWriter, tokens: readonly Token[], open: number): Generator<void, number> {
   const rows: string[][] = []
   let index = open + 1
   for (; index < tokens.length && tokens[index]!.type !== 'table_close'; index += 1) {
     const token = tokens[index]!
     if (token.type === 'tr_open') rows.push([])
+    if (index % blocksPerStep === 0) yield
     if (token.type === 'inline') rows.at(-1)?.push(cellText(token.children ?? []))
   }
   writer.gap(1)
-  writer.writeBlock(tableText(rows), '')
+  writer.writeBlock(yield* tableText(rows), '')
   writer.gap(1)
   return index
 }
