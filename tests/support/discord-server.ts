@@ -4,8 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import { playedRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
-import type { PlayedFailure, PlayedPlatform } from '../../packages/mesh/src/channels/adapter.conformance.ts'
+import type {
+  PlayedFailure,
+  PlayedPlatform,
+  ShownFileOnPlatform,
+} from '../../packages/mesh/src/channels/adapter.conformance.ts'
 import type { ConversationPlace } from '../../packages/mesh/src/channels/adapter.ts'
+import { discordBody } from './discord-body.ts'
 import { deadPort } from './dead-port.ts'
 import { wholeBody } from './whole-body.ts'
 
@@ -78,6 +83,8 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
   const messages: KeptMessage[] = []
   const byNonce = new Map<string, KeptMessage>()
   const failures: PlayedFailure[] = []
+  const attached = new Map<string, Uint8Array>()
+  const shownFiles: ShownFileOnPlatform[] = []
   const calls: DiscordCall[] = []
   const heard: string[] = []
   const lines = new Map<WebSocket, Session>()
@@ -215,10 +222,11 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     const url = new URL(request.url ?? '/', 'http://discord.test')
     const path = url.pathname.replace(/^\/api\/v10/, '')
     const contentType = request.headers['content-type'] ?? ''
-    const body = await bodyOf(bytes ?? Buffer.alloc(0), contentType)
+    const body = await discordBody(bytes ?? Buffer.alloc(0), contentType)
     calls.push({ method: request.method ?? '', path, body, contentType })
     if (failing?.path.test(path)) return failing.answer(response)
-    if (path.startsWith('/attachments/')) return void response.writeHead(200).end('attached')
+    if (path.startsWith('/attachments/'))
+      return void response.writeHead(200).end(attached.get(path) ?? 'attached')
     const needsToken = !path.startsWith('/interactions/') && !path.startsWith('/webhooks/')
     if (needsToken && request.headers.authorization !== `Bot ${discordToken}`) {
       return sayDiscord(response, 401, { message: '401: Unauthorized', code: 0 })
@@ -286,6 +294,8 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     const nonce = `${channelId}:${String(body['nonce'])}`
     const known = body['enforce_nonce'] === true ? byNonce.get(nonce) : undefined
     if (known) return known
+    const file = body['file'] as { name: string; bytes: Uint8Array } | null | undefined
+    if (file) shownFiles.push({ conversationId: channelId, name: file.name, bytes: file.bytes })
     const id = write({
       channel_id: channelId,
       content: typeof body['content'] === 'string' ? body['content'] : '',
@@ -312,9 +322,20 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
       return fetch(`http://127.0.0.1:${dead}/`, init)
     },
     platform: {
-      say: async ({ place, text, by, addressed }) => {
+      say: async ({ place, text, by, addressed, file }) => {
         const isMention = !place.isPrivate && addressed
+        const fileId = newId()
+        const path = `/attachments/${fileId}/${file?.name ?? ''}`
+        if (file) attached.set(path, file.bytes)
+        const attachment = {
+          id: fileId,
+          filename: file?.name,
+          content_type: file?.mediaType,
+          size: file?.bytes.length,
+          url: `http://127.0.0.1:${port}${path}`,
+        }
         return write({
+          attachments: file ? [attachment] : [],
           channel_id: place.threadId ?? place.conversationId,
           content: isMention ? `<@${ids.bot}> ${text}` : text,
           mentions: isMention ? [{ id: ids.bot, username: 'flotilla' }] : [],
@@ -325,6 +346,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
         messages
           .filter(({ author }) => (author as { id: string }).id === ids.bot)
           .map(({ channel_id: conversationId, content }) => ({ conversationId, text: content })),
+      shownFiles: () => shownFiles,
       failNext: (how) => void failures.push(how),
     },
     places: {
@@ -367,20 +389,4 @@ const opNames: Readonly<Record<number, string>> = { 1: 'heartbeat', 2: 'identify
 
 export function sayDiscord(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
-}
-
-async function bodyOf(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
-  if (bytes.length === 0) return {}
-  if (!contentType.startsWith('multipart/')) {
-    const value: unknown = JSON.parse(bytes.toString())
-    return Array.isArray(value) ? { list: value } : (value as Record<string, unknown>)
-  }
-  const form = await new Response(new Uint8Array(bytes), {
-    headers: { 'content-type': contentType },
-  }).formData()
-  const [file, json] = [form.get('files[0]'), form.get('payload_json')]
-  return {
-    ...(JSON.parse(typeof json === 'string' ? json : '{}') as Record<string, unknown>),
-    file: file instanceof File ? { name: file.name, type: file.type, text: await file.text() } : null,
-  }
 }

@@ -8,6 +8,7 @@ import { playedRetryAfterMs } from '../../packages/mesh/src/channels/adapter.con
 import type {
   PlayedFailure,
   PlayedPlatform,
+  ShownFileOnPlatform,
   ShownOnPlatform,
 } from '../../packages/mesh/src/channels/adapter.conformance.ts'
 import type { ConversationPlace } from '../../packages/mesh/src/channels/adapter.ts'
@@ -65,6 +66,8 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const posted: Posted[] = []
   const byTs = new Map<string, Posted>()
   const failures: PlayedFailure[] = []
+  const shownFiles: ShownFileOnPlatform[] = []
+  const fileNames = new Map<string, string>()
   const answers = new Map<string, (response: ServerResponse) => void>()
   const envelopes = new Map<string, { envelope: Envelope; attempts: number }>()
   const taken = new Set<string>()
@@ -147,6 +150,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     const bytes = Buffer.from(await reply.arrayBuffer())
     if (isMessage)
       note(new URLSearchParams(body?.toString()), JSON.parse(bytes.toString()) as { ts?: string })
+    if (method.startsWith('files.')) await noteFile(method, body?.toString() ?? '', bytes.toString())
     if (failure === 'cut-after') {
       response.destroy()
       return
@@ -167,6 +171,20 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     const fresh = { channel: form.get('channel') ?? '', text, blocks, threadTs: form.get('thread_ts') ?? '' }
     posted.push(fresh)
     byTs.set(reply.ts, fresh)
+  }
+
+  async function noteFile(method: string, body: string, answered: string): Promise<void> {
+    const form = new URLSearchParams(body)
+    const reply = JSON.parse(answered) as { file_id?: string }
+    if (reply.file_id !== undefined) fileNames.set(reply.file_id, form.get('filename') ?? '')
+    if (method !== 'files.completeUploadExternal') return
+    for (const { id } of JSON.parse(form.get('files') ?? '[]') as { id: string }[]) {
+      const name = fileNames.get(id) ?? ''
+      const headers = { authorization: `Bearer ${slackTokens.bot}` }
+      const kept = await fetch(`${emulator.url}/files-pri/${id}/${name}`, { headers })
+      const bytes = new Uint8Array(await kept.arrayBuffer())
+      shownFiles.push({ conversationId: form.get('channel_id') ?? '', name, bytes })
+    }
   }
 
   const ask = async (method: string, form: Record<string, string>) => {
@@ -196,6 +214,19 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     return mark
   }
 
+  async function upload(name: string, bytes: Uint8Array): Promise<{ id: string; url: string }> {
+    const { upload_url: url, file_id: id } = await ask('files.getUploadURLExternal', {
+      filename: name,
+      length: String(bytes.byteLength),
+    })
+    await fetch(String(url), { method: 'POST', body: new Uint8Array(bytes) })
+    await ask('files.completeUploadExternal', {
+      files: JSON.stringify([{ id }]),
+      channel_id: groupId,
+    })
+    return { id: String(id), url: `http://127.0.0.1:${port}/files-pri/${String(id)}/${name}` }
+  }
+
   return {
     apiUrl: `http://127.0.0.1:${port}/api/`,
     fetch: (url, init) => {
@@ -205,9 +236,23 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
       return fetch(`http://127.0.0.1:${dead}/`, init)
     },
     platform: {
-      say: async ({ place, text, by, addressed }) =>
-        deliver(
+      say: async ({ place, text, by, addressed, file }) => {
+        const { id, url } = file ? await upload(file.name, file.bytes) : { id: '', url: '' }
+        const shared = file && {
+          subtype: 'file_share',
+          files: [
+            {
+              id,
+              name: file.name,
+              mimetype: file.mediaType,
+              size: file.bytes.length,
+              url_private_download: url,
+            },
+          ],
+        }
+        return deliver(
           aMessage({
+            ...shared,
             team: teamId,
             user: personId,
             channel: place.conversationId,
@@ -216,9 +261,11 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
             ts: `1700000000.${String(++count).padStart(6, '0')}`,
             ...(by === 'bot' ? { bot_id: 'B0OTHER' } : {}),
           }),
-        ),
+        )
+      },
       isTaken: (mark) => taken.has(mark),
       shown: (): ShownOnPlatform[] => posted.map(({ channel, text }) => ({ conversationId: channel, text })),
+      shownFiles: () => shownFiles,
       failNext: (how) => void failures.push(how),
     },
     places: {
@@ -241,18 +288,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     connections: () => connections,
     openConnections: () => sockets.clients.size,
     answerNext: (method, how) => void answers.set(method, how),
-    upload: async (name, bytes) => {
-      const { upload_url: url, file_id: id } = await ask('files.getUploadURLExternal', {
-        filename: name,
-        length: String(bytes.byteLength),
-      })
-      await fetch(String(url), { method: 'POST', body: new Uint8Array(bytes) })
-      await ask('files.completeUploadExternal', {
-        files: JSON.stringify([{ id }]),
-        channel_id: groupId,
-      })
-      return { id: String(id), url: `http://127.0.0.1:${port}/files-pri/${String(id)}/${name}` }
-    },
+    upload,
     close: async () => {
       clearInterval(again)
       for (const line of lines) line.terminate()

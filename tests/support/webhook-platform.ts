@@ -10,6 +10,9 @@ export interface ShownEvent {
   readonly conversation: string
   readonly text: string
   readonly buttons: readonly { readonly label: string; readonly value: string }[]
+  /** Of a file. */
+  readonly name?: string
+  readonly content_base64?: string
 }
 
 /** A chat platform that speaks the webhook channel: signs what people say, checks what it is told, keeps each id once. */
@@ -20,11 +23,26 @@ export async function aWebhookPlatform() {
   const seen = new Set<string>()
   /** Events by arrival, repeats too. */
   const arrived: string[] = []
-  const state: { onEvent: ((event: ShownEvent) => Promise<void>) | null } = { onEvent: null }
+  const files = new Map<string, string>()
+  const state: {
+    onEvent: ((event: ShownEvent) => Promise<void>) | null
+    onFetch: (() => Promise<void>) | null
+  } = { onEvent: null, onFetch: null }
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => void answer(Buffer.concat(chunks).toString()))
+    request.on('end', () =>
+      request.method === 'GET' ? void give() : void answer(Buffer.concat(chunks).toString()),
+    )
+
+    async function give(): Promise<void> {
+      await state.onFetch?.()
+      const head = request.headers
+      const at = new Date(Number(head['webhook-timestamp']) * 1000)
+      const isSigned = head['webhook-signature'] === signer.sign(String(head['webhook-id']), at, '')
+      const content = files.get(request.url ?? '')
+      response.writeHead(content === undefined ? 404 : isSigned ? 200 : 401).end(isSigned ? content : '')
+    }
 
     async function answer(body: string): Promise<void> {
       const headers = Object.fromEntries(
@@ -50,7 +68,22 @@ export async function aWebhookPlatform() {
     arrived,
     /** What is done with an event before it is answered; null for nothing. */
     onEvent: (listener: ((event: ShownEvent) => Promise<void>) | null) => void (state.onEvent = listener),
-    in: (conversation: string) => shown.filter((event) => event.conversation === conversation),
+    /** Before a file is given. */
+    onFetch: (listener: (() => Promise<void>) | null) => void (state.onFetch = listener),
+    in: (conversation: string) =>
+      shown.filter((event) => event.conversation === conversation && event.type !== 'file.sent'),
+    filesIn: (conversation: string) =>
+      shown.flatMap(({ conversation: where, name, content_base64: content = '' }) =>
+        where === conversation && name !== undefined
+          ? [{ name, text: Buffer.from(content, 'base64').toString() }]
+          : [],
+      ),
+    /** A file that somebody sends, as it stands in what is delivered. */
+    file: (name: string, content: string) => {
+      const path = `/files/${encodeURIComponent(name)}`
+      files.set(path, content)
+      return { name, media_type: 'text/plain', size: content.length, url: `http://127.0.0.1:${port}${path}` }
+    },
     /** Delivers once what somebody says. */
     deliver: (meshUrl: string, id: string, said: object): Promise<Reply> => {
       const body = JSON.stringify({ sender: 'intranet:ann', ...said })

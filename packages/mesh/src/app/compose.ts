@@ -71,7 +71,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const runs = runsModule(kernel, { ...foundation, agents: agents.api, tasks: store.ofRuns })
   const led = { agents: agents.api, runs: runs.api }
   const tasks = tasksModule(kernel, { ...led, store, isolation: isolation.api })
-  const working = { ...led, tasks: tasks.api }
+  const working = { ...led, tasks: tasks.api, people: people.api }
   const telemetry = telemetryModule(kernel, { runs: runs.api, otlp: environment.otlp })
   const spending = spendingModule(kernel, { ...working, refuseAbove })
   const paid = { ...working, permissions, spending: spending.api }
@@ -79,7 +79,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const blackboard = blackboardModule(kernel, working)
   const artifacts = artifactsModule(kernel, { ...working, folder: paths.artifactsFolder })
   const notes = notesModule(kernel)
-  const messages = messagesModule(kernel, { ...working, people: people.api })
+  const messages = messagesModule(kernel, working)
   const topics = topicsModule(kernel, { agents: agents.api })
   const projects = projectsModule(kernel, { ...working, budgets: spending.api.budgets })
   const credentials = await credentialsModule(kernel, {
@@ -100,9 +100,8 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
+    ...paid,
     standIn: replay.api.standIn,
-    agents: agents.api,
-    spending: spending.api,
     holdLease: runs.api.holdLease,
     fetchMedia: egress.api.fetchMedia,
     onShareOf: shares.calls.spend,
@@ -122,7 +121,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, people: people.api })
+  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, artifacts })
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, webhooks, folders })

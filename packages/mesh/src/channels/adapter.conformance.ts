@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { channelIdentities } from '@flotilla/protocol/people'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { referenceMaxChars } from './adapter.ts'
 import type {
   ChannelAdapter,
   ChannelFailureKind,
@@ -26,6 +27,8 @@ export interface PlayedPlatform {
   readonly isTaken: (mark: string) => boolean
   /** What people see, in order, as it is after all edits. */
   readonly shown: () => readonly ShownOnPlatform[]
+  /** Files that people see, in order. */
+  readonly shownFiles: () => readonly ShownFileOnPlatform[]
   /** The next call that sends or edits something ends so. */
   readonly failNext: (how: PlayedFailure) => void
 }
@@ -36,11 +39,25 @@ export interface SaidOnPlatform {
   readonly by: 'person' | 'bot'
   /** In a group: whether it is a mention of us or an answer to us. */
   readonly addressed: boolean
+  /** Sent beside the words. */
+  readonly file?: FileOnPlatform
+}
+
+export interface FileOnPlatform {
+  readonly name: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array
 }
 
 export interface ShownOnPlatform {
   readonly conversationId: string
   readonly text: string
+}
+
+export interface ShownFileOnPlatform {
+  readonly conversationId: string
+  readonly name: string
+  readonly bytes: Uint8Array
 }
 
 /** `rate-limited` asks for `playedRetryAfterMs`; `cut-after` breaks the line once the platform has the message. */
@@ -93,6 +110,7 @@ export function channelAdapterConformance(
           await receive(message)
         },
         stateChanged: (state) => void states.push(state),
+        passedOver: () => {},
       })
       return { ...under, heard, states }
     }
@@ -221,6 +239,71 @@ export function channelAdapterConformance(
       // What is sent after it goes through.
       await adapter.send(message(places.alone, 'found', 'note_2-0'), never)
       expect(platform.shown().map(({ text }) => text)).toContain('found')
+    })
+
+    const file = { name: 'notes.txt', mediaType: 'text/plain', bytes: Buffer.from('0123456789'.repeat(30)) }
+
+    async function heardFile(under: Awaited<ReturnType<typeof started>>) {
+      const { platform, places, heard } = under
+      await platform.say({ place: places.alone, text: 'see', by: 'person', addressed: true, file })
+      await vi.waitFor(() => expect(heard).toHaveLength(1))
+      const attachment = heard[0]?.attachments[0]
+      if (!attachment) throw new Error('no file was heard')
+      return attachment
+    }
+
+    test('a file that a person sends is heard by a reference that can be kept, and comes in whole', async () => {
+      const under = await started()
+      const attachment = await heardFile(under)
+      expect(attachment.kind).toBe('document')
+      expect([file.bytes.length, null]).toContain(attachment.sizeBytes)
+      expect(attachment.reference.length).toBeGreaterThan(0)
+      expect(attachment.reference.length).toBeLessThanOrEqual(referenceMaxChars)
+      const { download } = under.adapter
+      for (const maxBytes of [file.bytes.length, 10 * file.bytes.length]) {
+        expect(Buffer.from((await download?.(attachment.reference, maxBytes, never)) ?? [])).toEqual(
+          file.bytes,
+        )
+      }
+    })
+
+    test('of a file that is larger than wanted nothing comes in, and whoever gives up is let go', async () => {
+      const under = await started()
+      const { reference } = await heardFile(under)
+      await expect(under.adapter.download?.(reference, file.bytes.length - 1, never)).rejects.toMatchObject({
+        name: 'ChannelFailure',
+        kind: 'too-large',
+      })
+      await expect(under.adapter.download?.(reference, 1000, AbortSignal.abort())).rejects.toThrow(/./)
+    })
+
+    test.each(['https://files.example.org/notes.txt', 'file:///etc/passwd', '../../x', ''])(
+      'a reference that the platform did not give (%j) leads nowhere',
+      async (reference) => {
+        const { adapter } = await started()
+        await expect(adapter.download?.(reference, 1000, never)).rejects.toMatchObject({
+          name: 'ChannelFailure',
+          kind: expect.stringMatching(/^(?:refused|gone)$/),
+        })
+      },
+    )
+
+    test('a file that goes out is shown whole under its name', async () => {
+      const { adapter, platform, places } = await started()
+      expect(adapter.upload === undefined).toBe(adapter.traits.fileBytesMax === 0)
+      const sent = await adapter.upload?.({ ...file, place: places.alone, clientId: 'note_1-1' }, never)
+      expect(sent?.id.length).toBeGreaterThan(0)
+      expect(platform.shownFiles()).toMatchObject([
+        { conversationId: places.alone.conversationId, name: 'notes.txt' },
+      ])
+      expect(Buffer.from(platform.shownFiles()[0]?.bytes ?? [])).toEqual(file.bytes)
+    })
+
+    test('whoever gives up on a file is let go', async () => {
+      const { adapter, places, platform } = await started()
+      const sending = adapter.upload?.({ ...file, place: places.alone, clientId: 'a-1' }, AbortSignal.abort())
+      await expect(sending).rejects.toThrow(/./)
+      expect(platform.shownFiles()).toEqual([])
     })
 
     test('whoever gives up is let go', async () => {

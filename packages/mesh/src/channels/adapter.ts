@@ -16,7 +16,14 @@ export interface ChannelAdapter {
   readonly send: (message: OutgoingMessage, signal: AbortSignal) => Promise<SentMessage>
   /** Replaces a message's text. Absent where the platform cannot. */
   readonly edit?: (edited: EditedMessage, signal: AbortSignal) => Promise<void>
-  readonly sendFile?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
+  /**
+   * The bytes of a file that somebody sent, by the reference that came with it, also in a later life of the mesh; at most
+   * `maxBytes`, and nothing is read beyond. Rejects with a `ChannelFailure`: `too-large`, `gone` where the platform has it no
+   * more, `refused` where the reference leads elsewhere than to the platform. Absent where people can send no files.
+   */
+  readonly download?: (reference: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
+  /** Shows a file of at most `fileBytesMax`; otherwise as `send`. Absent where the platform takes none. */
+  readonly upload?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
   /** Shows for a few seconds that somebody writes. A failure of it is nobody's concern. */
   readonly showTyping?: (place: ConversationPlace) => Promise<void>
   /** A call-back of the platform under the public door; absent for those that connect outwards. */
@@ -34,6 +41,7 @@ export interface ChannelTraits {
   readonly buttonsMax: number
   /** Whether the platform itself throws away a message whose `clientId` it has; else a repeat is marked as one. */
   readonly dropsRepeats: boolean
+  /** The largest file that `upload` takes; 0 where there is none. */
   readonly fileBytesMax: number
 }
 
@@ -43,8 +51,17 @@ export interface ChannelHearing {
    * taken (offset, acknowledgement, 200). Rejects where it could not be written: the platform sends it again.
    */
   readonly received: (message: ReceivedMessage) => Promise<void>
+  /** Something was said that cannot be read, whatever is tried: the adapter goes on behind it, and it is written down and told. */
+  readonly passedOver: (what: PassedOver) => void
   /** What people read of the channel's state. */
   readonly stateChanged: (state: ChannelState) => void
+}
+
+export interface PassedOver {
+  /** As the platform names it. */
+  readonly id: string
+  /** Why, in words for people; nothing of what was said. */
+  readonly detail: string
 }
 
 export interface ChannelState {
@@ -88,9 +105,12 @@ export interface ReceivedAttachment {
   readonly mediaType: string
   /** As the platform says; null where it does not. */
   readonly sizeBytes: number | null
-  /** Fetches it, at most `maxBytes`: rejects with a `ChannelFailure` of kind `too-large` beyond. */
-  readonly read: (maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
+  /** What `download` finds it by, at most `referenceMaxChars`; where it is longer, the file is left out. */
+  readonly reference: string
 }
+
+/** Of the reference of a file, UTF-16 code units: some platforms give out signed addresses. */
+export const referenceMaxChars = 2048
 
 export interface OutgoingMessage {
   readonly place: ConversationPlace

@@ -104,16 +104,6 @@ describe('what people say on a channel', () => {
     await world.fake.hear(aReceived({ id: 'x' }))
     expect(runCount(world)).toBe(1)
   })
-
-  test('names files that did not come through', async () => {
-    const world = await open()
-    const read = async () => new Uint8Array()
-    const file = { kind: 'picture', name: 'a.png', mediaType: 'image/png', sizeBytes: 1, read } as const
-    await world.say('look', { attachments: [file] })
-    expect(world.ledger.list({ limit: 1 })[0]?.input).toMatchObject({
-      message: expect.stringMatching(/^look\n\n\[1 attached file was not passed on/),
-    })
-  })
 })
 
 describe('strangers', () => {

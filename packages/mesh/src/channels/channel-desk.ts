@@ -1,34 +1,42 @@
 import type { ChannelName } from '@flotilla/protocol/people'
+import { Problem } from '@flotilla/protocol/problem'
 import { createCallRate } from '../access/index.ts'
+import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
-import type { ChannelAdapter, ReceivedMessage } from './adapter.ts'
+import type { ChannelAdapter, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
+import { giveToAgent } from './commands/give-to-agent.ts'
 import { createIsWanted } from './delivery/is-wanted.ts'
 import { createDeliverOutcomes } from './delivery/deliver-outcomes.ts'
 import { createLetterTable } from './delivery/letter-table.ts'
 import type { LetterTable } from './delivery/letter-table.ts'
 import { createLiveText } from './delivery/live-text.ts'
-import type { LiveText } from './delivery/live-text.ts'
 import { createPostOffice } from './delivery/post-office.ts'
 import type { PostOffice } from './delivery/post-office.ts'
+import { createRunFiles } from './delivery/run-files.ts'
+import type { SentFile } from './delivery/run-files.ts'
 import { createRunPlaces } from './delivery/run-places.ts'
 import { createSendLetter } from './delivery/send-letter.ts'
 import { createTellNotices } from './delivery/tell-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
+import { createBringFiles } from './intake/bring-files.ts'
+import type { BringFiles, BringFilesDeps } from './intake/bring-files.ts'
 import { createMessageTable } from './intake/message-table.ts'
+import { createPassOver, createPatientReceive } from './intake/pass-over.ts'
 import { createReceiveMessage } from './intake/receive-message.ts'
-import type { ReceiveDeps } from './intake/receive-message.ts'
+import type { ReceiveDeps, ReceiveMessage } from './intake/receive-message.ts'
 import { createStrangerTable } from './intake/stranger-table.ts'
 import { createTalkTable } from './intake/talk-table.ts'
 import type { PairingCodes } from './pairing/pairing-codes.ts'
-import { createSplitText } from './text/index.ts'
+import { createPacedSplit } from './text/index.ts'
 
 /** What all channels share: the rows, and what is done with what comes and goes. */
 export interface ChannelDesk {
   readonly letters: LetterTable
-  readonly receive: (channel: ChannelName, message: ReceivedMessage) => Promise<void>
+  readonly receive: ReceiveMessage
+  readonly passOver: (channel: ChannelName, what: PassedOver) => void
   /** Takes up what a mesh that died left undone. */
   readonly resume: () => Promise<void>
   /** Sends, shows and types on one channel until the signal aborts. */
@@ -48,14 +56,18 @@ export interface ChannelDeskNeeds {
   }
   readonly spending: { readonly report: CommandDeps['report'] }
   readonly codes: PairingCodes
+  /** Files of agents, as people put them there at the dashboard. */
+  readonly files: { readonly write: BringFilesDeps['writeFile'] }
+  readonly artifacts: Pick<Artifacts, 'read'>
 }
 
 export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): ChannelDesk {
   const { database, clock, log, hooks } = kernel
   const { people, runs } = needs
-  const split = createSplitText()
+  const split = createPacedSplit()
   const letters = createLetterTable(database)
   const places = createRunPlaces(database)
+  const runFiles = createRunFiles(database)
   const isTheirs = (channel: string, senderId: string, person: string): boolean => {
     // While nobody can be told apart, what was asked for is told all the same; owners are told nothing unasked then.
     const isKnown = people.broken() === null
@@ -66,11 +78,13 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   const messages = createMessageTable(database)
   const strangers = createStrangerTable(database)
   const offices = new Map<ChannelName, PostOffice>()
-  const lives = new Map<ChannelName, LiveText>()
+  const porters = new Map<ChannelName, BringFiles>()
+  const wakeFiles = (channel: ChannelName) => porters.get(channel)?.wake()
   const wake = (channel: ChannelName) => offices.get(channel)?.wake()
   const delivering = createDeliverOutcomes({
     database,
     places,
+    files: runFiles,
     talks,
     letters,
     outbox: runs.outbox,
@@ -86,16 +100,27 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     wake,
   })
   hooks.runSettled.subscribe(delivering.runSettled)
+  hooks.artifactSaved.subscribe(({ runId, ...file }) => {
+    if (runId !== null && places.isOpen(runId)) runFiles.add(runId, file, clock.now())
+  })
   hooks.agentDeleted.subscribe(talks.forgetAgent)
   hooks.personLeft.subscribe(async (name) => talks.forgetPerson(name))
   const shared = { ...kernel, messages, letters, strangers, talks, places, wake }
-  const answering = createAnswerMessage({
-    ...shared,
+  const commanding = {
     runs,
+    guard: kernel.guard,
+    decide: kernel.decide,
+    talks,
+    places,
     agents: needs.control.views.all,
     approvals: needs.control.approvals,
     report: needs.spending.report,
     now: clock.now,
+  }
+  const answering = createAnswerMessage({
+    ...shared,
+    ...commanding,
+    wakeFiles,
     callerOf: people.channelCaller,
   })
   const rate = createCallRate({
@@ -103,17 +128,32 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     perMinute: () => kernel.settings().channels.per_minute,
     what: 'channels.per_minute',
   })
-  const receive = createReceiveMessage({
-    ...shared,
-    people,
-    codes: needs.codes,
-    rate,
-    answer: answering.answer,
+  /** Whoever asked for the run is told all that came of it, as the ledger has it. */
+  async function readArtifact({ agentId, name }: SentFile): Promise<Uint8Array | null> {
+    try {
+      return (await needs.artifacts.read({ kind: 'system' }, agentId, name)).content
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'not-found') return null
+      throw error
+    }
+  }
+  const passOver = createPassOver({ ...shared, ownersOn: people.ownersOn })
+  const receive = createPatientReceive({
+    receive: createReceiveMessage({
+      ...shared,
+      people,
+      codes: needs.codes,
+      rate,
+      answer: answering.answer,
+    }),
+    passOver,
+    log,
   })
 
   return {
     letters,
     receive,
+    passOver,
     resume: async () => {
       notices.catchUp()
       await answering.resume()
@@ -132,23 +172,39 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
       const send = createSendLetter({
         letters,
         split,
+        readArtifact,
         clock,
         liveMessageOf: live.finish,
         settle: delivering.letterSettled,
         isWanted,
       })
       const office = createPostOffice({ letters, send, clock, log })
-      lives.set(adapter.name, live)
+      const porter = createBringFiles({
+        ...shared,
+        callerOf: people.channelCaller,
+        writeFile: needs.files.write,
+        give: ({ caller, channel, message, agentId, text }) => {
+          const person = caller.person ?? message.senderId
+          return giveToAgent(
+            commanding,
+            { caller, channel, person, message, argument: '' },
+            { agentId, text },
+          )
+        },
+      })
+      porters.set(adapter.name, porter)
       offices.set(adapter.name, office)
       const stateOf = (runId: string) => runs.find(runId)?.state ?? null
       try {
         await Promise.all([
           office.run(adapter, signal),
+          porter.run(adapter, signal),
           showTyping({ places, stateOf, clock }, adapter, signal),
         ])
       } finally {
         live.close()
         offices.delete(adapter.name)
+        porters.delete(adapter.name)
       }
     },
     drop: (channel, why) =>
@@ -160,7 +216,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     maintain: () => {
       const now = clock.now()
       notices.catchUp()
-      for (const table of [messages, strangers, talks, places, letters]) table.trim(now)
+      for (const table of [messages, strangers, talks, places, runFiles, letters]) table.trim(now)
     },
     close: notices.close,
   }

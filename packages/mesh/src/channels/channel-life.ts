@@ -31,11 +31,12 @@ export async function createChannelLife(deps: {
   /** Rejects with the Problem `not-configured`. */
   readonly create: () => ChannelAdapter | Promise<ChannelAdapter>
   readonly received: ChannelHearing['received']
+  readonly passedOver: ChannelHearing['passedOver']
   readonly howTo: string
   readonly clock: Clock
   readonly log: Log
 }): Promise<ChannelLife> {
-  const { name, clock, log } = deps
+  const { name, clock, log, received, passedOver } = deps
   let state: ChannelState = { state: 'connecting', detail: '', repair: '' }
 
   function become(next: ChannelState): void {
@@ -53,7 +54,7 @@ export async function createChannelLife(deps: {
   async function connect(to: ChannelAdapter, signal: AbortSignal): Promise<boolean> {
     for (let attempts = 0; !signal.aborted; attempts++) {
       try {
-        await to.start({ received: deps.received, stateChanged: become })
+        await to.start({ received, passedOver, stateChanged: become })
         return true
       } catch (error) {
         const detail = error instanceof Error ? error.message : 'it does not answer'

@@ -30,12 +30,34 @@ export const channelLimits = {
   openLettersMax: 5000,
   /** After so long a letter that could not be sent is given up, hours. */
   letterHoursMax: 24,
+  /** Of one file that somebody sends, bytes; Telegram gives bots no larger ones. */
+  fileInMaxBytes: 20 * 1024 * 1024,
+  /** Messages of a channel whose files are fetched at once, each one file after the other: so many files are held. */
+  filesAtOnce: 4,
+  /** Messages whose files are not all fetched: of one person, and of one channel. */
+  openFilesPerPersonMax: 10,
+  openFilesMax: 300,
+  /** After so many tries a file is left out, and whoever sent it is told. */
+  fileTriesMax: 5,
+  /** Files that an agent made in one run and that are sent beside its answer; the others are named. */
+  filesPerAnswerMax: 5,
+  /** Of one run, those that are kept in mind at all. */
+  filesPerRunMax: 50,
+  /** An answer of more messages than these is sent as a file too. */
+  answerMessagesMax: 4,
+  /** A message over which the mesh stumbles is passed over after so many tries. */
+  takeTriesMax: 6,
+  /** Messages whose tries are counted at once. */
+  triedMessagesMax: 1000,
   /** Conversations of a channel that are written to at once. */
   conversationsAtOnce: 8,
 } as const
 
 /** Waits between attempts of one letter, milliseconds. */
 export const sendBackOffMs = { first: 1000, max: 5 * 60_000 } as const
+
+/** Waits between attempts to fetch or keep a file, milliseconds. */
+export const fileBackOffMs = { first: 1000, max: 60_000 } as const
 
 /** Waits between attempts to connect, milliseconds. */
 export const connectBackOffMs = { first: 1000, max: 60_000 } as const

@@ -11,9 +11,11 @@ export const placeSchema = z.object({
   isPrivate: z.boolean(),
 })
 
-/** The key of a place, in rows. Pure. */
+/** The key of a place, in rows: no two places have the same. Pure. */
 export function conversationOf({ conversationId, threadId }: ConversationPlace): string {
-  return threadId === null ? conversationId : `${conversationId}/${threadId}`
+  const parts = threadId === null ? [conversationId] : [conversationId, threadId]
+  // A blank parts it from what a queue of letters is called besides.
+  return parts.map((part) => part.replace(/[%/ ]/g, encodeURIComponent)).join('/')
 }
 
 /**

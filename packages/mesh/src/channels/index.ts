@@ -2,6 +2,8 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
+import type { Agents } from '../agents/index.ts'
+import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { SettingsFile } from '../config/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -28,6 +30,8 @@ interface Needs {
   readonly views: { all(): readonly AgentView[] }
   readonly approvals: CommandDeps['approvals']
   readonly spending: Pick<Spending, 'report'>
+  readonly agents: Pick<Agents, 'files'>
+  readonly artifacts: { readonly api: Pick<Artifacts, 'read'> }
   readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
   readonly settings: Pick<SettingsFile, 'edit'>
 }
@@ -41,7 +45,13 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
   const { people, vault } = needs
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
-  const desk = createChannelDesk(kernel, { ...needs, control: needs, codes })
+  const desk = createChannelDesk(kernel, {
+    ...needs,
+    control: needs,
+    files: needs.agents.files,
+    artifacts: needs.artifacts.api,
+    codes,
+  })
   const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })
   const checkTokens = createCheckTokens(() => ({
     ...publicRoots,
@@ -85,6 +95,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
       howTo: factory.howTo,
       create: () => factory.create({ ...given, menu }),
       received: (message) => desk.receive(name, message),
+      passedOver: (what) => desk.passOver(name, what),
       clock: kernel.clock,
       log: kernel.log,
     })

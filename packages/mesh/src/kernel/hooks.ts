@@ -80,6 +80,12 @@ export interface Hooks {
   readonly reasonsToStayAwake: Question<string, string>
   /** By `runs`, in the transaction that settles. */
   readonly runSettled: Hook<SettledRun>
+  /** By `artifacts`, in the transaction that writes its row; `runId` is null where the agent saved it in no run. */
+  readonly artifactSaved: Hook<{
+    readonly agentId: string
+    readonly name: string
+    readonly runId: string | null
+  }>
   /** By `tasks`, in the transaction that moves it. */
   readonly taskChanged: Hook<ChangedTask>
   /** By `agents`, for an agent's briefing: what was said of its work, oldest first. */
@@ -161,6 +167,7 @@ export function createHooks(log: Log): Hooks {
     ownerTold: createHook(),
     reasonsToStayAwake: createQuestion(),
     runSettled: createHook(),
+    artifactSaved: createHook(),
     taskChanged: createHook(),
     feedbackFor: createQuestion(),
     callsOfTask: createQuestion(),

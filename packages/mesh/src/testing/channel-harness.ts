@@ -65,7 +65,13 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     ...one,
   }))
   const resets: string[] = []
-  const faults: { peopleBroken: string | null } = { peopleBroken: null }
+  /** Files of agents by `agent path`, and artifacts by `agent name`. */
+  const written = new Map<string, Uint8Array>()
+  const artifacts = new Map<string, Uint8Array>()
+  const faults: { peopleBroken: string | null; writing: (() => Promise<void>) | null } = {
+    peopleBroken: null,
+    writing: null,
+  }
   const codes = createPairingCodes({ clock, randomNumber: () => 7 })
   const byIdentity = (identity: string) =>
     people.find(({ identities }) => identities.includes(identity)) ?? null
@@ -119,6 +125,20 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
         },
       },
     },
+    files: {
+      write: async (caller, { agentId, path, content }) => {
+        guard(caller, { do: 'manage-agent', agentId })
+        await faults.writing?.()
+        written.set(`${agentId} ${path}`, content)
+      },
+    },
+    artifacts: {
+      read: async (_caller, agentId, name) => {
+        const content = artifacts.get(`${agentId} ${name}`)
+        if (!content) throw new Problem('not-found', { detail: 'there is no such artifact' })
+        return { row: anArtifactRow(agentId, name), content: Buffer.from(content) }
+      },
+    },
     control: {
       views: { all: () => agentIds.map(anAgentView) },
       approvals: { list: () => [] },
@@ -138,6 +158,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     await adapter.start({
       received: (message) => desk.receive(adapter.name, message),
       stateChanged: () => {},
+      passedOver: (what) => desk.passOver(adapter.name, what),
     })
   }
   const serving = options.adapters.map((adapter) => desk.serve(adapter, stopped.signal))
@@ -150,6 +171,14 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     people,
     resets,
     faults,
+    written,
+    artifacts,
+    /** As an agent does in the run that it works on. */
+    saveArtifact: (agentId: string, name: string, content: Uint8Array) => {
+      artifacts.set(`${agentId} ${name}`, content)
+      const runId = ledger.live.liveRunOf(agentId)?.runId ?? null
+      ledgerOf.database.transaction(() => ledgerOf.hooks.artifactSaved.tell({ agentId, name, runId }))
+    },
     rows: (sql: string, ...values: string[]) => ledgerOf.database.prepare(sql).all(...values),
     openNotes: () => ledger.outbox.open(100).map(({ source, state: how }) => ({ source, state: how })),
     identityOf: (channel: ChannelName, id: string) => byIdentity(`${channel}:${id}`)?.name ?? null,
@@ -162,6 +191,11 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
       await ledger.close()
     },
   }
+}
+
+function anArtifactRow(agentId: string, name: string) {
+  const rest = { version: 1, description: '', sizeBytes: 1, sha256: '', savedAt: 0, project: null }
+  return { agentId, name, ...rest }
 }
 
 function anAgentView(id: string): AgentView {

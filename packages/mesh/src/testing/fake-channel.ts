@@ -4,6 +4,7 @@ import type {
   ChannelAdapter,
   ChannelHearing,
   ChannelTraits,
+  OutgoingFile,
   OutgoingMessage,
   ReceivedMessage,
 } from '../channels/adapter.ts'
@@ -21,6 +22,16 @@ export interface FakeChannel {
   readonly messages: () => readonly ShownMessage[]
   /** Every call that sends, also those that failed or were thrown away as repeats. */
   readonly calls: () => readonly OutgoingMessage[]
+  /** Files that the platform has. */
+  readonly files: () => readonly OutgoingFile[]
+  /** The next upload ends so. */
+  readonly onNextUpload: (how: PlayedFailure) => void
+  /** What a reference leads to. */
+  readonly keep: (reference: string, bytes: Uint8Array) => void
+  /** Calls of `download`, by reference. */
+  readonly downloads: () => readonly string[]
+  /** How often the next downloads fail so. */
+  readonly failDownloads: (times: number, failure: ChannelFailure) => void
   readonly edits: () => number
   readonly typings: () => number
   /** Hands in a message as the wire had it; rejects where it was not taken. */
@@ -54,6 +65,11 @@ export function createFakeAdapter({
   const calls: OutgoingMessage[] = []
   const messages: ShownMessage[] = []
   const failures: PlayedFailure[] = []
+  const files: OutgoingFile[] = []
+  const kept = new Map<string, Uint8Array>()
+  const downloads: string[] = []
+  const uploadFailures: PlayedFailure[] = []
+  const downloadFailures: ChannelFailure[] = []
   let hearing: ChannelHearing | null = null
   let count = 0
   let edits = 0
@@ -104,6 +120,30 @@ export function createFakeAdapter({
             messages[index] = { ...before, text: edited.text, buttons: edited.buttons }
           },
         }),
+    ...(traits.fileBytesMax === 0
+      ? {}
+      : {
+          upload: async (file, signal) => {
+            signal.throwIfAborted()
+            const failure = uploadFailures.shift() ?? failures.shift()
+            if (failure !== undefined && failure !== 'cut-after') throw refusals[failure]()
+            const isKnown = traits.dropsRepeats && files.some(({ clientId }) => clientId === file.clientId)
+            if (!isKnown) files.push(file)
+            if (failure !== undefined) throw refusals[failure]()
+            return { id: `f${++count}` }
+          },
+        }),
+    download: async (reference, maxBytes, signal) => {
+      signal.throwIfAborted()
+      downloads.push(reference)
+      const failure = downloadFailures.shift()
+      if (failure) throw failure
+      const bytes = kept.get(reference)
+      if (!bytes) throw new ChannelFailure('gone', 'the platform has it no more')
+      if (bytes.length > maxBytes)
+        throw new ChannelFailure('too-large', `it is larger than ${maxBytes} bytes`)
+      return bytes
+    },
     showTyping: async () => void typings++,
     close: async () => void (hearing = null),
   }
@@ -113,15 +153,29 @@ export function createFakeAdapter({
     platform: {
       say: async (said: SaidOnPlatform) => {
         const id = `u${++count}`
-        if (said.by === 'person') void give(aReceived({ ...said, id }))
+        const { file, ...words } = said
+        if (file) kept.set(`file-${id}`, file.bytes)
+        const attachments = file
+          ? [{ kind: 'document', ...file, sizeBytes: file.bytes.length, reference: `file-${id}` } as const]
+          : []
+        if (said.by === 'person') void give(aReceived({ ...words, id, attachments }))
         return id
       },
       isTaken: (mark) => taken.has(mark),
       shown: () => messages.map(({ place, text }) => ({ conversationId: place.conversationId, text })),
+      shownFiles: () =>
+        files.map(({ place, name, bytes }) => ({ conversationId: place.conversationId, name, bytes })),
       failNext: (how) => void failures.push(how),
     },
     messages: () => messages,
     calls: () => calls,
+    files: () => files,
+    downloads: () => downloads,
+    failDownloads: (times, failure) => {
+      for (let time = 0; time < times; time++) downloadFailures.push(failure)
+    },
+    onNextUpload: (how) => void uploadFailures.push(how),
+    keep: (reference, bytes) => void kept.set(reference, bytes),
     edits: () => edits,
     typings: () => typings,
     hear: async (message) => {

@@ -3,7 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
-import type { PlayedFailure, SaidOnPlatform, ShownOnPlatform } from '../channels/adapter.conformance.ts'
+import type {
+  PlayedFailure,
+  SaidOnPlatform,
+  ShownFileOnPlatform,
+  ShownOnPlatform,
+} from '../channels/adapter.conformance.ts'
 import { readJson } from '../intake/index.ts'
 
 /** A bot's side of Telegram, as its page on the Bot API has it: what `telegram-test-api` lacks. */
@@ -15,6 +20,7 @@ export interface PlayedTelegram {
   readonly push: (update: Record<string, unknown>) => string
   readonly isTaken: (mark: string) => boolean
   readonly shown: () => readonly ShownOnPlatform[]
+  readonly shownFiles: () => readonly ShownFileOnPlatform[]
   readonly failNext: (how: PlayedFailure) => void
   /** The next so many polls meet another one. */
   readonly conflict: (polls: number) => void
@@ -59,6 +65,7 @@ export async function playTelegram(): Promise<PlayedTelegram> {
   const files = new Map<string, Uint8Array>()
   const failures: Exclude<PlayedFailure, 'unreachable'>[] = []
   const messages: { chat: string; id: number; text: string }[] = []
+  const shownFiles: ShownFileOnPlatform[] = []
   const polls = new Set<() => void>()
   let updates: Record<string, unknown>[] = []
   let [count, taken, conflicts, isAccepted] = [0, 0, 0, true]
@@ -96,6 +103,12 @@ export async function playTelegram(): Promise<PlayedTelegram> {
       if (message.text === body.text) return refusal(400, 'Bad Request: message is not modified')
       message.text = body.text ?? ''
       return true
+    }
+    const document = method === 'sendDocument' ? documentOf(body.raw ?? '') : null
+    if (document) {
+      count += 1
+      shownFiles.push(document)
+      return { message_id: count, date: 0, chat: { id: Number(document.conversationId), type: 'private' } }
     }
     count += 1
     messages.push({ chat, id: count, text: body.text ?? '' })
@@ -162,10 +175,30 @@ export async function playTelegram(): Promise<PlayedTelegram> {
     root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     push,
-    say: ({ place, text, by, addressed }) =>
-      push({ message: aTelegramMessage({ text, isAlone: place.isPrivate, by, addressed, id: count + 1 }) }),
+    say: ({ place, text, by, addressed, file }) => {
+      const id = count + 1
+      const { text: words, ...message } = aTelegramMessage({
+        text,
+        isAlone: place.isPrivate,
+        by,
+        addressed,
+        id,
+      })
+      if (!file) return push({ message: { ...message, text: words } })
+      const { name, mediaType, bytes } = file
+      files.set(`files/sent-${id}`, bytes)
+      const document = {
+        file_id: `sent-${id}`,
+        file_unique_id: `u${id}`,
+        file_name: name,
+        mime_type: mediaType,
+        file_size: bytes.length,
+      }
+      return push({ message: { ...message, caption: words, document } })
+    },
     isTaken: (mark) => taken >= Number(mark),
     shown: () => messages.map(({ chat, text }) => ({ conversationId: chat, text })),
+    shownFiles: () => shownFiles,
     failNext: (how) => {
       if (how === 'unreachable') throw new Error('a server that runs can be reached')
       failures.push(how)
@@ -183,6 +216,16 @@ export async function playTelegram(): Promise<PlayedTelegram> {
         server.closeAllConnections()
       }),
   }
+}
+
+/** The file of a form, as grammY writes it. */
+function documentOf(raw: string): ShownFileOnPlatform | null {
+  const name = /filename="?([^"\r\n]+)"?\r\n/.exec(raw)
+  const chat = /name="chat_id"\r\n\r\n([^\r\n]+)\r\n/.exec(raw)
+  if (!name || !chat) return null
+  const from = raw.indexOf('\r\n\r\n', name.index) + 4
+  const bytes = Buffer.from(raw.slice(from, raw.indexOf('\r\n--', from)), 'latin1')
+  return { conversationId: chat[1] ?? '', name: name[1] ?? '', bytes }
 }
 
 interface Said {

@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
-import type { PlayedFailure, PlayedPlatform, ShownOnPlatform } from '../channels/adapter.conformance.ts'
+import type {
+  PlayedFailure,
+  PlayedPlatform,
+  ShownFileOnPlatform,
+  ShownOnPlatform,
+} from '../channels/adapter.conformance.ts'
 import type { CallbackRequest, ChannelAdapter } from '../channels/adapter.ts'
 import { readJson } from '../intake/index.ts'
 
@@ -23,6 +28,7 @@ export interface PlayedGraph {
   readonly root: string
   readonly calls: readonly GraphCall[]
   readonly shown: () => readonly ShownOnPlatform[]
+  readonly shownFiles: () => readonly ShownFileOnPlatform[]
   readonly failNext: (how: PlayedFailure) => void
   /** What a path below the root answers with. */
   readonly answer: (path: string, status: number, body: string | Uint8Array) => void
@@ -42,6 +48,8 @@ export async function playGraph(): Promise<PlayedGraph> {
   const calls: GraphCall[] = []
   const failures: PlayedFailure[] = []
   const shown: ShownOnPlatform[] = []
+  const shownFiles: ShownFileOnPlatform[] = []
+  const uploads = new Map<string, Uint8Array>()
   const answers = new Map<string, { readonly status: number; readonly body: string | Uint8Array }>()
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -57,6 +65,7 @@ export async function playGraph(): Promise<PlayedGraph> {
     })
     const known = answers.get(path)
     if (known) return void response.writeHead(known.status).end(known.body)
+    if (path.endsWith('/media')) return void response.end(JSON.stringify({ id: await upload(request, raw) }))
     if (!path.endsWith('/messages')) return void response.end('{"id":"m1"}')
     const failure = failures.shift()
     if (failure !== undefined && failure !== 'cut-after') {
@@ -70,10 +79,25 @@ export async function playGraph(): Promise<PlayedGraph> {
     const body = readJson(raw, jsonLimits.body) as {
       readonly to?: string
       readonly text?: { readonly body: string }
+      readonly document?: { readonly id: string; readonly filename: string }
+    }
+    const { to = '', document } = body
+    if (document) {
+      const bytes = uploads.get(document.id) ?? new Uint8Array()
+      shownFiles.push({ conversationId: to, name: document.filename, bytes })
     }
     if (body.to !== undefined) shown.push({ conversationId: body.to, text: body.text?.body ?? '' })
     if (failure === 'cut-after') return void response.destroy()
     response.end(JSON.stringify({ messages: [{ id: `wamid.${shown.length}` }] }))
+  }
+
+  async function upload({ headers }: IncomingMessage, raw: Uint8Array): Promise<string> {
+    const type = headers['content-type'] ?? ''
+    const form = await new Response(new Uint8Array(raw), { headers: { 'content-type': type } }).formData()
+    const file = form.get('file')
+    const id = `m${uploads.size + 1}`
+    uploads.set(id, file instanceof File ? new Uint8Array(await file.arrayBuffer()) : new Uint8Array())
+    return id
   }
 
   const server = createServer(
@@ -84,6 +108,7 @@ export async function playGraph(): Promise<PlayedGraph> {
     root: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v23.0`,
     calls,
     shown: () => shown,
+    shownFiles: () => shownFiles,
     failNext: (how) => {
       if (how === 'unreachable') throw new Error('a server that runs can be reached')
       failures.push(how)
@@ -165,9 +190,22 @@ export function playMeta(
   }
   return {
     platform: {
-      say: async ({ place, text, by, addressed }) => {
+      say: async ({ place, text, by, addressed, file }) => {
         const id = `wamid.in${++count}`
+        const mediaId = `in${count}`
+        if (file) {
+          const url = `${graph.root}/bytes-${mediaId}`
+          const path = `${mediaId}?phone_number_id=${playedWhatsApp.phoneNumberId}`
+          graph.answer(path, 200, JSON.stringify({ url, file_size: file.bytes.length }))
+          graph.answer(`bytes-${mediaId}`, 200, file.bytes)
+        }
+        const document = file && {
+          type: 'document',
+          text: null,
+          document: { id: mediaId, filename: file.name, mime_type: file.mediaType, caption: text },
+        }
         const more = {
+          ...document,
           ...(by === 'bot' ? { from: playedWhatsApp.ownNumber } : {}),
           ...(place.isPrivate ? {} : { group_id: place.conversationId }),
           ...(addressed && !place.isPrivate
@@ -179,6 +217,7 @@ export function playMeta(
       },
       isTaken: (mark) => taken.has(mark),
       shown: graph.shown,
+      shownFiles: graph.shownFiles,
       failNext: graph.failNext,
     },
     end: () => ending.abort(),

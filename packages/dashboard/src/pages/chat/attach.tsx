@@ -3,8 +3,8 @@ import { imageTypeOf } from '@flotilla/protocol/image-type'
 import { formatBytes } from '../../data/format.ts'
 import { useServices } from '../../data/use-mesh.ts'
 import { Icon } from '../../design/icons.tsx'
-import { attachmentFault, uploadPath } from './attachments.ts'
-import type { Attachment } from './attachments.ts'
+import { attachmentFault, uploadPath } from '@flotilla/protocol/chat-attachments'
+import type { Attachment } from '@flotilla/protocol/chat-attachments'
 
 /** Files of the person that go into the files of the agent, before the message that names them. */
 export function useAttachments(agent: string) {

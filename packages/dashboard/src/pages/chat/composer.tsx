@@ -3,7 +3,7 @@ import type { KeyboardEvent } from 'react'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { useAction, useServices } from '../../data/use-mesh.ts'
 import { AttachButton, AttachedList, useAttachments } from './attach.tsx'
-import { withAttachments } from './attachments.ts'
+import { withAttachments } from '@flotilla/protocol/chat-attachments'
 import type { Turn } from './turn.ts'
 
 /** Asks where nothing is at work; says something to the run that is, and stops it. */

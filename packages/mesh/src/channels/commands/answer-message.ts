@@ -4,7 +4,10 @@ import type { Guard, HumanCaller } from '../../access/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { problemText, writeAnswered, writeReply } from '../intake/write-answer.ts'
 import type { WriteDeps } from '../intake/write-answer.ts'
+import { voiceRefusal } from '../intake/bring-files.ts'
+import type { FileWork } from '../intake/message-table.ts'
 import type { StrangerTable } from '../intake/stranger-table.ts'
+import { channelLimits } from '../channel-limits.ts'
 import type { CommandCall, CommandDeps, CommandReply } from './channel-command.ts'
 import { parseText } from './command-table.ts'
 import type { ParsedText } from './command-table.ts'
@@ -20,6 +23,8 @@ type Deps = CommandDeps &
     readonly strangers: Pick<StrangerTable, 'forget'>
     readonly guard: Guard
     readonly log: Log
+    /** Messages with files were written down. */
+    readonly wakeFiles: (channel: ChannelName) => void
     readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
   }
 
@@ -44,7 +49,35 @@ export function createAnswerMessage(deps: Deps): {
   function toAgent(call: CommandCall, agentId: string, text: string): void {
     // Before the transaction: a refusal is counted and journaled, which nothing may take back.
     deps.guard(call.caller, { do: 'submit-run', to: agentId })
+    const { files, filesLeftOut, senderId } = call.message
+    if (text === '' && files.length > 0 && files.every(({ kind }) => kind === 'voice'))
+      return atOnce(call, () => ({ text: voiceRefusal }))
+    const open = deps.messages.openFiles(call.channel, senderId)
+    // Words wait for the files that were sent before them.
+    if (files.length > 0 || filesLeftOut > 0 || open.own > 0) return withFiles(call, { agentId, text }, open)
     atOnce(call, () => ({ text: '', became: 'run', runId: giveToAgent(deps, call, { agentId, text }) }))
+  }
+
+  function withFiles(
+    call: CommandCall,
+    { agentId, text }: Pick<FileWork, 'agentId' | 'text'>,
+    open: { readonly all: number; readonly own: number },
+  ): void {
+    const { channel, message, person } = call
+    if (message.files.length > 0) deps.guard(call.caller, { do: 'manage-agent', agentId })
+    if (open.own >= channelLimits.openFilesPerPersonMax || open.all >= channelLimits.openFilesMax) {
+      throw new Problem('lane-full', {
+        detail: 'files that were sent before are still being fetched; send it again in a while',
+      })
+    }
+    const at = deps.clock.now()
+    deps.database.transaction(() => {
+      const row = { channel, messageId: message.id, senderId: message.senderId, at } as const
+      if (!deps.messages.take({ ...row, became: 'files', open: { message, agentId, text } })) return
+      deps.strangers.forget(channel, message.senderId)
+      deps.talks.spoke({ channel, person, place: message.place }, message.senderId, at)
+      deps.database.afterCommit(() => deps.wakeFiles(channel))
+    })
   }
 
   function words(call: CommandCall, text: string): void {
@@ -67,7 +100,7 @@ export function createAnswerMessage(deps: Deps): {
     atOnce(given, () => {
       const reply = found.run(deps, given)
       if (reply instanceof Promise) throw new Error(`/${found.name} takes time and says that it does not`)
-      return reply
+      return call.message.files.length === 0 ? reply : { ...reply, text: `${reply.text}\n${filesNotTaken}` }
     })
   }
 
@@ -128,6 +161,9 @@ export function createAnswerMessage(deps: Deps): {
 
   return { answer, resume: () => resume(deps, finish) }
 }
+
+/** Beside what a command answers. */
+const filesNotTaken = 'Your files were left out: they go along with plain words or @agent alone.'
 
 /** At most so many at once; the rest is taken up by the next start. */
 const resumedMax = 1000

@@ -14,8 +14,7 @@ export function giveToAgent(
   given: { agentId: string; text: string },
 ): string {
   const { caller, channel, person, message } = call
-  const { agentId } = given
-  const text = withAttachments(given.text, message.attachments)
+  const { agentId, text } = given
   if (text.length > wireLimits.chatMessageMaxChars) {
     throw new Problem('bad-request', {
       detail: `a message has at most ${wireLimits.chatMessageMaxChars} characters`,
@@ -36,11 +35,4 @@ export function giveToAgent(
 /** The same message to the same agent is the same work. Pure. */
 export function keyOf({ channel, message }: CommandCall, agentId: string): string {
   return `${channel}:${message.id}:${agentId}`
-}
-
-/** What was sent beside the words and did not come through is said, so that nobody believes that it was read. Pure. */
-function withAttachments(text: string, attachments: number): string {
-  if (attachments === 0) return text
-  const note = `[${attachments} attached file${attachments === 1 ? ' was' : 's were'} not passed on: this channel takes words alone]`
-  return text === '' ? note : `${text}\n\n${note}`
 }

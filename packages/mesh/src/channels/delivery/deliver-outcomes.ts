@@ -4,9 +4,11 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import type { SettledRun } from '../../kernel/index.ts'
 import type { Ledger } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
+import { channelLimits } from '../channel-limits.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
 import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
-import { outcomeText } from './outcome-letter.ts'
+import { outcomeText, restText } from './outcome-letter.ts'
+import type { RunFiles } from './run-files.ts'
 import type { RunPlaces } from './run-places.ts'
 
 export interface DeliverOutcomes {
@@ -19,6 +21,7 @@ export interface DeliverOutcomes {
 export function createDeliverOutcomes(deps: {
   readonly database: Database
   readonly places: RunPlaces
+  readonly files: RunFiles
   readonly talks: Pick<TalkTable, 'lastPlaceOf' | 'isTold'>
   readonly letters: LetterTable
   readonly outbox: Pick<Ledger['outbox'], 'outcomeRead' | 'markFor'>
@@ -39,8 +42,10 @@ export function createDeliverOutcomes(deps: {
       const place = known?.place ?? deps.talks.lastPlaceOf(channel, person)
       // Whoever was let go meanwhile, or lost that account, is told nothing more.
       if (place === null || !deps.talks.isTold({ channel, person, place })) return
-      const text = outcomeText(outcome)
-      const letter = { channel, place, source: `run:${id}`, runId: id, agentId, person, text }
+      const made = deps.files.of(id)
+      const files = made.slice(0, channelLimits.filesPerAnswerMax)
+      const text = outcomeText(outcome) + restText(made.length - files.length)
+      const letter = { channel, place, source: `run:${id}`, runId: id, agentId, person, text, files }
       letters.add({ ...letter, replyToId: known?.replyToId ?? null }, now)
       database.afterCommit(() => deps.wake(channel))
     },

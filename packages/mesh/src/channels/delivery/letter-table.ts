@@ -5,6 +5,8 @@ import type { Database } from '../../storage/index.ts'
 import type { ChannelButton, ConversationPlace } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { conversationOf, placeSchema } from '../conversation.ts'
+import { sentFileSchema } from './run-files.ts'
+import type { SentFile } from './run-files.ts'
 
 const buttonsSchema = z.array(z.object({ label: z.string(), value: z.string() }))
 const letterSchema = z
@@ -20,6 +22,7 @@ const letterSchema = z
     sender_id: z.string().nullable(),
     text: z.string(),
     buttons: jsonColumn(buttonsSchema),
+    files: jsonColumn(z.array(sentFileSchema)),
     reply_to: z.string().nullable(),
     pieces_out: z.number(),
     begun_piece: z.number().nullable(),
@@ -39,6 +42,7 @@ const letterSchema = z
     senderId: row.sender_id,
     text: row.text,
     buttons: row.buttons,
+    files: row.files,
     replyToId: row.reply_to,
     piecesOut: row.pieces_out,
     begunPiece: row.begun_piece,
@@ -66,13 +70,15 @@ export interface NewLetter {
   /** The identity that it answers; null where it goes to wherever the person is told. */
   readonly senderId?: string | null
   readonly buttons?: readonly ChannelButton[]
+  /** Artifacts that are sent behind the words. */
+  readonly files?: readonly SentFile[]
   readonly replyToId?: string | null
   /** Not before then, milliseconds since 1970; such letters hold up no others of their conversation. */
   readonly notBefore?: number
 }
 
 const columns =
-  'id, channel, conversation, place, source, run_id, agent_id, person, sender_id, text, buttons, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
+  'id, channel, conversation, place, source, run_id, agent_id, person, sender_id, text, buttons, files, reply_to, pieces_out, begun_piece, attempts, due_at, created_at'
 
 export type LetterTable = ReturnType<typeof createLetterTable>
 
@@ -103,8 +109,8 @@ export function createLetterTable(database: Database) {
     add: (letter: NewLetter, now: number): boolean =>
       database
         .prepare(
-          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, person, sender_id, text, buttons, reply_to, due_at, state, created_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
+          `INSERT OR IGNORE INTO channel_letters (channel, conversation, place, source, run_id, agent_id, person, sender_id, text, buttons, files, reply_to, due_at, state, created_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
         )
         .run(
           letter.channel,
@@ -118,6 +124,7 @@ export function createLetterTable(database: Database) {
           letter.senderId ?? null,
           letter.text,
           JSON.stringify(letter.buttons ?? []),
+          JSON.stringify(letter.files ?? []),
           letter.replyToId ?? null,
           letter.notBefore ?? now,
           now,

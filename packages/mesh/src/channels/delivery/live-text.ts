@@ -6,7 +6,7 @@ import type { ChannelAdapter } from '../adapter.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
 import type { SplitChannelText } from '../text/index.ts'
 import type { RunPlace, RunPlaces } from './run-places.ts'
-import { leadOf } from './send-letter.ts'
+import { leadOf } from './letter-parts.ts'
 
 /** Runs whose words are shown while they are made, of one channel; more are told once they end. */
 const liveRunsMax = 100
@@ -77,7 +77,8 @@ export function createLiveText(deps: {
       return
     }
     const lead = leadOf(place.agentId)
-    const [first] = deps.split({ channel: adapter.name, text: live.text, format: 'markdown', lead }).pieces
+    const spoken = { channel: adapter.name, text: live.text, format: 'markdown', lead } as const
+    const [first] = (await deps.split(spoken)).pieces
     if (first === undefined) return
     const isFull = first.length + stillWriting.length > adapter.traits.messageCharsMax
     const text = isFull ? first : first + stillWriting

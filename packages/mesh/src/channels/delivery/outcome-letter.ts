@@ -7,3 +7,9 @@ export function outcomeText({ status, text, code }: RunOutcome): string {
   const how = code === undefined || code === status ? status : `${status}: ${code}`
   return words === '' ? `(${how})` : `(${how}) ${words}`
 }
+
+/** Of files that are not sent beside an answer. Pure. */
+export function restText(count: number): string {
+  if (count <= 0) return ''
+  return `\n\n(${count} more file${count === 1 ? '' : 's'} of it: at the dashboard, under Artifacts.)`
+}

@@ -3,16 +3,18 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelAdapter, ChannelFailureKind } from '../adapter.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { backOffMs, channelLimits, sendBackOffMs } from '../channel-limits.ts'
-import type { SplitChannelText } from '../text/index.ts'
+import { partsOf } from './letter-parts.ts'
+import type { LetterPart } from './letter-parts.ts'
 import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
+import { sendFile } from './send-file.ts'
+import type { SendFileDeps } from './send-file.ts'
 
 const whyDropped = 'for whom it was is not let in any more'
 /** Before a piece that may be there already, where the platform does not see that. */
 export const repeatMark = '(may be a repeat) '
 
-export interface SendLetterDeps {
+export interface SendLetterDeps extends SendFileDeps {
   readonly letters: LetterTable
-  readonly split: SplitChannelText
   readonly clock: Clock
   /** The message that showed the answer while it was made, once nothing writes to it any more; null where there is none. */
   readonly liveMessageOf: (runId: string) => Promise<string | null>
@@ -25,7 +27,7 @@ export interface SendLetterDeps {
 export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: AbortSignal) => Promise<void>
 
 /**
- * Sends what is left of a letter, piece by piece; each is a row before it is sent and when the platform has it. Never throws
+ * Sends what is left of a letter, its words and then its files, piece by piece; each is a row before it is sent and when the platform has it. Never throws
  * for what the platform does: the letter is sent, postponed or failed then. It stays as it is once the signal aborts.
  */
 export function createSendLetter(deps: SendLetterDeps): SendLetter {
@@ -36,14 +38,25 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
     letter: Letter,
     signal: AbortSignal,
   ): Promise<LetterEnd> {
-    const pieces = piecesOf(deps.split, adapter, letter)
+    const parts = await partsOf(deps.split, adapter, letter)
+    // Buttons belong to the last words, also where files stand behind them.
+    const lastWords = parts.findLastIndex(({ kind }) => kind === 'words')
     const live = letter.runId === null ? null : await deps.liveMessageOf(letter.runId)
-    for (let piece = letter.piecesOut; piece < pieces.length; piece++) {
+    for (let piece = letter.piecesOut; piece < parts.length; piece++) {
       signal.throwIfAborted()
       if (!deps.isWanted(letter)) return 'dropped'
       const isRepeat = letter.begunPiece === piece && !adapter.traits.dropsRepeats
       letters.begin(letter.id, piece)
-      await sendPiece(adapter, { letter, piece, pieces, isRepeat, live }, signal)
+      const part = parts[piece]
+      if (part === undefined) break
+      if (part.kind === 'words') {
+        const sent = { letter, piece, part, isLast: piece === lastWords, isRepeat, live }
+        await sendPiece(adapter, sent, signal)
+      } else {
+        const clientId = clientIdOf(letter, piece)
+        if (isRepeat) await sendMark(adapter, { letter, clientId, replyToId: null }, signal)
+        await sendFile(adapter, { letter, part, clientId, deps }, signal)
+      }
       letters.out(letter.id, piece + 1)
     }
     return 'sent'
@@ -83,16 +96,16 @@ const cannotBeEdited: ReadonlySet<ChannelFailureKind> = new Set(['refused', 'gon
 interface Piece {
   readonly letter: Letter
   readonly piece: number
-  readonly pieces: readonly string[]
+  readonly part: Extract<LetterPart, { readonly kind: 'words' }>
+  readonly isLast: boolean
   readonly isRepeat: boolean
   readonly live: string | null
 }
 
 async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSignal): Promise<void> {
-  const { letter, piece, pieces, live } = sent
-  const isLast = piece === pieces.length - 1
-  const words = pieces[piece] ?? ''
-  const buttons = isLast ? letter.buttons.slice(0, adapter.traits.buttonsMax) : []
+  const { letter, piece, live } = sent
+  const words = sent.part.text
+  const buttons = sent.isLast ? letter.buttons.slice(0, adapter.traits.buttonsMax) : []
   if (piece === 0 && live !== null && adapter.edit) {
     try {
       // The same edit again changes nothing, so that no mark is wanted.
@@ -113,10 +126,7 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
     return
   }
   // The mark finds no room in a message that is as long as one can be, and stands before it.
-  await adapter.send(
-    { place, clientId: `${clientId}-mark`, text: repeatMark.trim(), buttons: [], replyToId },
-    signal,
-  )
+  await sendMark(adapter, { letter, clientId, replyToId }, signal)
   await adapter.send({ place, clientId, text: words, buttons, replyToId: null }, signal)
 }
 
@@ -126,19 +136,17 @@ export function clientIdOf({ channel, source, createdAt }: Letter, piece: number
   return `${mark}-${piece}`
 }
 
-/** What an agent says has its name before every piece, so that no piece can pass for another's. Pure. */
-function piecesOf(split: SplitChannelText, { name }: ChannelAdapter, letter: Letter): readonly string[] {
-  const { agentId, text } = letter
-  const spoken =
-    agentId === null
-      ? ({ channel: name, text, format: 'plain', lead: '' } as const)
-      : ({ channel: name, text, format: 'markdown', lead: leadOf(agentId) } as const)
-  const { pieces } = split(spoken)
-  if (pieces.length > 0) return pieces
-  return split({ ...spoken, text: 'It said nothing that could be read.', format: 'plain' }).pieces
-}
-
-/** Pure. */
-export function leadOf(agentId: string): string {
-  return `[${agentId}]`
+/** Says of the message behind it that it may be there already. */
+async function sendMark(
+  adapter: ChannelAdapter,
+  {
+    letter,
+    clientId,
+    replyToId,
+  }: { readonly letter: Letter; readonly clientId: string; readonly replyToId: string | null },
+  signal: AbortSignal,
+): Promise<void> {
+  const text = repeatMark.trim()
+  const { place } = letter
+  await adapter.send({ place, clientId: `${clientId}-mark`, text, buttons: [], replyToId }, signal)
 }

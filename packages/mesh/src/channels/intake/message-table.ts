@@ -6,8 +6,11 @@ import type { PlainMessage } from './plain-message.ts'
 import { plainMessageSchema } from './plain-message.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
-/** What a message became; `limited` and `refused` were answered in words or not at all. */
-export type Became = 'run' | 'steer' | 'command' | 'paired' | 'refused' | 'limited'
+/**
+ * What a message became; `limited` and `refused` were answered in words or not at all, `files` waits for its files to be
+ * fetched and becomes something else then.
+ */
+export type Became = 'files' | 'run' | 'steer' | 'command' | 'paired' | 'refused' | 'limited'
 
 export interface TakenMessage {
   readonly channel: ChannelName
@@ -16,11 +19,16 @@ export interface TakenMessage {
   readonly became: Became
   readonly runId?: string | null
   /** What is still to be done about it once the row stands. */
-  readonly open?: PlainMessage
+  readonly open?: PlainMessage | FileWork
   readonly at: number
 }
 
+/** A message that waits for its files, and whom it is for. */
+const fileWorkSchema = z.object({ message: plainMessageSchema, agentId: z.string(), text: z.string() })
+export type FileWork = z.infer<typeof fileWorkSchema>
+
 const dayMs = 24 * 3600 * 1000
+const fileRowSchema = z.object({ open: jsonColumn(fileWorkSchema) })
 const openSchema = z.object({ channel: z.string(), open: jsonColumn(plainMessageSchema) })
 
 export type MessageTable = ReturnType<typeof createMessageTable>
@@ -51,10 +59,40 @@ export function createMessageTable(database: Database) {
     open: (limit: number): readonly { readonly channel: string; readonly open: PlainMessage }[] =>
       database
         .prepare(
-          'SELECT channel, open FROM channel_messages WHERE open IS NOT NULL ORDER BY received_at LIMIT ?',
+          "SELECT channel, open FROM channel_messages WHERE open IS NOT NULL AND became <> 'files' ORDER BY received_at LIMIT ?",
         )
         .all(limit)
         .map((row) => openSchema.parse(row)),
+    /** Of each person the one that waits longest for its files, but of `busy`. */
+    nextFiles: (channel: ChannelName, busy: readonly string[], limit: number): readonly FileWork[] =>
+      database
+        .prepare(
+          `SELECT open, min(received_at) AS first FROM channel_messages
+           WHERE channel = ? AND open IS NOT NULL AND became = 'files' AND sender_id NOT IN (SELECT value FROM json_each(?))
+           GROUP BY sender_id ORDER BY first LIMIT ?`,
+        )
+        .all(channel, JSON.stringify(busy), limit)
+        .map((row) => fileRowSchema.parse(row).open),
+    /** How many messages wait for their files: of the channel, and of this sender. */
+    openFiles: (channel: ChannelName, senderId: string): { readonly all: number; readonly own: number } => {
+      const row = database
+        .prepare(
+          "SELECT count(*) AS all_of_them, count(*) FILTER (WHERE sender_id = ?) AS own FROM channel_messages WHERE channel = ? AND open IS NOT NULL AND became = 'files'",
+        )
+        .get(senderId, channel)
+      return { all: Number(row?.['all_of_them'] ?? 0), own: Number(row?.['own'] ?? 0) }
+    },
+    /** Its files are fetched, or never will be. Joins the caller's transaction; false where that was so before. */
+    filesOver: (
+      { channel, messageId }: Pick<TakenMessage, 'channel' | 'messageId'>,
+      became: Became,
+      runId: string | null = null,
+    ): boolean =>
+      database
+        .prepare(
+          "UPDATE channel_messages SET became = ?, run_id = ?, open = NULL WHERE channel = ? AND message_id = ? AND became = 'files'",
+        )
+        .run(became, runId, channel, messageId).changes === 1,
     done: (channel: string, messageId: string): void => {
       database
         .prepare('UPDATE channel_messages SET open = NULL WHERE channel = ? AND message_id = ?')

@@ -1,11 +1,24 @@
+import { attachmentsMax } from '@flotilla/protocol/chat-attachments'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { channelIdentities } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
-import type { ReceivedMessage } from '../adapter.ts'
+import { referenceMaxChars } from '../adapter.ts'
+import type { ReceivedAttachment, ReceivedMessage } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { placeSchema } from '../conversation.ts'
+
+const fileNameMaxChars = 120
+
+const plainFileSchema = z.object({
+  kind: z.enum(['picture', 'document', 'voice']),
+  /** For people's eyes, on one line. */
+  name: z.string(),
+  sizeBytes: z.number().nullable(),
+  reference: z.string(),
+})
+export type PlainFile = z.infer<typeof plainFileSchema>
 
 /** What is kept of a message: its words without what a person could not see, and where and by whom they were said. */
 export const plainMessageSchema = z.object({
@@ -14,7 +27,9 @@ export const plainMessageSchema = z.object({
   place: placeSchema,
   text: z.string(),
   pressed: z.string().nullable(),
-  attachments: z.number(),
+  files: z.array(plainFileSchema).default([]),
+  /** Files that were over a bound. */
+  filesLeftOut: z.number().default(0),
 })
 export type PlainMessage = z.infer<typeof plainMessageSchema>
 
@@ -30,8 +45,9 @@ export function plainMessage(channel: ChannelName, received: ReceivedMessage): P
   const placeIds = [place.conversationId, place.threadId ?? '']
   if (placeIds.some((one) => one.length > channelLimits.placeIdMaxChars)) return null
   const text = sanitizeForPrompt(received.text.slice(0, 2 * wireLimits.chatMessageMaxChars)).trim()
-  const attachments = received.attachments.length
-  if (text === '' && pressed === null && attachments === 0) return null
+  const files = received.attachments.filter(isFetched).slice(0, attachmentsMax).map(plainFile)
+  const filesLeftOut = received.attachments.length - files.length
+  if (text === '' && pressed === null && files.length === 0 && filesLeftOut === 0) return null
   return {
     id,
     senderId,
@@ -42,6 +58,16 @@ export function plainMessage(channel: ChannelName, received: ReceivedMessage): P
     },
     text,
     pressed: pressed === null ? null : sanitizeForPrompt(pressed.slice(0, 2 * channelLimits.nameMaxChars)),
-    attachments,
+    files,
+    filesLeftOut,
   }
+}
+
+function isFetched({ reference }: ReceivedAttachment): boolean {
+  return reference !== '' && reference.length <= referenceMaxChars
+}
+
+function plainFile({ kind, name, sizeBytes, reference }: ReceivedAttachment): PlainFile {
+  const words = sanitizeForPrompt(name.slice(0, 2 * fileNameMaxChars)).replace(/\s+/g, ' ')
+  return { kind, name: words.trim().slice(0, fileNameMaxChars) || 'file', sizeBytes, reference }
 }

@@ -17,8 +17,45 @@ export interface ReadMarkdown extends RunText {
   readonly refusedLink: boolean
 }
 
-/** Reads CommonMark with tables and strike-through; HTML is text. `keepsLinks` as of `createRunWriter`. Pure. */
-export function createReadMarkdown(): (markdown: string, keepsLinks: boolean) => ReadMarkdown {
+/** Blocks whose words are read in one step. */
+const blocksPerStep = 20
+
+/**
+ * Reads CommonMark with tables and strike-through; HTML is text. `keepsLinks` as of `createRunWriter`. In steps: the blocks
+ * at once, their words a few blocks at a time. Pure.
+ */
+export function createReadMarkdown(): (
+  markdown: string,
+  keepsLinks: boolean,
+) => Generator<void, ReadMarkdown> {
+  const blocks = createParser()
+  blocks.core.ruler.enableOnly(['normalize', 'block'])
+  const words = createParser()
+  words.core.ruler.enableOnly(['inline', 'linkify', 'text_join'])
+  return function* (markdown, keepsLinks) {
+    const writer = createRunWriter(keepsLinks)
+    const lists: ListState[] = []
+    // What links are defined as, anywhere in the text.
+    const definitions = {}
+    const tokens = blocks.parse(markdown, definitions)
+    yield
+    for (let from = 0; from < tokens.length; from += blocksPerStep) {
+      const state = new words.core.State('', words, definitions)
+      state.tokens = tokens.slice(from, from + blocksPerStep)
+      words.core.process(state)
+      yield
+    }
+    for (let index = 0; index < tokens.length; index += 1) {
+      const token = tokens[index]!
+      if (token.type === 'table_open') index = yield* readTable(writer, tokens, index)
+      else readBlock(writer, lists, token)
+      if (index % blocksPerStep === 0) yield
+    }
+    return { ...joinRuns(writer.runs), refusedLink: writer.refusedLink() }
+  }
+}
+
+function createParser() {
   const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: nestingMax })
   // Only what says that it is an address is one: README.md is no host.
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
@@ -26,17 +63,7 @@ export function createReadMarkdown(): (markdown: string, keepsLinks: boolean) =>
   parser.validateLink = () => true
   parser.normalizeLink = (address) => address
   parser.normalizeLinkText = (address) => address
-  return (markdown, keepsLinks) => {
-    const writer = createRunWriter(keepsLinks)
-    const lists: ListState[] = []
-    const tokens = parser.parse(markdown, {})
-    for (let index = 0; index < tokens.length; index += 1) {
-      const token = tokens[index]!
-      if (token.type === 'table_open') index = readTable(writer, tokens, index)
-      else readBlock(writer, lists, token)
-    }
-    return { ...joinRuns(writer.runs), refusedLink: writer.refusedLink() }
-  }
+  return parser
 }
 
 /** Words that are no markup, as they are. Pure. */
@@ -165,16 +192,17 @@ function writeImage(writer: RunWriter, token: Token): void {
 }
 
 /** Returns the index of the table's end. */
-function readTable(writer: RunWriter, tokens: readonly Token[], open: number): number {
+function* readTable(writer: RunWriter, tokens: readonly Token[], open: number): Generator<void, number> {
   const rows: string[][] = []
   let index = open + 1
   for (; index < tokens.length && tokens[index]!.type !== 'table_close'; index += 1) {
     const token = tokens[index]!
     if (token.type === 'tr_open') rows.push([])
+    if (index % blocksPerStep === 0) yield
     if (token.type === 'inline') rows.at(-1)?.push(cellText(token.children ?? []))
   }
   writer.gap(1)
-  writer.writeBlock(tableText(rows), '')
+  writer.writeBlock(yield* tableText(rows), '')
   writer.gap(1)
   return index
 }

@@ -5,10 +5,18 @@ import { describe, expect, test } from 'vitest'
 import { readSpelled } from '../../testing/read-spelled-text.ts'
 import { answerCharsMax, cleanText } from './clean-text.ts'
 import { createReadMarkdown } from './read-markdown.ts'
-import { channelCharsMax, createSplitText } from './split-text.ts'
+import type { ReadMarkdown } from './read-markdown.ts'
+import { channelCharsMax, createPacedSplit, createSplitSteps, createSplitText } from './split-text.ts'
 
 const splitText = createSplitText()
-const read = createReadMarkdown()
+const steps = createReadMarkdown()
+const read = (markdown: string, keepsLinks: boolean): ReadMarkdown => {
+  const reading = steps(markdown, keepsLinks)
+  for (;;) {
+    const step = reading.next()
+    if (step.done === true) return step.value
+  }
+}
 
 const pieces = (channel: ChannelName, text: string, lead = ''): readonly string[] =>
   splitText({ channel, text, format: 'markdown', lead }).pieces
@@ -249,6 +257,26 @@ describe.each(everyChannel)('what an agent says, for %s', (channel) => {
 
   test('of nothing there is nothing', () => {
     for (const text of ['', ' \n\n ', '\u200B\u202E', '```\n```']) expect(pieces(channel, text)).toEqual([])
+  })
+})
+
+describe('hostile text', () => {
+  test.each([
+    ['bold words', '**a** '],
+    ['code', '`a` '],
+    ['tables', 'a|b\n-|-\n'],
+    ['lists', '- a\n  - b\n'],
+    ['quotes', '> a\n\n'],
+  ])('of %s lets others have their turn, and is cut as it is without', async (_name, part) => {
+    const text = part.repeat(answerCharsMax / part.length)
+    for (const [channel] of everyChannel) {
+      const split = { channel, text, format: 'markdown', lead: '[coder]' } as const
+      let turns = 0
+      const made = await createPacedSplit(async () => void turns++)(split)
+      expect(turns).toBeGreaterThan(0)
+      expect(made).toEqual(splitText(split))
+      expect([...createSplitSteps()(split)].length).toBeGreaterThan(20)
+    }
   })
 })
 

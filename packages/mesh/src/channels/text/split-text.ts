@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { chooseCut } from './choose-cut.ts'
 import { cleanText, cutMark, wholeUpTo } from './clean-text.ts'
@@ -27,6 +28,9 @@ export const channelCharsMax: Readonly<Record<ChannelName, number>> = {
 }
 
 /** UTF-16 code units. */
+const leastGuessChars = 64
+
+/** UTF-16 code units. */
 const leadCharsMax = 80
 
 export interface TextToSplit {
@@ -46,28 +50,58 @@ export interface SplitText {
   readonly wasCut: boolean
 }
 
-export type SplitChannelText = (split: TextToSplit) => SplitText
+export type SplitChannelText = (split: TextToSplit) => Promise<SplitText>
+
+/** Work of one turn of the event loop, milliseconds: whoever else waits comes next. */
+const turnMs = 10
+
+/** As `createSplitText`, with the event loop let go in between: hostile text takes long, and holds up nobody. */
+export function createPacedSplit(turn: () => Promise<void> = setImmediate): SplitChannelText {
+  const steps = createSplitSteps()
+  return async (split) => {
+    const work = steps(split)
+    for (;;) {
+      const begun = performance.now()
+      let step = work.next()
+      while (step.done !== true && performance.now() - begun < turnMs) step = work.next()
+      if (step.done === true) return step.value
+      await turn()
+    }
+  }
+}
+
+/** All at once, for what is short. */
+export function createSplitText(): (split: TextToSplit) => SplitText {
+  const steps = createSplitSteps()
+  return (split) => {
+    const work = steps(split)
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value
+    }
+  }
+}
 
 /**
  * What an agent says, as messages of a platform. No character is cut in two, no mark is left open, code goes on as code;
  * nobody is called, no HTML passes, and links lead where they say. Its time is in proportion to the text's length, which is
- * bounded. Pure.
+ * bounded; it is done in steps, none of which reads or spells more than the text once. Pure.
  */
-export function createSplitText(): SplitChannelText {
+export function createSplitSteps(): (split: TextToSplit) => Generator<void, SplitText> {
   const readMarkdown = createReadMarkdown()
-  return ({ channel, text, format, lead }) => {
+  return function* ({ channel, text, format, lead }) {
     const spelling = spellings[channel]
     const clean = cleanText(text)
     const source = clean.wasCut ? `${clean.text}\n\n${cutMark}` : clean.text
     if (format === 'plain')
-      return { pieces: split(readPlain(source), spelling, leadOf(lead)), wasCut: clean.wasCut }
-    const whole = readMarkdown(source, spelling.keepsLinks)
+      return { pieces: yield* split(readPlain(source), spelling, leadOf(lead)), wasCut: clean.wasCut }
+    const whole = yield* readMarkdown(source, spelling.keepsLinks)
     if (channel === 'webhook' && !whole.refusedLink && isPlainMarkdown(source)) {
       const asItIs = [leadOf(lead), source.trim()].filter((part) => part !== '').join('\n\n')
       if (asItIs.length <= spelling.charsMax)
         return { pieces: whole.text.trim() === '' ? [] : [asItIs], wasCut: clean.wasCut }
     }
-    return { pieces: split(whole, spelling, leadOf(lead)), wasCut: clean.wasCut }
+    return { pieces: yield* split(whole, spelling, leadOf(lead)), wasCut: clean.wasCut }
   }
 }
 
@@ -87,31 +121,36 @@ interface PieceRules {
   readonly end: number
 }
 
-function split(whole: RunText, spelling: Spelling, lead: string): string[] {
+function* split(whole: RunText, spelling: Spelling, lead: string): Generator<void, string[]> {
   const rules: PieceRules = { spelling, lead, end: trimmedEnd(whole, 0, whole.text.length) }
   const pieces: string[] = []
   let from = begin(whole, 0)
+  let guess = spelling.charsMax
   while (from < rules.end) {
-    const { text, next } = takePiece(whole, from, rules)
+    const { text, next } = yield* takePiece(whole, { from, guess }, rules)
     pieces.push(text)
+    // What stands near one another takes about the same room.
+    guess = Math.max(leastGuessChars, next - from)
     from = begin(whole, next)
   }
   return pieces
 }
 
-function takePiece(
+function* takePiece(
   whole: RunText,
-  from: number,
+  { from, guess }: { readonly from: number; readonly guess: number },
   { spelling, lead, end }: PieceRules,
-): { readonly text: string; readonly next: number } {
+): Generator<void, { readonly text: string; readonly next: number }> {
   const spellUpTo = (to: number): Spelled => spelling.spell(withLead(sliceRuns(whole, from, to), lead))
   const fits = (to: number) => spellUpTo(to).size <= spelling.charsMax
   const least = from + (isHighSurrogate(whole.text, from) ? 2 : 1)
-  let to = longestFitting(fits, least, Math.min(end, from + spelling.charsMax))
+  const bounds = { least, most: Math.min(end, from + spelling.charsMax), guess: from + guess }
+  let to = yield* longestFitting(fits, bounds)
   if (to === end) return { text: spellUpTo(end).text, next: end }
   // Blanks at the end of a message take no room in it.
   while (/\s/.test(whole.text[to] ?? '')) to += 1
   for (;;) {
+    yield
     const next = to <= least ? least : Math.max(least, chooseCut(whole, from, to))
     const { text, size } = spellUpTo(trimmedEnd(whole, from, next))
     if (size <= spelling.charsMax || next === least) return { text, next }
@@ -120,11 +159,22 @@ function takePiece(
   }
 }
 
-function longestFitting(fits: (to: number) => boolean, least: number, most: number): number {
+/** The last place up to which it fits, if more takes more room; tried from the guess on, so that far more is not spelled. */
+function* longestFitting(
+  fits: (to: number) => boolean,
+  { least, most, guess }: { readonly least: number; readonly most: number; readonly guess: number },
+): Generator<void, number> {
   if (most <= least) return least
-  if (fits(most)) return most
-  let [low, high] = [least, most]
+  let low = least
+  let high = Math.max(least + 1, Math.min(most, guess))
+  while (fits(high)) {
+    if (high === most) return most
+    low = high
+    high = Math.min(most, high + (high - least + 1))
+    yield
+  }
   while (high - low > 1) {
+    yield
     const middle = (low + high) >> 1
     if (fits(middle)) low = middle
     else high = middle

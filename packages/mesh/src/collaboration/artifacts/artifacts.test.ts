@@ -56,6 +56,7 @@ async function aStore() {
     log: silentLog,
     projectOf: () => null,
     sharedByTask: () => false,
+    saved: () => {},
   }
   return { artifacts: createArtifacts(parts), parts, database, folder, events, time }
 }

@@ -15,7 +15,7 @@ import type {
   ReadArtifact,
 } from './read-artifact.ts'
 import { createTurns, saveArtifact } from './save-artifact.ts'
-import type { SaveArtifact } from './save-artifact.ts'
+import type { SaveArtifact, SaveArtifactDeps } from './save-artifact.ts'
 
 export interface Artifacts {
   readonly save: SaveArtifact
@@ -44,6 +44,8 @@ export interface ArtifactDeps {
   readonly events: EventBus
   readonly artifactsFolder: string
   readonly log: Log
+  /** Nobody is told where it is left out. */
+  readonly saved?: SaveArtifactDeps['saved']
   /** Nobody belongs to a project where it is left out. */
   readonly projectOf?: ArtifactWalls['projectOf']
   /** No task has files where it is left out. */
@@ -52,7 +54,7 @@ export interface ArtifactDeps {
 
 /** Files that agents keep outside their containers, for the owner. */
 export function createArtifacts(given: ArtifactDeps): Artifacts {
-  const deps = { projectOf: () => null, sharedByTask: () => false, ...given }
+  const deps = { projectOf: () => null, sharedByTask: () => false, saved: () => {}, ...given }
   const table = createArtifactTable(deps.database)
   const files = createArtifactFiles(deps.artifactsFolder, deps.randomToken)
   const inTurn = createTurns()

@@ -12,6 +12,8 @@ interface Needs {
   }
 }
 
+export type { Artifacts } from './artifacts.ts'
+
 /** Files that agents save for people and each other. */
 export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs): MeshModule<Artifacts> {
   const artifacts = createArtifacts({
@@ -19,6 +21,7 @@ export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs
     artifactsFolder: folder,
     projectOf: (agentId) => agents.find(agentId)?.project ?? null,
     sharedByTask: tasks.sharesArtifact,
+    saved: kernel.hooks.artifactSaved.tell,
   })
   kernel.hooks.projectDeleted.subscribe(artifacts.forgetProject)
   kernel.hooks.agentFilesDropped.subscribe(artifacts.forget)

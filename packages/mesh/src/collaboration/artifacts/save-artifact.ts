@@ -61,6 +61,12 @@ export interface SaveArtifactDeps {
   readonly clock: Clock
   readonly journal: Journal
   readonly events: EventBus
+  /** Told of every row in its transaction. */
+  readonly saved: (artifact: {
+    readonly agentId: string
+    readonly name: string
+    readonly runId: string | null
+  }) => void
 }
 
 /**
@@ -124,6 +130,8 @@ async function keep(
       subject: `${agentId}/${row.name}`,
       detail: { version: row.version, size_bytes: row.sizeBytes, sha256: row.sha256 },
     })
+    const runId = save.caller.kind === 'agent' ? (save.caller.run?.runId ?? null) : null
+    deps.saved({ agentId, name: row.name, runId })
     deps.events.publish({
       type: 'artifact.saved',
       agent_id: agentId,

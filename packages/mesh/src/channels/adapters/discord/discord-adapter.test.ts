@@ -87,6 +87,7 @@ describe('Discord', () => {
         if (row.isBroken) throw new Error('the disk is full')
       },
       stateChanged: (state) => void states.push(state),
+      passedOver: () => {},
     })
     return { server, marks, adapter, heard, states, row, starting }
   }
@@ -230,10 +231,12 @@ describe('Discord', () => {
     await vi.waitFor(() => expect(heard).toHaveLength(1))
     const [good, bad] = heard[0]?.attachments ?? []
     expect(good).toMatchObject({ kind: 'picture', name: 'a.png', sizeBytes: 8 })
-    expect(Buffer.from((await good?.read(8, never)) ?? []).toString()).toBe('attached')
-    await expect(good?.read(7, never)).rejects.toMatchObject({ kind: 'too-large' })
-    await expect(bad?.read(8, never)).rejects.toMatchObject({ kind: 'refused' })
-    await adapter.sendFile?.(
+    expect(Buffer.from((await adapter.download?.(good!.reference, 8, never)) ?? []).toString()).toBe(
+      'attached',
+    )
+    await expect(adapter.download?.(good!.reference, 7, never)).rejects.toMatchObject({ kind: 'too-large' })
+    await expect(adapter.download?.(bad!.reference, 8, never)).rejects.toMatchObject({ kind: 'refused' })
+    await adapter.upload?.(
       {
         place: server.places.alone,
         clientId: 'f',
@@ -325,7 +328,7 @@ describe('Discord', () => {
     const again = async () => {
       const adapter = adapterOf(server, { marks, clock })
       closing.push(adapter.close)
-      await adapter.start({ received: async () => {}, stateChanged: () => {} })
+      await adapter.start({ received: async () => {}, stateChanged: () => {}, passedOver: () => {} })
       return adapter
     }
     const adapter = await again()

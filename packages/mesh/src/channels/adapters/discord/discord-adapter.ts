@@ -7,7 +7,7 @@ import type { Fetch } from '../bounded-download.ts'
 import { createEventLanes } from '../event-lanes.ts'
 import { createMemoryMarks } from './channel-marks.ts'
 import type { ChannelMarks } from './channel-marks.ts'
-import { receivedAttachment } from './discord-attachment.ts'
+import { createFetchFile } from './discord-attachment.ts'
 import { channelOf, createDiscordChannels } from './discord-channels.ts'
 import { createDiscordGateway } from './discord-gateway.ts'
 import type { DiscordGateway, HeardDispatch } from './discord-gateway.ts'
@@ -140,7 +140,6 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
         const message = readMessage(read.data, {
           ourUserId,
           channel,
-          attachment: (attachment) => receivedAttachment(attachment, { api, fetch }),
         })
         await hearing?.received(message)
         return message.addressed
@@ -192,7 +191,8 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
       const path = `${messagesOf(place)}/${messageId}` as const
       await rest.ask({ method: 'patch', path, body: messageBody(text, buttons) }, z.unknown(), signal)
     },
-    sendFile: async ({ place, clientId, name, mediaType, bytes }, signal) => {
+    download: createFetchFile({ api, fetch }),
+    upload: async ({ place, clientId, name, mediaType, bytes }, signal) => {
       const files = [{ name, data: Buffer.from(bytes), contentType: mediaType }]
       const body = messageBody('', [])
       return sendOnce({ channelId: channelOf(place), clientId, body, files, looksLike: null }, signal)

@@ -1,26 +1,33 @@
 import { ChannelFailure } from '../../adapter.ts'
-import type { ReceivedAttachment } from '../../adapter.ts'
+import type { ChannelAdapter, ReceivedAttachment } from '../../adapter.ts'
 import { downloadBounded } from '../bounded-download.ts'
 import type { Fetch } from '../bounded-download.ts'
 import type { DiscordAttachment } from './discord-wire.ts'
 
 const hosts = new Set(['cdn.discordapp.com', 'media.discordapp.net'])
 
-/** A file that somebody attached. Its address is signed by Discord and holds for about a day. */
-export function receivedAttachment(
-  attachment: DiscordAttachment,
-  { api, fetch }: { readonly api: string; readonly fetch: Fetch },
-): ReceivedAttachment {
+/** A file that somebody attached. Its address is signed by Discord and holds for about a day. Pure. */
+export function receivedAttachment(attachment: DiscordAttachment): ReceivedAttachment {
   const { filename, content_type: mediaType, size, url } = attachment
   return {
     kind: kindOf(attachment),
     name: filename === '' ? attachment.id : filename,
     mediaType: mediaType === '' ? 'application/octet-stream' : mediaType,
     sizeBytes: size ?? null,
-    read: async (maxBytes, signal) => {
-      if (!isDiscords(url, api)) throw new ChannelFailure('refused', 'Discord does not keep this file itself')
-      return downloadBounded({ fetch, url, headers: {}, platform: 'Discord', maxBytes, signal })
-    },
+    reference: url,
+  }
+}
+
+export function createFetchFile({
+  api,
+  fetch,
+}: {
+  readonly api: string
+  readonly fetch: Fetch
+}): NonNullable<ChannelAdapter['download']> {
+  return async (url, maxBytes, signal) => {
+    if (!isDiscords(url, api)) throw new ChannelFailure('refused', 'Discord does not keep this file itself')
+    return downloadBounded({ fetch, url, headers: {}, platform: 'Discord', maxBytes, signal })
   }
 }
 

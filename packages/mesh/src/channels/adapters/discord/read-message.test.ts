@@ -19,13 +19,6 @@ const read = (fields: Readonly<Record<string, unknown>>, isOurs = false) =>
   readMessage(wire(fields), {
     ourUserId,
     channel: { place, isOurs },
-    attachment: ({ filename }) => ({
-      kind: 'document',
-      name: filename,
-      mediaType: '',
-      sizeBytes: null,
-      read: async () => new Uint8Array(),
-    }),
   })
 
 test('names, text and files are bounded', () => {

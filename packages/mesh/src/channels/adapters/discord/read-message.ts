@@ -1,8 +1,9 @@
-import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
+import type { ReceivedMessage } from '../../adapter.ts'
 import { cutText } from '../wire-text.ts'
+import { receivedAttachment } from './discord-attachment.ts'
 import { pressedValue } from './message-body.ts'
 import type { KnownChannel } from './discord-channels.ts'
-import type { DiscordAttachment, DiscordInteraction, DiscordMessage } from './discord-wire.ts'
+import type { DiscordInteraction, DiscordMessage } from './discord-wire.ts'
 
 /** What people write, and what they write as an answer; joins, pins and the like have other types. */
 const spokenTypes = new Set([0, 19])
@@ -17,7 +18,6 @@ export function isSpoken(message: DiscordMessage, ourUserId: string): boolean {
 export interface MessageSurroundings {
   readonly ourUserId: string
   readonly channel: KnownChannel
-  readonly attachment: (attachment: DiscordAttachment) => ReceivedAttachment
 }
 
 /** Pure. */
@@ -35,7 +35,7 @@ export function readMessage(message: DiscordMessage, around: MessageSurroundings
       channel.isOurs ||
       message.mentions.some(({ id }) => id === ourUserId) ||
       message.referenced_message?.author.id === ourUserId,
-    attachments: message.attachments.map(around.attachment),
+    attachments: message.attachments.map(receivedAttachment),
   }
 }
 

@@ -57,6 +57,7 @@ describe('Slack', () => {
     const starting = adapter.start({
       received: async (message) => void heard.push(message),
       stateChanged: (state) => void states.push(state),
+      passedOver: () => {},
     })
     return { workspace, adapter, heard, states, starting }
   }
@@ -217,7 +218,7 @@ describe('Slack', () => {
   test('a file goes out, and one that somebody shared comes in, within bounds and with the token for Slack alone', async () => {
     const open = await started()
     const { workspace, adapter } = open
-    const sent = await adapter.sendFile?.(
+    const sent = await adapter.upload?.(
       {
         place: workspace.places.group,
         clientId: 'n',
@@ -235,9 +236,11 @@ describe('Slack', () => {
     await vi.waitFor(() => expect(open.heard).toHaveLength(1))
     const [good, bad] = open.heard[0]?.attachments ?? []
     expect(good).toMatchObject({ kind: 'document', name: 'in.txt', sizeBytes: 6 })
-    expect(Buffer.from((await good?.read(100, never)) ?? []).toString()).toBe('inside')
-    await expect(good?.read(5, never)).rejects.toMatchObject({ kind: 'too-large' })
-    await expect(bad?.read(100, never)).rejects.toMatchObject({ kind: 'refused' })
+    expect(Buffer.from((await adapter.download?.(good!.reference, 100, never)) ?? []).toString()).toBe(
+      'inside',
+    )
+    await expect(adapter.download?.(good!.reference, 5, never)).rejects.toMatchObject({ kind: 'too-large' })
+    await expect(adapter.download?.(bad!.reference, 100, never)).rejects.toMatchObject({ kind: 'refused' })
   })
 
   test.each(['refresh_requested', 'cut'] as const)(
@@ -301,7 +304,9 @@ describe('Slack', () => {
     workspace.answerNext('auth.test', (response) => sayJson(response, { ok: false, error: 'invalid_auth' }))
     const adapter = adapterOf(workspace)
     closing.push(adapter.close)
-    await expect(adapter.start({ received: async () => {}, stateChanged: () => {} })).rejects.toMatchObject({
+    await expect(
+      adapter.start({ received: async () => {}, stateChanged: () => {}, passedOver: () => {} }),
+    ).rejects.toMatchObject({
       kind: 'refused',
     })
   })

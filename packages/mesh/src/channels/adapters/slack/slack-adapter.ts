@@ -9,7 +9,7 @@ import { createRecentIds } from '../recent-ids.ts'
 import { readEnvelope } from './read-envelope.ts'
 import type { SlackSaid, SlackSelf } from './read-envelope.ts'
 import { createSlackCalls } from './slack-calls.ts'
-import { receivedFile } from './slack-files.ts'
+import { createFetchFile, receivedFile } from './slack-files.ts'
 import { createSlackMemory } from './slack-memory.ts'
 import type { SlackMemory } from './slack-memory.ts'
 import { messageBlocks } from './message-blocks.ts'
@@ -125,7 +125,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
       text: said.text,
       pressed: said.pressed,
       addressed,
-      attachments: said.files.map((file) => receivedFile(file, { botToken, apiUrl, fetch })),
+      attachments: said.files.map(receivedFile),
     }
   }
 
@@ -174,7 +174,8 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
         signal,
       )
     },
-    sendFile: async ({ place, name, bytes }, signal) => {
+    download: createFetchFile({ botToken, apiUrl, fetch }),
+    upload: async ({ place, name, bytes }, signal) => {
       const { conversationId, threadId } = place
       const file = { filename: name, file: Buffer.from(bytes), channel_id: conversationId }
       const { files } = await calls.ask(

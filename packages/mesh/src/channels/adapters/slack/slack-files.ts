@@ -1,6 +1,6 @@
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ReceivedAttachment } from '../../adapter.ts'
+import type { ChannelAdapter, ReceivedAttachment } from '../../adapter.ts'
 import { downloadBounded } from '../bounded-download.ts'
 import type { Fetch } from '../bounded-download.ts'
 import type { SlackFile } from './slack-wire.ts'
@@ -11,21 +11,27 @@ interface FileAccess {
   readonly fetch: Fetch
 }
 
-/** A file that somebody shared; its bytes are Slack's to give out, with our token. */
-export function receivedFile(file: SlackFile, { botToken, apiUrl, fetch }: FileAccess): ReceivedAttachment {
+/** A file that somebody shared; its address is what it is fetched by. Pure. */
+export function receivedFile(file: SlackFile): ReceivedAttachment {
   return {
     kind: kindOf(file),
     name: file.name === '' ? file.id : file.name,
     mediaType: file.mimetype === '' ? 'application/octet-stream' : file.mimetype,
     sizeBytes: file.size ?? null,
-    read: async (maxBytes, signal) => {
-      const url = file.url_private_download || file.url_private
-      if (!isSlacks(url, apiUrl)) {
-        throw new ChannelFailure('refused', 'Slack does not keep this file itself')
-      }
-      const headers = { authorization: `Bearer ${botToken.reveal()}` }
-      return downloadBounded({ fetch, url, headers, platform: 'Slack', maxBytes, signal })
-    },
+    reference: file.url_private_download || file.url_private,
+  }
+}
+
+/** The bytes of it are Slack's to give out, with our token. */
+export function createFetchFile({
+  botToken,
+  apiUrl,
+  fetch,
+}: FileAccess): NonNullable<ChannelAdapter['download']> {
+  return async (url, maxBytes, signal) => {
+    if (!isSlacks(url, apiUrl)) throw new ChannelFailure('refused', 'Slack does not keep this file itself')
+    const headers = { authorization: `Bearer ${botToken.reveal()}` }
+    return downloadBounded({ fetch, url, headers, platform: 'Slack', maxBytes, signal })
   }
 }
 

@@ -1,11 +1,10 @@
 import type { Api } from 'grammy'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ReceivedAttachment } from '../../adapter.ts'
+import type { ChannelAdapter } from '../../adapter.ts'
 import { tooLarge } from '../platform-http.ts'
 import type { PlatformHttp } from '../platform-http.ts'
 import type { GrammySignal } from './poll-updates.ts'
-import type { TelegramFile } from './read-update.ts'
 import { telegramFailure } from './telegram-failure.ts'
 
 /** A path as Telegram gives it out, and none that leads elsewhere. */
@@ -25,26 +24,23 @@ export function createFetchFile({
   http,
   root,
   token,
-}: FetchFileDeps): (file: TelegramFile) => ReceivedAttachment {
-  return ({ fileId, ...file }) => ({
-    ...file,
-    read: async (maxBytes, signal) => {
-      if (file.sizeBytes !== null && file.sizeBytes > maxBytes) throw tooLarge(maxBytes)
-      const { file_path: path } = await api
-        .getFile(fileId, signal as GrammySignal)
-        .catch((error: unknown) => {
-          signal.throwIfAborted()
-          throw telegramFailure(error)
-        })
-      if (path === undefined || !filePath.test(path))
-        throw new ChannelFailure('gone', 'Telegram has the file no more')
-      const url = new URL(`${root}${token.reveal()}/${path}`)
-      const { status, body } = await http.call(
-        { method: 'GET', url, headers: {}, body: null, maxBytes },
-        signal,
-      )
-      if (status !== 200) throw new ChannelFailure('gone', `Telegram answered ${status} for the file`)
-      return body
-    },
-  })
+}: FetchFileDeps): NonNullable<ChannelAdapter['download']> {
+  return async (fileId, maxBytes, signal) => {
+    signal.throwIfAborted()
+    const found = await api.getFile(fileId, signal as GrammySignal).catch((error: unknown) => {
+      signal.throwIfAborted()
+      throw telegramFailure(error)
+    })
+    const { file_path: path, file_size: size } = found
+    if (size !== undefined && size > maxBytes) throw tooLarge(maxBytes)
+    if (path === undefined || !filePath.test(path))
+      throw new ChannelFailure('gone', 'Telegram has the file no more')
+    const url = new URL(`${root}${token.reveal()}/${path}`)
+    const { status, body } = await http.call(
+      { method: 'GET', url, headers: {}, body: null, maxBytes },
+      signal,
+    )
+    if (status !== 200) throw new ChannelFailure('gone', `Telegram answered ${status} for the file`)
+    return body
+  }
 }

@@ -11,12 +11,7 @@ export interface TelegramSelf {
   readonly username: string
 }
 
-export interface TelegramFile extends Omit<ReceivedAttachment, 'read'> {
-  readonly fileId: string
-}
-
-export interface ReadUpdate extends Omit<ReceivedMessage, 'attachments'> {
-  readonly files: readonly TelegramFile[]
+export interface ReadUpdate extends ReceivedMessage {
   /** The press of a button, which Telegram wants to be told of as seen; null for words. */
   readonly callbackId: string | null
 }
@@ -36,7 +31,7 @@ export function readUpdate(update: Update, self: TelegramSelf): ReadUpdate | nul
     text: '',
     pressed: query.data,
     addressed: true,
-    files: [],
+    attachments: [],
     callbackId: query.id,
   }
 }
@@ -56,7 +51,7 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
     text: words.text,
     pressed: null,
     addressed: chat.type === 'private' || (!words.isForOther && (words.isForUs || answersUs)),
-    files,
+    attachments: files,
     callbackId: null,
   }
 }
@@ -107,8 +102,8 @@ function wordsOf(message: Message, { username }: TelegramSelf): Words {
   return { text: kept, isForUs, isForOther }
 }
 
-function filesOf(message: Message): TelegramFile[] {
-  const files: TelegramFile[] = []
+function filesOf(message: Message): ReceivedAttachment[] {
+  const files: ReceivedAttachment[] = []
   // The last is the largest of the same picture.
   const photo = message.photo?.at(-1)
   if (photo) files.push(fileOf('picture', photo, { name: 'picture.jpg', mediaType: 'image/jpeg' }))
@@ -121,15 +116,15 @@ function filesOf(message: Message): TelegramFile[] {
 }
 
 function fileOf(
-  kind: TelegramFile['kind'],
+  kind: ReceivedAttachment['kind'],
   file: { readonly file_id: string; readonly file_size?: number },
   { name, mediaType }: { readonly name?: string | undefined; readonly mediaType?: string | undefined },
-): TelegramFile {
+): ReceivedAttachment {
   return {
     kind,
     name: (name ?? 'file').slice(0, fileNameCharsMax),
     mediaType: mediaType ?? 'application/octet-stream',
     sizeBytes: file.file_size ?? null,
-    fileId: file.file_id,
+    reference: file.file_id,
   }
 }

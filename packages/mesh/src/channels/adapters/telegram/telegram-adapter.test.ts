@@ -1,13 +1,16 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import type { Clock } from '@flotilla/protocol/clock'
 import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { heedsLesson } from '../../../../../../tests/verifies.ts'
 import { createSecret } from '../../../credentials/index.ts'
-import { systemClock } from '../../../platform/index.ts'
+import { silentLog, systemClock } from '../../../platform/index.ts'
 import { playedTelegramPlaces as places, playTelegram } from '../../../testing/played-telegram.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
-import type { ChannelAdapter, ChannelState, ReceivedMessage } from '../../adapter.ts'
+import type { ChannelAdapter, ChannelState, PassedOver, ReceivedMessage } from '../../adapter.ts'
+import { channelLimits } from '../../channel-limits.ts'
+import { createPatientReceive } from '../../intake/pass-over.ts'
 import { createTelegramAdapter } from './index.ts'
 
 const never = new AbortController().signal
@@ -63,11 +66,13 @@ describe('the Telegram adapter', () => {
   async function listen(adapter: ChannelAdapter) {
     const heard: ReceivedMessage[] = []
     const states: ChannelState[] = []
+    const passed: PassedOver[] = []
     await adapter.start({
       received: async (one) => void heard.push(one),
       stateChanged: (state) => void states.push(state),
+      passedOver: (what) => void passed.push(what),
     })
-    return { heard, states }
+    return { heard, states, passed }
   }
 
   test('it takes away the webhook, writes the menu, and its first poll waits for nothing', async () => {
@@ -106,7 +111,11 @@ describe('the Telegram adapter', () => {
     closing.push(adapter.close)
     const states: ChannelState[] = []
     const failure = await adapter
-      .start({ received: async () => {}, stateChanged: (state) => void states.push(state) })
+      .start({
+        received: async () => {},
+        stateChanged: (state) => void states.push(state),
+        passedOver: () => {},
+      })
       .catch((error: unknown) => error)
     expect(failure).toMatchObject({ kind: 'refused' })
     expect(states.at(-1)).toMatchObject({ state: 'refused', repair: expect.stringContaining('@BotFather') })
@@ -174,7 +183,7 @@ describe('the Telegram adapter', () => {
   })
 
   test('pictures and voices are named, and fetched no further than wanted', async () => {
-    const { platform, heard } = await started()
+    const { platform, adapter, heard } = await started()
     const bytes = new Uint8Array(5000).fill(7)
     platform.file('files/v1', bytes)
     const from = { id: 1000, is_bot: false, first_name: 'Ann' }
@@ -196,17 +205,62 @@ describe('the Telegram adapter', () => {
     await vi.waitFor(() => expect(heard).toHaveLength(2))
     const [picture, voice] = heard.map(({ attachments }) => attachments[0]!)
     expect(heard[0]?.text).toBe('look')
-    expect(picture).toMatchObject({ kind: 'picture', sizeBytes: 90_000 })
-    await expect(picture?.read(80_000, never)).rejects.toMatchObject({ kind: 'too-large' })
+    expect(picture).toMatchObject({ kind: 'picture', sizeBytes: 90_000, reference: 'large' })
     expect(voice).toMatchObject({ kind: 'voice', sizeBytes: null })
-    await expect(voice?.read(4999, never)).rejects.toMatchObject({ kind: 'too-large' })
-    expect(await voice?.read(5000, never)).toEqual(Buffer.from(bytes))
+    await expect(adapter.download?.(voice!.reference, 4999, never)).rejects.toMatchObject({
+      kind: 'too-large',
+    })
+    expect(await adapter.download?.(voice!.reference, 5000, never)).toEqual(Buffer.from(bytes))
+  })
+
+  test('an update that nobody can read is passed over and told, and what stands behind it is heard', async () => {
+    const { platform, heard, passed } = await started()
+    const from = { id: 1000, is_bot: false, first_name: 'Ann' }
+    platform.push({ message: { message_id: 5, date: 0, from, text: 'without a chat' } })
+    platform.say({ place: places.alone, text: 'behind it', by: 'person', addressed: true })
+    await vi.waitFor(() => expect(heard.map(({ text }) => text)).toEqual(['behind it']))
+    expect(passed).toEqual([{ id: 'update:1', detail: expect.stringContaining('form') }])
+  })
+
+  test('a message over which the mesh always stumbles does not stall those behind it', async () => {
+    const platform = await playTelegram()
+    closing.push(platform.close)
+    const taken: string[] = []
+    const tried: string[] = []
+    const receive = createPatientReceive({
+      receive: async (_channel, { text }) => {
+        tried.push(text)
+        if (text === 'poison') throw new TypeError('it stumbles')
+        taken.push(text)
+      },
+      passOver: (_channel, { id }) => void taken.push(`passed over ${id}`),
+      log: silentLog,
+    })
+    // Waits between the tries are not what is looked at.
+    const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 5), signal) }
+    const adapter = createTelegramAdapter({ token, clock, apiRoot: platform.root, menu: [] })
+    closing.push(adapter.close)
+    await adapter.start({
+      received: (one) => receive('telegram', one),
+      stateChanged: () => {},
+      passedOver: () => {},
+    })
+    for (const text of ['before', 'poison', 'behind']) {
+      platform.say({ place: places.alone, text, by: 'person', addressed: true })
+    }
+    await vi.waitFor(
+      () => expect(taken).toEqual(['before', expect.stringMatching(/^passed over/), 'behind']),
+      {
+        timeout: 15_000,
+      },
+    )
+    expect(tried.filter((text) => text === 'poison')).toHaveLength(channelLimits.takeTriesMax)
   })
 
   test('a file goes out whole under its name', async () => {
     const { platform, adapter } = await started()
     const bytes = Buffer.from('the whole answer')
-    await adapter.sendFile?.(
+    await adapter.upload?.(
       {
         place: places.alone,
         clientId: 'f',
@@ -240,7 +294,11 @@ describe('the Telegram adapter against telegram-test-api', () => {
     const adapter = anAdapter(server.config.apiURL)
     try {
       const heard: ReceivedMessage[] = []
-      await adapter.start({ received: async (one) => void heard.push(one), stateChanged: () => {} })
+      await adapter.start({
+        received: async (one) => void heard.push(one),
+        stateChanged: () => {},
+        passedOver: () => {},
+      })
       const client = server.getClient(token.reveal(), { userId: 1000, chatId: 1000, firstName: 'Ann' })
       await client.sendMessage(client.makeMessage('good morning'))
       await client.sendCommand(client.makeCommand('/agents'))

@@ -55,7 +55,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     baseFetchConfig: { agent, compress: true },
   })
   const http = createPlatformHttp()
-  const fetchFile = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
+  const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
   const ending = new AbortController()
   let polling: Promise<void> = Promise.resolve()
 
@@ -89,10 +89,10 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   }
 
   async function take(update: Update, self: TelegramSelf, hearing: ChannelHearing): Promise<void> {
-    const read = readUpdate(update, self)
+    const read = readOrPassOver(update, self, hearing)
     if (read === null) return
-    const { files, callbackId, ...message } = read
-    await hearing.received({ ...message, attachments: files.map(fetchFile) })
+    const { callbackId, ...message } = read
+    await hearing.received(message)
     // Takes the waiting mark off the button; nobody is harmed where it stays.
     if (callbackId !== null)
       await api.answerCallbackQuery(callbackId, {}, ending.signal as GrammySignal).catch(() => {})
@@ -137,7 +137,8 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
             if (!(error instanceof Error && error.message.includes('message is not modified'))) throw error
           })
       }),
-    sendFile: ({ place, name, bytes }, signal) =>
+    download,
+    upload: ({ place, name, bytes }, signal) =>
       asked(signal, async (signal) => {
         const document = new InputFile(bytes, plainName(name))
         const sent = await api.sendDocument(place.conversationId, document, threadOf(place), signal)
@@ -152,6 +153,17 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
       await http.close()
       agent.destroy()
     },
+  }
+}
+
+/** An update of another form than Telegram's page has it never becomes readable, and must not hold up those behind it. */
+function readOrPassOver(update: Update, self: TelegramSelf, hearing: ChannelHearing) {
+  try {
+    return readUpdate(update, self)
+  } catch {
+    const detail = 'Telegram sent it in a form that is not known'
+    hearing.passedOver({ id: `update:${update.update_id}`, detail })
+    return null
   }
 }
 

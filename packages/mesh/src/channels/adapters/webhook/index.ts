@@ -1,18 +1,28 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { channelIdentities } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { readJson } from '../../../intake/index.ts'
 import { signStandard, standardSecretFault, verifyStandard } from '../../../triggers/webhook/index.ts'
+import { channelLimits } from '../../channel-limits.ts'
+import type { StandardSigned } from '../../../triggers/webhook/index.ts'
+import { ChannelFailure, referenceMaxChars } from '../../adapter.ts'
 import type {
   CallbackReply,
   CallbackRequest,
   ChannelAdapter,
   ChannelHearing,
   OutgoingMessage,
+  ReceivedAttachment,
 } from '../../adapter.ts'
+import { createPlatformHttp } from '../platform-http.ts'
+import { fetchSigned } from './fetch-signed.ts'
 import { postSigned } from './post-signed.ts'
+
+/** Files of one message that are read. */
+const filesMax = 20
 
 /** What the other side sends, signed by Standard Webhooks. */
 const saidSchema = z.looseObject({
@@ -27,9 +37,25 @@ const saidSchema = z.looseObject({
   addressed: z.boolean().default(true),
   text: z.string().max(100_000).default(''),
   pressed: z.string().max(100).nullish(),
+  /** Where they are fetched from, once they are wanted: at the place that takes answers, by a signed GET. */
+  files: z
+    .array(
+      z.looseObject({
+        name: z.string().max(200),
+        media_type: z.string().max(100).default('application/octet-stream'),
+        size: z.int().nonnegative().nullish(),
+        url: z.string().min(1).max(referenceMaxChars),
+      }),
+    )
+    .max(filesMax)
+    .default([]),
 })
 
+const { messageIdMaxChars } = channelLimits
+const faultMaxChars = 500
 const messageCharsMax = 20_000
+/** Of one file that is told, as base64 within its event. */
+const fileBytesMax = 4 * 1024 * 1024
 
 /**
  * A channel for whatever speaks JSON over HTTP: what people say is posted to `/channel/webhook`, answers are posted to the
@@ -53,16 +79,20 @@ export function createWebhookChannel(deps: {
   if (fault !== null) {
     throw new Problem('not-configured', { detail: `FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: ${fault}` })
   }
+  const http = createPlatformHttp()
   let hearing: ChannelHearing | null = null
   /** Since when, so that nothing is heard of a life before or after. */
   let isClosed = false
 
   async function post(id: string, body: object, signal: AbortSignal): Promise<{ readonly id: string }> {
     const text = JSON.stringify(body)
-    const timestamp = String(Math.floor(clock.now() / 1000))
-    const signature = signStandard(secret, { id, timestamp, body: text })
-    await postSigned(url ?? '', { body: text, id, timestamp, signature }, signal)
+    await postSigned(url ?? '', { body: text, ...signedHead(id, text) }, signal)
     return { id }
+  }
+
+  function signedHead(id: string, body: string): StandardSigned {
+    const timestamp = String(Math.floor(clock.now() / 1000))
+    return { id, timestamp, signature: signStandard(secret, { id, timestamp, body }) }
   }
 
   async function receive({ headers, body, method }: CallbackRequest): Promise<CallbackReply> {
@@ -77,8 +107,12 @@ export function createWebhookChannel(deps: {
     if (!verdict.valid) return reply(401, verdict.reason)
     if (hearing === null || isClosed) return reply(503, 'the channel is not connected')
     const said = saidSchema.safeParse(readJson(body, jsonLimits.body))
-    if (!said.success) return reply(400, 'a field is missing or not of the expected form')
+    if (!said.success) throw malformed(z.prettifyError(said.error).slice(0, faultMaxChars))
     const { sender, sender_name: senderName = '', conversation, thread = null, pressed = null } = said.data
+    if (!channelIdentities.webhook.form.test(sender))
+      throw malformed('sender is the name of your system, a colon and what it calls the person: intranet:ann')
+    if (id.length > messageIdMaxChars)
+      throw malformed(`webhook-id has at most ${messageIdMaxChars} characters`)
     await hearing.received({
       id,
       senderId: sender,
@@ -87,14 +121,20 @@ export function createWebhookChannel(deps: {
       text: said.data.text,
       pressed,
       addressed: said.data.addressed,
-      attachments: [],
+      attachments: said.data.files.map(({ name, media_type: mediaType, size = null, url: reference }) => ({
+        kind: kindOf(mediaType),
+        name,
+        mediaType,
+        sizeBytes: size,
+        reference,
+      })),
     })
     return reply(202, 'taken')
   }
 
   return {
     name: 'webhook',
-    traits: { messageCharsMax, editEveryMs: 1000, buttonsMax: 20, dropsRepeats: true, fileBytesMax: 0 },
+    traits: { messageCharsMax, editEveryMs: 1000, buttonsMax: 20, dropsRepeats: true, fileBytesMax },
     start: async (given) => {
       isClosed = false
       hearing = given
@@ -109,12 +149,39 @@ export function createWebhookChannel(deps: {
       // Each edit is an event of its own, and the last one holds.
       await post(`${messageId}-edit-${clock.now()}`, body, signal)
     },
+    upload: ({ place, clientId, name, mediaType, bytes }, signal) => {
+      const file = { name, media_type: mediaType, content_base64: Buffer.from(bytes).toString('base64') }
+      const { conversationId: conversation, threadId: thread, isPrivate } = place
+      const at = { message_id: clientId, conversation, thread, private: isPrivate }
+      return post(clientId, { type: 'file.sent', ...at, ...file }, signal)
+    },
+    download: async (reference, maxBytes, signal) => {
+      signal.throwIfAborted()
+      const address = URL.canParse(reference) ? new URL(reference) : null
+      // What a person sends must not choose where the mesh goes.
+      if (address === null || address.origin !== new URL(url).origin)
+        throw new ChannelFailure('refused', 'the file is not kept where answers go')
+      return fetchSigned(http, { url: address, sign: (id) => signedHead(id, ''), maxBytes }, signal)
+    },
     receiveRequest: receive,
     close: async () => {
       isClosed = true
       hearing = null
+      await http.close()
     },
   }
+}
+
+/** What is sent again as it is becomes no better. */
+function malformed(detail: string): Problem {
+  return new Problem('bad-request', {
+    detail,
+    repair: 'Send it as docs/channels.md has it, under The webhook channel; nothing of it was kept.',
+  })
+}
+
+function kindOf(mediaType: string): ReceivedAttachment['kind'] {
+  return mediaType.startsWith('image/') ? 'picture' : 'document'
 }
 
 function wire({ place, clientId, text, buttons, replyToId }: OutgoingMessage): object {

@@ -17,6 +17,8 @@ interface Posted {
   readonly message_id: string
   readonly conversation: string
   readonly text: string
+  readonly name?: string
+  readonly content_base64?: string
 }
 
 /** What an owner would put at `channels.webhook.url`: checks signatures, and keeps each id once. */
@@ -24,10 +26,22 @@ async function aReceiver() {
   const shown: Posted[] = []
   const seen = new Set<string>()
   const failures: PlayedFailure[] = []
+  const files = new Map<string, Uint8Array>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
+      if (request.method === 'GET') {
+        const head = Object.fromEntries(
+          Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+        )
+        const [path = '', id = ''] = [request.url, head['webhook-id']]
+        const [at, signature] = [head['webhook-timestamp'], head['webhook-signature']]
+        const isSigned = signature === signer.sign(id, new Date(Number(at) * 1000), '')
+        const bytes = isSigned ? files.get(path) : undefined
+        response.writeHead(bytes ? 200 : isSigned ? 404 : 401).end(bytes)
+        return
+      }
       const failure = failures.shift()
       if (failure === 'rate-limited') {
         response.writeHead(429, { 'retry-after': String(playedRetryAfterMs / 1000) }).end()
@@ -53,6 +67,11 @@ async function aReceiver() {
   return {
     url: `http://127.0.0.1:${port}/flotilla`,
     shown,
+    /** Its address once it is there. */
+    keep: (name: string, bytes: Uint8Array) => {
+      files.set(`/files/${name}`, bytes)
+      return `http://127.0.0.1:${port}/files/${name}`
+    },
     failNext: (how: PlayedFailure) => void failures.push(how),
     close: () =>
       new Promise<void>((resolve) => {
@@ -105,16 +124,32 @@ async function open(): Promise<ChannelUnderTest> {
       group: { conversationId: 'c-2', threadId: null, isPrivate: false },
     },
     platform: {
-      say: async ({ place, text, by, addressed }) => {
+      say: async ({ place, text, by, addressed, file }) => {
         const id = `msg_${++count}`
         // The other side sends what people say; bots have no way to.
         if (by === 'bot') return id
         const { conversationId: conversation, isPrivate } = place
-        const body = { sender: 'intranet:ann', conversation, private: isPrivate, addressed, text }
+        const files = file
+          ? [
+              {
+                name: file.name,
+                media_type: file.mediaType,
+                size: file.bytes.length,
+                url: receiver.keep(file.name, file.bytes),
+              },
+            ]
+          : []
+        const body = { sender: 'intranet:ann', conversation, private: isPrivate, addressed, text, files }
         void deliver(id, JSON.stringify(body))
         return id
       },
       isTaken: (id) => taken.has(id),
+      shownFiles: () =>
+        receiver.shown.flatMap(({ conversation, name, content_base64: content }) =>
+          name === undefined
+            ? []
+            : [{ conversationId: conversation, name, bytes: Buffer.from(content ?? '', 'base64') }],
+        ),
       shown: () => receiver.shown.map(({ conversation, text }) => ({ conversationId: conversation, text })),
       failNext: receiver.failNext,
     },
@@ -139,6 +174,7 @@ describe('what is posted to the webhook channel', () => {
     await adapter.start({
       received: async ({ text }) => void heard.push(text),
       stateChanged: () => {},
+      passedOver: () => {},
     })
     return { answer: await adapter.receiveRequest?.(request), heard }
   }
@@ -163,11 +199,22 @@ describe('what is posted to the webhook channel', () => {
     expect(await heardOf(request)).toMatchObject({ answer: { status: 401 }, heard: [] })
   })
 
-  test('is refused where it is not what is expected', async () => {
-    expect(await heardOf(signed('{"sender":1}', 'msg_1'))).toMatchObject({
-      answer: { status: 400 },
-      heard: [],
+  test.each([
+    ['a field of another kind', { sender: 1 }, /sender/],
+    ['no conversation', { conversation: undefined }, /conversation/],
+    ['a sender of no system', { sender: 'ann' }, /^sender is the name of your system/],
+    ['a sender with a blank', { sender: 'intranet:ann lee' }, /intranet:ann/],
+  ])('is refused with what to do about it where it has %s', async (_what, said, detail) => {
+    const good = { conversation: 'c', sender: 'intranet:ann', text: 'hi' }
+    await expect(heardOf(signed(JSON.stringify({ ...good, ...said }), 'msg_1'))).rejects.toMatchObject({
+      code: 'bad-request',
+      detail: expect.stringMatching(detail),
+      repair: expect.stringContaining('docs/channels.md'),
     })
+  })
+
+  test('is refused under an id without end', async () => {
+    await expect(heardOf(signed(body, 'm'.repeat(201)))).rejects.toMatchObject({ code: 'bad-request' })
   })
 
   test('nobody answers: it is unreachable, and certainly not there', async () => {

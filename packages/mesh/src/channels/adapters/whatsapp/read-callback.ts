@@ -65,14 +65,6 @@ const callbackSchema = z.looseObject({
   entry: z.array(z.looseObject({ changes: z.array(z.looseObject({ value: z.unknown() })) })),
 })
 
-export interface WhatsAppFile extends Omit<ReceivedAttachment, 'read'> {
-  readonly mediaId: string
-}
-
-export interface ReadCallbackMessage extends Omit<ReceivedMessage, 'attachments'> {
-  readonly files: readonly WhatsAppFile[]
-}
-
 /**
  * All that people wrote to our number, of all entries; null for what is no call-back of WhatsApp. What went out, what was
  * read, reactions and other numbers are nobody's words to us. Pure.
@@ -81,10 +73,10 @@ export function readCallback(
   body: Uint8Array,
   phoneNumberId: string,
   nowMs: number,
-): readonly ReadCallbackMessage[] | null {
+): readonly ReceivedMessage[] | null {
   const callback = callbackSchema.safeParse(quietly(body))
   if (!callback.success) return null
-  const found: ReadCallbackMessage[] = []
+  const found: ReceivedMessage[] = []
   for (const { value } of callback.data.entry.flatMap(({ changes }) => changes)) {
     const read = valueSchema.safeParse(value)
     if (!read.success || read.data.metadata.phone_number_id !== phoneNumberId) continue
@@ -107,7 +99,7 @@ function quietly(body: Uint8Array): unknown {
   }
 }
 
-function readMessage(message: WireMessage, { metadata, contacts }: WireValue): ReadCallbackMessage | null {
+function readMessage(message: WireMessage, { metadata, contacts }: WireValue): ReceivedMessage | null {
   const own = metadata.display_phone_number.replace(/\D/g, '')
   if (message.from === own) return null
   const files = filesOf(message)
@@ -125,14 +117,14 @@ function readMessage(message: WireMessage, { metadata, contacts }: WireValue): R
     text,
     pressed,
     addressed: group === null || pressed !== null || message.context?.from?.replace(/\D/g, '') === own,
-    files,
+    attachments: files,
   }
 }
 
-function filesOf({ image, audio, video, document }: WireMessage): WhatsAppFile[] {
-  const files: WhatsAppFile[] = []
+function filesOf({ image, audio, video, document }: WireMessage): ReceivedAttachment[] {
+  const files: ReceivedAttachment[] = []
   const add = (
-    kind: WhatsAppFile['kind'],
+    kind: ReceivedAttachment['kind'],
     media: z.infer<typeof mediaSchema> | null | undefined,
     name: string,
   ) => {
@@ -142,7 +134,7 @@ function filesOf({ image, audio, video, document }: WireMessage): WhatsAppFile[]
       name: (media.filename ?? name).slice(0, fileNameCharsMax),
       mediaType: (media.mime_type ?? 'application/octet-stream').slice(0, mediaTypeCharsMax),
       sizeBytes: null,
-      mediaId: media.id,
+      reference: media.id,
     })
   }
   add('picture', image, 'picture.jpg')

@@ -75,6 +75,7 @@ describe('the WhatsApp adapter', () => {
     await adapter.start({
       received: async (one) => void heard.push(one),
       stateChanged: (state) => void states.push(state),
+      passedOver: () => {},
     })
     const receive = async (request: CallbackRequest) => (await adapter.receiveRequest?.(request))!
     return { graph, adapter, heard, states, receive }
@@ -243,7 +244,7 @@ describe('the WhatsApp adapter', () => {
   })
 
   test('a file is fetched in two steps, no further than wanted', async () => {
-    const { graph, receive, heard } = await started()
+    const { adapter, graph, receive, heard } = await started()
     const image = { type: 'image', text: null, image: { id: 'm7', mime_type: 'image/jpeg', caption: 'look' } }
     await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.8', text: '', more: image }]))))
     const file = heard[0]!.attachments[0]!
@@ -253,15 +254,15 @@ describe('the WhatsApp adapter', () => {
       graph.answer(`m7?phone_number_id=${phoneNumberId}`, 200, JSON.stringify({ url, file_size: size }))
     describeFile(`${graph.root}/bytes`)
     graph.answer('bytes', 200, new Uint8Array(3000).fill(1))
-    expect((await file.read(3000, never)).length).toBe(3000)
+    expect((await adapter.download?.(file.reference, 3000, never))?.length).toBe(3000)
     expect(graph.calls.at(-1)).toMatchObject({ path: 'bytes', authorization: 'Bearer access-token' })
-    await expect(file.read(2999, never)).rejects.toMatchObject({ kind: 'too-large' })
+    await expect(adapter.download?.(file.reference, 2999, never)).rejects.toMatchObject({ kind: 'too-large' })
     describeFile(`${graph.root}/bytes`, 5000)
-    await expect(file.read(4000, never)).rejects.toMatchObject({ kind: 'too-large' })
+    await expect(adapter.download?.(file.reference, 4000, never)).rejects.toMatchObject({ kind: 'too-large' })
   })
 
   test('the token is taken to no other host than Meta’s', async () => {
-    const { graph, receive, heard } = await started()
+    const { adapter, graph, receive, heard } = await started()
     const elsewhere = await playGraph()
     closing.push(elsewhere.close)
     const document = { type: 'document', text: null, document: { id: 'm8', filename: 'a.pdf' } }
@@ -276,7 +277,9 @@ describe('the WhatsApp adapter', () => {
       'no address',
     ]) {
       graph.answer(`m8?phone_number_id=${phoneNumberId}`, 200, JSON.stringify({ url }))
-      await expect(heard[0]!.attachments[0]!.read(1000, never)).rejects.toMatchObject({ kind: 'refused' })
+      await expect(
+        adapter.download?.(heard[0]!.attachments[0]!.reference, 1000, never),
+      ).rejects.toMatchObject({ kind: 'refused' })
     }
     expect(elsewhere.calls).toEqual([])
   })
@@ -285,7 +288,7 @@ describe('the WhatsApp adapter', () => {
     const { adapter, graph } = await started()
     const bytes = Buffer.from('# whole')
     const file = { place: places.alone, clientId: 'f', name: 'answer.md', mediaType: 'text/markdown', bytes }
-    await adapter.sendFile?.(file, never)
+    await adapter.upload?.(file, never)
     const [upload, sent] = graph.calls.slice(-2)
     expect(upload).toMatchObject({ path: `${phoneNumberId}/media`, authorization: 'Bearer access-token' })
     expect(upload?.raw).toContain('# whole')
@@ -307,6 +310,7 @@ describe('the WhatsApp adapter', () => {
     const hearing = {
       received: async () => {},
       stateChanged: (state: ChannelState) => void states.push(state),
+      passedOver: () => {},
     }
     await expect(adapter.start(hearing)).rejects.toMatchObject({ kind: 'refused' })
     expect(states.at(-1)?.state).toBe('refused')

@@ -10,15 +10,12 @@ import type {
   ChannelHearing,
   ChannelState,
   ChannelTraits,
-  ReceivedAttachment,
   SentMessage,
 } from '../../adapter.ts'
-import { createPlatformHttp } from '../platform-http.ts'
+import { createPlatformHttp, tooLarge } from '../platform-http.ts'
 import { createGraphClient } from './graph-client.ts'
-import type { GraphClient } from './graph-client.ts'
 import { addressed, outgoingBody } from './outgoing-body.ts'
 import { readCallback } from './read-callback.ts'
-import type { WhatsAppFile } from './read-callback.ts'
 import { handshake, isSigned } from './verify-callback.ts'
 
 export interface WhatsAppConfig {
@@ -75,12 +72,9 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     const messages = readCallback(body, phoneNumberId, clock.now())
     if (messages === null) return reply(400, 'this is no call-back of WhatsApp')
     try {
-      for (const { files, ...message } of messages) {
+      for (const message of messages) {
         keepLast(lastHeard, message.place.conversationId, message.id)
-        await hearing.received({
-          ...message,
-          attachments: files.map((file) => attachmentOf(graph, file, phoneNumberId)),
-        })
+        await hearing.received(message)
       }
     } catch {
       // Meta sends all of it again; what stands already is known by its id.
@@ -120,7 +114,16 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
       given.stateChanged(appSecret === null ? unsigned : { state: 'connected', detail: '', repair: '' })
     },
     send: async (message, signal) => post(outgoingBody(message), signal),
-    sendFile: async ({ place, name, mediaType, bytes }, signal) => {
+    // In two steps: where the file is, then the file.
+    download: async (mediaId, maxBytes, signal) => {
+      const path = `${encodeURIComponent(mediaId)}?phone_number_id=${phoneNumberId}`
+      const found = fileSchema.safeParse(await graph.get(path, signal))
+      if (!found.success) throw new ChannelFailure('gone', 'WhatsApp has the file no more')
+      const { url, file_size: size } = found.data
+      if (size != null && size > maxBytes) throw tooLarge(maxBytes)
+      return graph.download(url, maxBytes, signal)
+    },
+    upload: async ({ place, name, mediaType, bytes }, signal) => {
       const form = new FormData()
       form.set('messaging_product', 'whatsapp')
       form.set('type', mediaTypeOf(mediaType))
@@ -161,26 +164,6 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
 
 function reply(status: number, body: string): CallbackReply {
   return { status, contentType: 'text/plain; charset=utf-8', body }
-}
-
-/** In two steps: where the file is, then the file. */
-function attachmentOf(
-  graph: GraphClient,
-  { mediaId, ...file }: WhatsAppFile,
-  phoneNumberId: string,
-): ReceivedAttachment {
-  return {
-    ...file,
-    read: async (maxBytes, signal) => {
-      const path = `${encodeURIComponent(mediaId)}?phone_number_id=${phoneNumberId}`
-      const found = fileSchema.safeParse(await graph.get(path, signal))
-      if (!found.success) throw new ChannelFailure('gone', 'WhatsApp has the file no more')
-      const { url, file_size: size } = found.data
-      if (size != null && size > maxBytes)
-        throw new ChannelFailure('too-large', `it is larger than ${maxBytes} bytes`)
-      return graph.download(url, maxBytes, signal)
-    },
-  }
 }
 
 /** WhatsApp takes text under one name only. */

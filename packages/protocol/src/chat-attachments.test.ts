@@ -1,6 +1,6 @@
-import { wireLimits } from '@flotilla/protocol/limits'
+import { wireLimits } from './limits.ts'
 import { describe, expect, it } from 'vitest'
-import { attachmentFault, attachmentsMax, uploadPath, withAttachments } from './attachments.ts'
+import { attachmentFault, attachmentsMax, uploadPath, withAttachments } from './chat-attachments.ts'
 
 describe('an attachment', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { wireLimits } from '@flotilla/protocol/limits'
+import { wireLimits } from './limits.ts'
 
 /** Files that one message brings along. */
 export const attachmentsMax = 8

@@ -1,0 +1,39 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChannelAdapter } from '../adapter.ts'
+import { ChannelFailure } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import type { PlainFile } from './plain-message.ts'
+
+const tooLarge = `it is larger than ${channelLimits.fileInMaxBytes / 1024 / 1024} MB`
+
+/** Why a file is not fetched at all, or null. Pure. */
+export function fileFault({ download }: ChannelAdapter, { kind, sizeBytes }: PlainFile): string | null {
+  if (kind === 'voice') return 'voice notes are not understood here'
+  if (download === undefined) return 'this channel takes no files'
+  return sizeBytes !== null && sizeBytes > channelLimits.fileInMaxBytes ? tooLarge : null
+}
+
+export async function fetchFile(
+  { download }: ChannelAdapter,
+  { reference }: PlainFile,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const content = await download?.(reference, channelLimits.fileInMaxBytes, signal)
+  if (content === undefined || content.length === 0) throw new ChannelFailure('gone', 'it is empty')
+  return content
+}
+
+/** In words, and how long to wait at least before it is tried again; null where that is of no use. Pure. */
+export function whyNoFile(error: unknown): { readonly detail: string; readonly waitMs: number | null } {
+  if (error instanceof ChannelFailure) {
+    const { kind, message, retryAfterMs } = error
+    if (kind === 'too-large') return { detail: tooLarge, waitMs: null }
+    const isOver = kind === 'gone' || kind === 'refused'
+    return { detail: message, waitMs: isOver ? null : (retryAfterMs ?? 0) }
+  }
+  if (error instanceof Problem) {
+    const isOver = error.code === 'denied' || error.code === 'unknown-agent'
+    return { detail: error.detail, waitMs: isOver ? null : (error.retryAfterSeconds ?? 0) * 1000 }
+  }
+  throw error
+}

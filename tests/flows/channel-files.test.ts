@@ -1,0 +1,203 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, calls, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { aWebhookPlatform } from '../support/webhook-platform.ts'
+
+const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
+const answer = 'Here it is again.'
+// What comes in as a file goes out as a file, through the agent's own hands.
+const cassette = aCassette({
+  agents: ['clerk'],
+  when: '^copy',
+  turns: [
+    calls(
+      'save_artifact',
+      { name: 'copy.txt', path: '{{path}}' },
+      { capture: { path: '- /data/(uploads/\\S+)' } },
+    ),
+    says(answer),
+  ],
+})
+
+let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
+let mesh: MeshProcess
+let arm: string
+
+beforeAll(async () => {
+  platform = await aWebhookPlatform()
+  arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
+  mesh = await startMesh({
+    cassettes: { files: cassette },
+    settings: { channels: { per_minute: 600, webhook: { url: platform.url } } },
+    environment: {
+      FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
+      NODE_OPTIONS: `--import=${preload}`,
+      KILL_WHEN_ARMED: arm,
+    },
+  })
+  await mesh.createWorker('clerk')
+  const printed = await flotilla({ url: mesh.url, home: mesh.home }, 'channels', 'pair', 'webhook')
+  const code = /^[A-Z2-9]{8}$/m.exec(printed.out)?.[0] ?? ''
+  await say('pairing', { conversation: 'first', text: code })
+})
+afterAll(async () => {
+  await mesh?.stop()
+  await platform?.close()
+})
+
+/** As a sender by the standard does: again until it is taken. */
+async function say(id: string, said: object): Promise<void> {
+  await eventually(`${id} is taken`, async () => {
+    const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
+    return reply !== null && reply.status === 202
+  })
+}
+
+/** Starts the mesh again where it was killed. */
+async function standUpOnceKilled(isKilled: () => boolean = () => !existsSync(arm)): Promise<void> {
+  await eventually('the mesh is killed', isKilled)
+  await mesh.kill9().catch(() => undefined)
+  await mesh.restart()
+}
+
+async function uploads(): Promise<readonly string[]> {
+  const reply = await mesh.call(keptEndpoints.folder, { params: { id: 'clerk' }, query: { path: 'uploads' } })
+  if (reply.status === 404) return []
+  return keptApi.folder.response.parse(reply.json()).entries.map(({ name }) => name)
+}
+
+/** What there is once nothing is open any more. */
+async function storyOf(step: string) {
+  const id = step.replaceAll(/[^a-z]+/g, '-')
+  await eventually('the file is shown', () => platform.filesIn(step).length > 0)
+  const ledger = openLedger(mesh.home)
+  try {
+    const isNothingOpen = () =>
+      ledger.rows("SELECT id FROM channel_letters WHERE state = 'open'").length === 0 &&
+      ledger.rows('SELECT message_id FROM channel_messages WHERE open IS NOT NULL').length === 0
+    await eventually('nothing is to be told any more', isNothingOpen)
+    const [row] = ledger.rows('SELECT became, run_id FROM channel_messages WHERE message_id = ?', id)
+    const runId = String(row?.['run_id'])
+    const ofThisPlace = ledger.rows(
+      'SELECT run_id FROM channel_runs WHERE json_extract(place, ?) = ?',
+      '$.conversationId',
+      step,
+    )
+    return {
+      became: row?.['became'],
+      isItsRun: ofThisPlace.length === 1 && ofThisPlace[0]?.['run_id'] === runId,
+      marked: ledger.rows('SELECT state FROM outbox WHERE run_id = ?', runId).map(({ state }) => state),
+      words: platform.in(step).map(({ text }) => text),
+      files: platform.filesIn(step),
+      stored: (await uploads()).filter((name) => name.endsWith(`-${id}.txt`)).length,
+    }
+  } finally {
+    ledger.close()
+  }
+}
+
+/** The answer and the file once, of one run, and all marked as told. */
+const onceIn = (step: string) => ({
+  became: 'run',
+  isItsRun: true,
+  marked: ['delivered'],
+  words: [expect.stringContaining(answer)],
+  files: [{ name: 'copy.txt', text: `content of ${step}` }],
+  stored: 1,
+})
+
+const saying = (step: string) => {
+  const id = step.replaceAll(/[^a-z]+/g, '-')
+  const files = [platform.file(`${id}.txt`, `content of ${step}`)]
+  return say(id, { conversation: step, text: '@clerk copy this', files })
+}
+
+describe('a file that somebody sends, and one that an agent makes of it', () => {
+  it('come in and go out', async () => {
+    await saying('plainly')
+    expect(await storyOf('plainly')).toEqual(onceIn('plainly'))
+  })
+
+  const messageRow = 'INSERT OR IGNORE INTO channel_messages'
+  const filesOver = 'UPDATE channel_messages SET became'
+  const artifactRow = 'INSERT INTO channel_run_files'
+  const letterRow = 'INSERT OR IGNORE INTO channel_letters'
+  const begun = 'UPDATE channel_letters SET begun_piece = ?, attempts'
+  const out = 'UPDATE channel_letters SET pieces_out'
+  const settled = 'UPDATE channel_letters SET state'
+
+  it.each([
+    ['received, and no row written', `before ${messageRow}`],
+    ['the row written, and nothing fetched', `after ${messageRow}`],
+    ['the file stored, and no run made', `before ${filesOver}`],
+    ['the run made', `after ${filesOver}`],
+    ['the artifact saved, and its row not written', `before ${artifactRow}`],
+    ['the row of the artifact written', `after ${artifactRow}`],
+    ['answered, and no letter written', `before ${letterRow}`],
+    ['the letter written, and nothing sent', `after ${letterRow}`],
+    ['all sent, and not settled', `before ${settled}`],
+    ['all over', `after ${settled}`],
+  ])('are there once where the mesh is killed: %s', async (step, moment) => {
+    await writeFile(arm, moment)
+    const said = saying(step)
+    await standUpOnceKilled()
+    await said
+    expect(await storyOf(step)).toEqual(onceIn(step))
+  })
+
+  it.each([
+    ['the words sent, and the file not begun', 'message.sent', `before ${begun}`],
+    ['the file begun, and not sent', 'message.sent', `after ${begun}`],
+    ['the file sent, and not written that it is', 'file.sent', `before ${out}`],
+    ['written that the file is sent', 'file.sent', `after ${out}`],
+  ])('are there once where the mesh is killed: %s', async (step, type, moment) => {
+    let isArmed = false
+    platform.onEvent(async (event) => {
+      if (isArmed || event.conversation !== step || event.type !== type) return
+      isArmed = true
+      await writeFile(arm, moment)
+    })
+    try {
+      await saying(step)
+      await standUpOnceKilled(() => isArmed && !existsSync(arm))
+      expect(await storyOf(step)).toEqual(onceIn(step))
+    } finally {
+      platform.onEvent(null)
+    }
+  })
+
+  it.each([['while the file is given to the mesh'], ['while the platform takes the file']])(
+    'are there once where the mesh is killed %s',
+    async (step) => {
+      let isKilled = false
+      const kill = async () => {
+        if (isKilled) return
+        isKilled = true
+        await mesh.kill9()
+      }
+      if (step.includes('given')) platform.onFetch(kill)
+      else
+        platform.onEvent(async ({ conversation, type }) =>
+          conversation === step && type === 'file.sent' ? kill() : undefined,
+        )
+      try {
+        await saying(step)
+        await standUpOnceKilled(() => isKilled)
+        expect(await storyOf(step)).toEqual(onceIn(step))
+      } finally {
+        platform.onFetch(null)
+        platform.onEvent(null)
+      }
+    },
+  )
+})
