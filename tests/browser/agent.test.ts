@@ -1,3 +1,4 @@
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { keptEndpoints } from '@flotilla/protocol/kept-api'
@@ -227,6 +228,47 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await dialog.getByRole('button', { name: 'Save' }).click()
     await beat.getByText('Every 3 hours').waitFor()
     await picture('agent-schedule-edited')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('is not written over unseen: what somebody else changed meanwhile stays, and what was typed too', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    const change = async (edit: AgentEdit) =>
+      mesh.call(controlEndpoints.agentEdit, { params: { id: 'courier' }, body: edit })
+    const textOf = async () => {
+      const params = { id: 'courier', file: 'USER.md' }
+      return (await mesh.call(keptEndpoints.identityFile, { params })).json()['content']
+    }
+    await open('/agents/courier?tab=identity')
+    await page.getByRole('button', { name: /^USER\.md/ }).click()
+    const text = page.getByRole('textbox', { name: 'Text of USER.md' })
+    await text.fill('Ada reads in the evening.')
+    await change({ field: 'USER.md', value: 'Grace reads at noon.', reason: '' })
+    await page.getByText('USER.md was changed meanwhile').waitFor()
+    expect(await text.inputValue()).toBe('Ada reads in the evening.')
+    await page.getByRole('button', { name: 'Look at the change' }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.toast').getByText('changed by somebody else').waitFor()
+    expect(await textOf()).toBe('Grace reads at noon.')
+    await page.getByRole('button', { name: 'Compare with what it is now' }).click()
+    await page.getByRole('button', { name: 'Look at the change' }).click()
+    await page.locator('.removed').getByText('Grace reads at noon.').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await expect.poll(textOf).toBe('Ada reads in the evening.')
+
+    // A form that was opened before sends nothing of what stood there then.
+    await open('/fleet')
+    await page.getByRole('button', { name: 'Edit courier' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Dollars a day').fill('7')
+    await change({ field: 'role', value: 'Carries letters.', reason: '' })
+    await page.getByText('Carries letters.').first().waitFor()
+    await dialog.getByRole('button', { name: 'Look at the change' }).click()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.toast').getByText('budget saved').waitFor()
+    const config = await mesh.call(controlEndpoints.agentConfig, { params: { id: 'courier' } })
+    expect(config.json()).toMatchObject({ role: 'Carries letters.', budget: { daily_usd: 7 } })
     expect(faults).toEqual([])
     await context.close()
   })

@@ -37,6 +37,9 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByRole('button', { name: 'Make starter' }).click()
     await page.getByText('worker-1, worker-2 and the operator').waitFor()
     await picture('welcome-ready')
+    // Whoever comes back, or let it play in a terminal, is offered what the recording answers.
+    await open('/welcome')
+    await page.getByText('Show me what this fleet can do.').waitFor()
     await page.getByRole('button', { name: 'Ask operator' }).click()
     await page.getByRole('button', { name: 'Send' }).click()
     const log = page.getByRole('log', { name: 'Messages' })

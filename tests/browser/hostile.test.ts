@@ -1,5 +1,6 @@
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
+import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
 import { taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import type { Browser } from 'playwright-core'
@@ -28,6 +29,10 @@ const page = `<!doctype html>${markup}<link rel=stylesheet href="http://203.0.11
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.ran=10">${markup}</svg>`
 const fileName = '<img src=x onerror=window.ran=11>.html'
 
+const skill = `import { skill } from '@flotilla/skill'
+export default skill('looks_kind', ${JSON.stringify(short)}, {}, async () => 'kind')
+`
+
 const cassette = aCassette(
   {
     agents: ['scribe'],
@@ -36,6 +41,7 @@ const cassette = aCassette(
       calls('memory_save', { content: markup, key: 'port', category: 'server' }),
       calls('save_artifact', { name: 'page.html', content: page, description: short }),
       calls('save_artifact', { name: 'drawing.svg', content: drawing, description: short }),
+      calls('create_skill', { name: 'looks_kind', code: skill }),
       says(markup),
     ],
   },
@@ -43,6 +49,14 @@ const cassette = aCassette(
     agent_kind: 'operator',
     when: '^remove doomed$',
     turns: [calls('delete_agent', { agent_id: 'doomed', reason: markup.slice(0, 400) }), says('It waits.')],
+  },
+  {
+    agent_kind: 'operator',
+    when: '^ask for a key$',
+    turns: [
+      calls('request_credential', { name: 'wiki', service: short, description: markup.slice(0, 400) }),
+      says('I asked.'),
+    ],
   },
   { turns: [says('Yes.')] },
 )
@@ -70,6 +84,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
     })
     run = (await mesh.ask(`say it ${markup}`, { agent: 'scribe', session: 'dashboard' })).id
     await mesh.submit('remove doomed')
+    await mesh.ask('ask for a key')
     const given = await good(taskHumanEndpoints.taskGive, {
       body: { to: 'doomed', title: short, description: markup },
     })
@@ -79,6 +94,15 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
     await good(webhookEndpoints.webhookCreate, { body: { name: short, agent_id: 'scribe', signed: false } })
     const entry = { params: { key: 'output/words' }, body: { value: { [short]: markup } } }
     await good(blackboardHumanEndpoints.blackboardPut, entry)
+    const params = { name: 'shelves' }
+    await good(projectHumanEndpoints.projectManage, {
+      params,
+      body: { action: 'create', agents: ['scribe'] },
+    })
+    const goal = { text: markup, criteria: [short], expected_version: 0 }
+    await good(projectHumanEndpoints.projectWrite, { params, body: goal })
+    const section = { section: 'Customers', text: markup, expected_version: 0 }
+    await good(projectHumanEndpoints.projectWrite, { params, body: section })
     await mesh.invoke('scribe', 'subscribe_topic', { topic: 'builds/main' })
     await mesh.invoke('scribe', 'publish_signal', { topic: 'builds/main', text: short })
   })
@@ -133,6 +157,10 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
       '/triggers': 'onerror=',
       '/journal': 'run.submitted',
       '/settings/integrations': 'onerror=',
+      '/settings/credentials': 'onerror=',
+      '/agents/scribe?tab=tools': 'onerror=',
+      '/work/projects/shelves': 'onerror=',
+      '/work/goals': 'onerror=',
     }
     for (const [path, shows] of Object.entries(shown)) {
       await watched.openWhole(path, shows)

@@ -242,6 +242,9 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
       })
       .first()
       .waitFor({ state: 'detached' })
+    // In the list it is told by what was asked, as the others are.
+    await open('/runs?agent=scribe')
+    await page.getByRole('region', { name: 'Runs' }).getByText('Task: Count the licences').first().waitFor()
     expect(faults).toEqual([])
     await context.close()
   })

@@ -160,6 +160,21 @@ withEngine(
           expect(await said('flotilla status')).toContain('Ready')
           expect((await said('ls -A /usr/local/lib/node_modules')).trim()).toBe('flotilla')
 
+          // One that changes the database first: the older release would refuse what it finds.
+          const later = [
+            `const path = process.argv[process.argv.indexOf('--home') + 1] + '/data/mesh.db'`,
+            `const database = new (process.getBuiltinModule('node:sqlite').DatabaseSync)(path)`,
+            "database.exec(`VACUUM INTO '${path}.before-99990101000000'`)",
+            `database.exec("INSERT INTO schema_steps VALUES (99990101000000, 'later', 'x')")`,
+            fault,
+          ]
+          await machine.put(await anotherRelease('99.2.0', later.join('; ')))
+          const changed = await machine.run('cd /root && flotilla upgrade --from release-99.2.0.tgz --yes')
+          expect(changed.code).toBe(1)
+          expect(changed.err).toContain('The fleet runs by 99.0.0 again, on its database from before.')
+          expect(await said('flotilla status')).toContain('Ready')
+          expect(await said('ls /root/.flotilla/data')).not.toContain('before-9999')
+
           const older = await machine.run('flotilla upgrade --from /root/flotilla.tgz --yes')
           expect(older.err).toContain('code package-older')
           const wrong = await machine.run(

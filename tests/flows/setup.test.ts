@@ -33,7 +33,7 @@ describe('a home without a provider', () => {
 
   it('says so, and what could be set up', async () => {
     const setup = (await mesh.call(endpoints.setup)).json()
-    expect(setup).toMatchObject({ default_model: null, default_model_locked: null })
+    expect(setup).toMatchObject({ default_model: null, default_model_locked: null, demo: null })
     expect(JSON.stringify(setup)).toContain('"name":"ollama"')
   })
 

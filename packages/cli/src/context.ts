@@ -38,7 +38,8 @@ export interface CliDeps {
 export interface CommandContext extends CliDeps {
   readonly terminal: Terminal
   readonly place: Place
-  mesh(): Promise<MeshClient>
+  /** Calls that take their time are told of, unless the terminal is somebody else's to write to meanwhile. */
+  mesh(options?: { readonly silent: boolean }): Promise<MeshClient>
   /** The same for a mesh of this machine whose address and home are known, whatever home the command names. */
   meshAt(mesh: { readonly url: string; readonly home: string }): Promise<MeshClient>
 }
@@ -49,6 +50,19 @@ const sharedSchema = z.looseObject({
   port: z.optional(z.number()),
   url: z.optional(z.string()),
 })
+
+/** The same client; a call that takes its time is told of. */
+function telling(client: MeshClient, terminal: Terminal): MeshClient {
+  const call: MeshClient['call'] = async (...parts) => {
+    const ended = terminal.working(() => 'Waiting for the mesh')
+    try {
+      return await client.call(...parts)
+    } finally {
+      ended()
+    }
+  }
+  return { ...client, call }
+}
 
 /** Reads the options that every command has, wherever on the line they stood. */
 export function contextOf(deps: CliDeps, command: Command): CommandContext {
@@ -67,18 +81,27 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     clock: deps.clock,
   })
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
-  const connect = async (baseUrl: string, at: Place): Promise<MeshClient> => {
+  const connect = async (baseUrl: string, at: Place, silent = false): Promise<MeshClient> => {
     const cookie = await sessionFor({ home: at.home, elsewhere }, deps.environment, deps.signal)
     // Read at each call for a client: a first start gives the home its id.
     const home = await meantHome(at, deps.environment)
     const { personToken: token } = deps.environment
-    return createMeshClient({ baseUrl, cookie, token, home, clock: deps.clock, userAgent: 'flotilla-cli' })
+    const client = createMeshClient({
+      baseUrl,
+      cookie,
+      token,
+      home,
+      clock: deps.clock,
+      userAgent: 'flotilla-cli',
+    })
+    return silent ? client : telling(client, terminal)
   }
   return {
     ...deps,
     terminal,
     place,
-    mesh: async () => connect(await locateMesh(place, deps.environment), place),
+    mesh: async (options) =>
+      connect(await locateMesh(place, deps.environment), place, options?.silent === true),
     meshAt: ({ url, home }) => connect(url, { ...place, home, homeOnLine: true }),
   }
 }

@@ -19,7 +19,11 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** Starts the real program in a process of its own. */
 function start(...words: string[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words], {
+  return startProgram(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words])
+}
+
+function startProgram(program: string, words: readonly string[]) {
+  const child = spawn(program, words, {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home, XDG_CACHE_HOME: caches },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -56,6 +60,14 @@ const aRun = {
 }
 
 describe('flotilla, as a process', () => {
+  it('is what npx runs in a checkout, where nothing is built into a package', async () => {
+    // npx takes the program of the package that it stands in, which is the installed one's.
+    const installed = join(import.meta.dirname, '..', '..', '..', 'bin', 'flotilla')
+    const { code, out, err } = await startProgram(installed, ['permissions', 'tools', '--json']).ended
+    expect(code, err).toBe(0)
+    expect(JSON.parse(out)).toHaveProperty('tools')
+  })
+
   it('lists every tool by the group of the specification, with what it needs, without a mesh', async () => {
     const { code, out } = await flotilla('permissions', 'tools', '--json')
     expect(code).toBe(0)

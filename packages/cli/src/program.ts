@@ -88,7 +88,7 @@ function emptyProgram(deps: CliDeps): Command {
       `
 First steps:
   $ flotilla demo                     see everything work, in about a minute
-  $ flotilla start -d                 start a fleet of your own
+  $ flotilla init                     a fleet of your own: a model, tried out, and a first agent
   $ flotilla chat                     talk to its operator
   $ flotilla doctor                   when something does not work
 

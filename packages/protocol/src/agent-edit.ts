@@ -34,18 +34,26 @@ export type PermissionChange = z.infer<typeof permissionChangeSchema>
 
 const reason = z._default(z.string().check(z.maxLength(reasonMaxChars)), '')
 
+/**
+ * What stood there when it was looked at, in the form of the `before` of a change. An edit that names it is refused with
+ * `edit-overtaken` where something else stands there now; without it the edit writes over whatever stands there.
+ */
+const seen = z.optional(jsonValueSchema)
+
 /** One edit of an agent. Applied at once; the reply says how long it can be taken back. */
 export const agentEditSchema = z.discriminatedUnion('field', [
   z.strictObject({
     field: z.literal('role'),
     value: z.string().check(z.minLength(1), z.maxLength(500)),
     reason,
+    seen,
   }),
   z.strictObject({
     field: z.literal('model'),
     /** Null follows the fleet's default. */
     value: z.nullable(z.string().check(z.minLength(1), z.maxLength(200))),
     reason,
+    seen,
   }),
   z.strictObject({
     field: z.literal('budget'),
@@ -59,8 +67,9 @@ export const agentEditSchema = z.discriminatedUnion('field', [
       ),
     }),
     reason,
+    seen,
   }),
-  z.strictObject({ field: z.literal('permissions'), value: permissionChangeSchema, reason }),
+  z.strictObject({ field: z.literal('permissions'), value: permissionChangeSchema, reason, seen }),
   z.strictObject({
     field: z.literal('mcpServers'),
     /** By name, so that two edits at once lose nothing. Those that are not named stay. */
@@ -74,11 +83,13 @@ export const agentEditSchema = z.discriminatedUnion('field', [
       ),
     }),
     reason,
+    seen,
   }),
   z.strictObject({
     field: z.enum(editableFiles),
     value: z.string().check(z.maxLength(fileMaxChars)),
     reason,
+    seen,
   }),
 ])
 export type AgentEdit = z.infer<typeof agentEditSchema>

@@ -79,6 +79,18 @@ export const cronChangeSchema = z.strictObject({
 })
 export type CronChange = z.output<typeof cronChangeSchema>
 
+/**
+ * What stood in the fields when they were looked at, as text; empty for none. A change that names it is refused with
+ * `edit-overtaken` where something else stands there now.
+ */
+export const cronSeenSchema = z.strictObject({
+  schedule: z.optional(z.string().check(z.maxLength(cronLimits.scheduleMaxChars))),
+  message: z.optional(z.string().check(z.maxLength(wireLimits.chatMessageMaxChars))),
+  when: z.optional(z.string().check(z.maxLength(cronLimits.whenMaxChars))),
+  enabled: z.optional(z.boolean()),
+})
+export type CronSeen = z.output<typeof cronSeenSchema>
+
 /** `firing`: asked for and not known yet whether it became a run. */
 export const cronRowStates = ['firing', 'fired', 'skipped'] as const
 
@@ -148,7 +160,10 @@ const removeResponse = z.strictObject({ removed: z.boolean(), id: z.string() })
 export const cronHumanApi = {
   cronJobs: { query: z.strictObject({ agent: z.optional(agentIdSchema) }), response: listResponse },
   cronCreate: { request: newCronJobSchema, response: cronJobViewSchema },
-  cronUpdate: { request: cronChangeSchema, response: cronJobViewSchema },
+  cronUpdate: {
+    request: z.extend(cronChangeSchema, { seen: z.optional(cronSeenSchema) }),
+    response: cronJobViewSchema,
+  },
   cronRemove: { response: removeResponse },
   cronRun: { response: cronRowSchema },
   cronHistory: {

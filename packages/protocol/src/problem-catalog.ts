@@ -213,6 +213,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'See what became of it: flotilla pending --all. Ask again where it is still wanted.',
   },
+  'edit-overtaken': {
+    status: 409,
+    title: 'Something else stands there now',
+    retryable: false,
+    repair: 'Look at what stands there now (flotilla changes), and change that.',
+  },
   'undo-overtaken': {
     status: 409,
     title: 'The value was changed again since',

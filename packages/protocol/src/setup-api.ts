@@ -93,6 +93,9 @@ export type LocalServer = z.infer<typeof localServerSchema>
 
 const defaultModel = z.nullable(z.strictObject({ name: z.string(), from: z.string() }))
 
+/** What to ask, and whom, so that the recording plays. */
+const demoQuestion = { agent: z.string(), question: z.string() }
+
 /** A provider as somebody wants to set it up. */
 const candidate = {
   provider: name,
@@ -116,6 +119,8 @@ export const setupApi = {
       default_model: defaultModel,
       /** Where something outside the settings chooses it, what to change there; null where this page may. */
       default_model_locked: z.nullable(z.string()),
+      /** Null where something else than the recording is the default. */
+      demo: z.nullable(z.strictObject(demoQuestion)),
       providers: z.array(providerOfferSchema),
     }),
   },
@@ -144,9 +149,7 @@ export const setupApi = {
       default_model: defaultModel,
       /** The fleet that the recording knows. */
       template: z.string(),
-      /** What to ask, and whom, so that it plays. */
-      agent: z.string(),
-      question: z.string(),
+      ...demoQuestion,
     }),
   },
   setupPrice: {

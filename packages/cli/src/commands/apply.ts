@@ -72,7 +72,9 @@ async function apply(context: CommandContext, line: CommandLine): Promise<void> 
       answer: 'yes',
     })
   }
-  const done = await client.call('templateApplyPlan', { body: { ...source, digest: plan.digest }, signal })
+  const ended = terminal.working(() => `Applying ${plan.name}`)
+  const asked = { body: { ...source, digest: plan.digest }, signal }
+  const done = await client.call('templateApplyPlan', asked).finally(ended)
   terminal.printJson({ ...done, applied: true })
   const count = done.plan.items.filter(({ action }) => action === 'create' || action === 'change').length
   terminal.print(

@@ -41,7 +41,8 @@ Examples:
 
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const { agentId, message } = readChatOperands(line.operands)
-  const client = await context.mesh()
+  // What streams, and the prompt, are told of by themselves.
+  const client = await context.mesh({ silent: true })
   await requireAgent(context, client, agentId)
   const session = textOption(line, 'session') ?? terminalSession
   if (message === '') return chatSession(context, client, { agentId, session })

@@ -81,17 +81,21 @@ async function evaluate(context: CommandContext, line: CommandLine): Promise<voi
   const file = { ...read, concurrency: numberOption(line, 'concurrency') ?? read.concurrency }
   const client = await context.mesh()
   const judging = file.judge === undefined ? null : await makeJudge({ client, newKey, signal }, file.judge)
-  const onCase = (result: CaseResult, done: number) =>
+  let judged = 0
+  const ended = terminal.working(() => `${judged} of ${file.cases.length} cases are judged`)
+  const onCase = (result: CaseResult, done: number) => {
+    judged = done
     terminal.note(
       `${done}/${file.cases.length} ${result.passed ? terminal.color.good('pass') : terminal.color.bad('fail')} ${oneLine(result.name, 80)} (${result.seconds} s, ${formatUsd(result.cost_usd)})`,
     )
+  }
   try {
     const programFolder = flagOption(line, 'programs') ? dirname(resolve(path)) : null
     const result = await runEval(
       { client, clock, newKey, signal, programFolder, onCase },
       file,
       judging?.judge ?? null,
-    )
+    ).finally(ended)
     terminal.printJson(result)
     terminal.print(...resultRows(result))
     if (!result.passed) context.setExitCode(exitCodes.failed)

@@ -10,7 +10,7 @@ export function addTemplatesCommand(program: Command, deps: CliDeps): void {
   const templates = program
     .command('templates')
     .description(
-      'Lists ready fleets: those that ship, and yours in templates/ of the home folder, which take the place of ours of the same name.',
+      'Lists ready fleets: those that come with Flotilla, and yours in templates/ of the home folder, which take the place of ours of the same name.',
     )
     .addHelpText(
       'after',
@@ -46,7 +46,7 @@ async function list(context: CommandContext): Promise<void> {
       ],
       reply.templates.map(({ name, from, agents, description, broken }) => [
         name,
-        from === 'home' ? 'yours' : 'ships',
+        from === 'home' ? 'yours' : 'Flotilla',
         agents.join(', '),
         broken === null
           ? printable(description)

@@ -180,6 +180,42 @@ describe('a run shown as it happens', () => {
     )
   })
 
+  it('keeps apart what was said before and after the agent waited for another', async () => {
+    const waits: ChatStreamFrame = {
+      type: 'event',
+      event: {
+        type: 'run.changed',
+        agent_id: 'operator',
+        run_id: 'run_1',
+        parent_id: null,
+        state: 'waiting',
+        outcome: null,
+      },
+    }
+    const frames = [text('It looks.'), waits, text('Done.'), ended({ status: 'done', text: 'Done.' })]
+    expect((await shown(frames)).out).toBe(
+      'It looks.\noperator   waits for what it handed over or asked for\nDone.\n',
+    )
+  })
+
+  it('keeps what a tool is given and gives to one row of a terminal', async () => {
+    const called: ChatStreamFrame = {
+      type: 'event',
+      event: {
+        type: 'tool.started',
+        agent_id: 'operator',
+        run_id: 'run_1',
+        step: 1,
+        name: 'run_command',
+        input: { command: 'x'.repeat(200) },
+      },
+    }
+    const { out } = await shown([called, ended({ status: 'done', text: 'Hi' })], false, true)
+    const [row = ''] = out.split('\n')
+    expect(row).toMatch(/^operator {3}run_command x+…$/)
+    expect(row.length).toBeLessThan(100)
+  })
+
   it('keeps apart what was said before and after the agent read what was said to it', async () => {
     const frames = [text('Long.'), steer('taken'), text('Short.'), ended({ status: 'done', text: 'Short.' })]
     expect((await shown(frames)).out).toBe('Long.\noperator   reads “shorter” after step 1\nShort.\n')

@@ -4,6 +4,7 @@ import type { RunView } from '@flotilla/protocol/run'
 import { formatOutcome } from './format-outcome.ts'
 import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { fitLine } from '../terminal/fit-line.ts'
 import { errorLines } from '../terminal/format-error.ts'
 import { eventLine } from './event-line.ts'
 import { formatTurn, formatWait } from './format-wait.ts'
@@ -95,7 +96,11 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       paragraph += content
     },
     event(event) {
-      const text = eventLine(event, terminal.color)
+      const whole = eventLine(event, terminal.color)
+      const isQuote = event.type === 'tool.started' || event.type === 'tool.ended'
+      // What a tool is given and gives is looked up elsewhere; here it keeps to its row.
+      const text =
+        whole !== null && isQuote && terminal.isInteractive ? fitLine(whole, terminal.columns - 1) : whole
       const isSteer = event.type === 'steer.changed'
       const isQueued = event.type === 'run.changed' && event.state === 'queued'
       if (!isSteer && !isQueued && 'run_id' in event && event.run_id === waiting) endWait()
@@ -121,8 +126,9 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   }
 }
 
-/** What the agent does between two answers: it calls a tool, or reads what was said to it. */
+/** What the agent does between two answers: it calls a tool, waits for others, or reads what was said to it. */
 function endsAnswer(event: FleetEventBody, agentId: string): boolean {
+  if (event.type === 'run.changed') return event.agent_id === agentId && event.state === 'waiting'
   if (event.type === 'tool.started' || event.type === 'tool.ended') return event.agent_id === agentId
   return event.type === 'steer.changed' && event.state === 'taken' && event.agent_id === agentId
 }

@@ -5,6 +5,7 @@ import { oneLine } from '../terminal/color.ts'
 import { administrationCommands } from './administration-commands.ts'
 import { broadcast } from './broadcast.ts'
 import { historyLines, resetLine, sessionRows } from './history-lines.ts'
+import { usageRows, wrapWords } from './usage-rows.ts'
 import { wanted } from './slash-command.ts'
 import type { SlashCommand } from './slash-command.ts'
 
@@ -22,12 +23,16 @@ const talkCommands: readonly SlashCommand[] = [
         words: `/${name}${usage === undefined ? '' : ` ${usage}`}`,
         summary,
       }))
-      const columns = Math.min(34, Math.max(...rows.map(({ words }) => words.length)))
+      const others = [
+        { words: '@agent text', summary: 'Asks another agent once, and stays with this one' },
+        { words: '/quit, /exit', summary: 'Ends the conversation; runs go on' },
+      ]
       terminal.print(
-        ...rows.map(({ words, summary }) => `${words.padEnd(columns)}  ${summary}`),
-        `${'@agent text'.padEnd(columns)}  Asks another agent once, and stays with this one`,
-        `${'/quit, /exit'.padEnd(columns)}  Ends the conversation; runs go on`,
-        'What you type while an answer comes is said to the agent at work, as /steer does. Tab completes; text that is pasted keeps its lines.',
+        ...usageRows([...rows, ...others], terminal.columns),
+        ...wrapWords(
+          'What you type while an answer comes is said to the agent at work, as /steer does. Tab completes; text that is pasted keeps its lines.',
+          terminal.columns,
+        ),
       )
     },
   },

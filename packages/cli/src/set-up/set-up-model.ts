@@ -71,9 +71,14 @@ const withoutProvider = (model: string, provider: string): string =>
 
 /** Lets the recording think for the fleet. */
 export async function chooseDemo(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
-  const { template, agent, question } = await client.call('setupDemo', { signal: context.signal })
-  await client.call('templateApply', { params: { name: template }, signal: context.signal })
-  return { kind: 'demo', template, agent, question }
+  const ended = context.terminal.working(() => 'Making the fleet of the recorded demo')
+  try {
+    const { template, agent, question } = await client.call('setupDemo', { signal: context.signal })
+    await client.call('templateApply', { params: { name: template }, signal: context.signal })
+    return { kind: 'demo', template, agent, question }
+  } finally {
+    ended()
+  }
 }
 
 /** Asks the person at the terminal what agents shall think with. To be called only where somebody sits there. */

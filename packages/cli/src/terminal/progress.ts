@@ -14,6 +14,8 @@ export interface Progress {
   fail(): void
   /** Clears the spinner's line because somebody else is about to write. */
   pause(): void
+  /** Whether a step is under way. */
+  isShown(): boolean
 }
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -62,6 +64,7 @@ export function createProgress({ sink, color, animated, clock }: ProgressOptions
       if (words !== undefined) sink.write(`${color.good('✓')} ${singleLine(words)}\n`)
     },
     fail: () => end(color.bad('✗')),
+    isShown: () => current !== null,
     pause() {
       if (animated && current !== null) sink.write('\r\u001B[K')
     },

@@ -6,6 +6,7 @@ export type StatusWords = (seconds: number) => string | null
 /** One line that is replaced by the next. */
 export interface StatusLine {
   show(words: StatusWords): void
+  isShown(): boolean
   clear(): void
   /** Takes it away because somebody else is about to write; it comes back with its next second. */
   pause(): void
@@ -22,11 +23,19 @@ export function createStatusLine({
   readonly write: (line: string | null) => void
 }): StatusLine {
   let shown: AbortController | null = null
+  /** Nothing is taken away where nothing stands. */
+  let isDrawn = false
+
+  function draw(line: string | null): void {
+    if (line === null && !isDrawn) return
+    isDrawn = line !== null
+    write(line)
+  }
 
   async function tick(words: StatusWords, { signal }: AbortController): Promise<void> {
     const since = clock.now()
     while (!signal.aborted) {
-      write(words(Math.round((clock.now() - since) / 1000)))
+      draw(words(Math.round((clock.now() - since) / 1000)))
       await clock.sleep(tickMs, signal).catch(() => undefined)
     }
   }
@@ -35,7 +44,7 @@ export function createStatusLine({
     if (shown === null) return
     shown.abort()
     shown = null
-    write(null)
+    draw(null)
   }
 
   return {
@@ -44,9 +53,8 @@ export function createStatusLine({
       shown = new AbortController()
       void tick(words, shown)
     },
+    isShown: () => shown !== null,
     clear,
-    pause: () => {
-      if (shown !== null) write(null)
-    },
+    pause: () => draw(null),
   }
 }

@@ -1,7 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, it } from 'vitest'
 import { CommandFailed } from '../command-failed.ts'
-import { keepTerminal } from '../fake-terminal.ts'
+import { keepTerminal, stillClock } from '../fake-terminal.ts'
+import type { Terminal } from './terminal.ts'
 import { createColor, marksMax, oneLine, printable } from './color.ts'
 import { columnsOf } from './columns.ts'
 import { errorLines, formatError } from './format-error.ts'
@@ -57,6 +60,59 @@ describe('terminal', () => {
     terminal.progress.fail()
     expect(err.text()).toMatch(/✓.* Building .*0 ms/)
     expect(err.text()).toMatch(/✗.* Starting .*0 ms/)
+  })
+})
+
+describe('work of which nothing else is told', () => {
+  /** Ends after so many seconds. */
+  const secondsOf = (count: number): Clock => {
+    let now = 0
+    return {
+      now: () => now,
+      sleep: async (ms, signal) => {
+        if (now >= count * 1000) await stillClock.sleep(ms, signal)
+        now += ms
+      },
+    }
+  }
+
+  it('is told of from its first second on, and goes without a trace', async () => {
+    const { terminal, err } = keepTerminal({ isTTY: true, colors: 'off', clock: secondsOf(2) })
+    const ended = terminal.working(() => 'Waiting for the mesh')
+    expect(err.text()).toBe('')
+    await expect.poll(() => err.text()).toContain('Waiting for the mesh (2 s)')
+    expect(err.text()).toContain('Waiting for the mesh (1 s)')
+    ended()
+    expect(err.text().endsWith('\r\u001B[K')).toBe(true)
+  })
+
+  it('is silent where nobody watches, for a program, beside a step and at a prompt', async () => {
+    const wordsOf = async (
+      options: Parameters<typeof keepTerminal>[0],
+      first: (terminal: Terminal) => void = () => undefined,
+    ) => {
+      const { terminal, out, err } = keepTerminal({ colors: 'off', clock: secondsOf(5), ...options })
+      first(terminal)
+      const ended = terminal.working(() => 'Waiting for the mesh')
+      for (let turn = 0; turn < 50; turn++) await setImmediate()
+      ended()
+      return out.text() + err.text()
+    }
+    expect(await wordsOf({ isTTY: true })).toContain('Waiting')
+    expect(await wordsOf({ isTTY: false })).toBe('')
+    expect(await wordsOf({ isTTY: true, json: true })).toBe('')
+    const step = (terminal: Terminal) => terminal.progress.step('Building')
+    expect(await wordsOf({ isTTY: true }, step)).not.toContain('Waiting')
+    const prompt = (terminal: Terminal) => terminal.openPrompt(() => ({ prompt: '> ', text: '', cursor: 0 }))
+    expect(await wordsOf({ isTTY: true }, prompt)).not.toContain('Waiting')
+  })
+
+  it('gives way to what a command tells itself', () => {
+    const { terminal, err } = keepTerminal({ isTTY: true, colors: 'off', clock: secondsOf(0) })
+    const ended = terminal.working(() => 'Waiting for the mesh')
+    terminal.status(() => 'Copying')
+    ended()
+    expect(err.text()).toBe('\r\u001B[KCopying')
   })
 })
 

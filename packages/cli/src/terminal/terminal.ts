@@ -39,6 +39,11 @@ export interface Terminal {
    * line change: what is to be said is for `note` there.
    */
   status(words: StatusWords | null): boolean
+  /**
+   * The same for work of which nothing else is told, once it has taken a second; nothing where nobody watches, where
+   * something else is shown, and at the prompt of a conversation. Gives the way to end it.
+   */
+  working(words: () => string): () => void
   /** From now on everything is said above what a person types, until the area that this returns is closed. */
   openPrompt(input: () => InputRow): Pick<PromptArea, 'refresh' | 'close'>
 }
@@ -52,6 +57,13 @@ export interface TerminalOptions {
 }
 
 const columnsDefault = 100
+
+/** Work that takes less is not told of. */
+const workToldSeconds = 1
+
+/** Some terminals do not know their size, and say none at all. */
+const columnsIn = ({ columns }: TextSink): number =>
+  columns === undefined || columns === 0 ? columnsDefault : columns
 
 export function createTerminal(options: TerminalOptions): Terminal {
   const { out, err, json } = options
@@ -69,10 +81,11 @@ export function createTerminal(options: TerminalOptions): Terminal {
     hasColors(options.colors, isInteractive) || hasColors(options.colors, err.isTTY === true)
   let area: PromptArea | null = null
   let isMidRow = false
+  let working: StatusWords | null = null
   const statusLine = createStatusLine({
     clock: options.clock,
     write: (line) => {
-      const row = line === null ? null : oneLine(line, (out.columns ?? columnsDefault) - 1)
+      const row = line === null ? null : oneLine(line, columnsIn(out) - 1)
       if (area !== null) area.status(row === null ? null : color.faint(row))
       else err.write(`\r\u001B[K${row === null ? '' : errColor.faint(row)}`)
     },
@@ -109,7 +122,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
   return {
     json,
     isInteractive,
-    columns: out.columns ?? columnsDefault,
+    get columns() {
+      return columnsIn(out)
+    },
     color,
     print(...lines) {
       if (!json) write(out, lines)
@@ -125,6 +140,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     note: (...lines) => write(err, lines),
     progress,
     status(words) {
+      working = null
       if (area === null && err.isTTY !== true) return false
       if (words === null) {
         statusLine.clear()
@@ -133,6 +149,18 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (area === null) endRow()
       statusLine.show(words)
       return true
+    },
+    working(words) {
+      if (json || err.isTTY !== true || area !== null || isMidRow) return () => undefined
+      if (statusLine.isShown() || progress.isShown()) return () => undefined
+      const shown: StatusWords = (seconds) => (seconds < workToldSeconds ? null : `${words()} (${seconds} s)`)
+      statusLine.show(shown)
+      working = shown
+      return () => {
+        if (working !== shown) return
+        working = null
+        statusLine.clear()
+      }
     },
     openPrompt(input) {
       const opened = createPromptArea(out, input)

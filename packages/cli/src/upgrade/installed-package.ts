@@ -54,7 +54,17 @@ export async function prepareReplacement(
   await mkdir(beside, { mode: 0o755 })
   const run = promisify(execFile)
   try {
-    const words = ['--extract', '--gzip', '--no-same-owner', '--file', asked.file, '--directory', beside]
+    // Without the second word a colon in a path names another machine to fetch it from.
+    const words = [
+      '--extract',
+      '--force-local',
+      '--gzip',
+      '--no-same-owner',
+      '--file',
+      asked.file,
+      '--directory',
+      beside,
+    ]
     await run('tar', words, { timeout: unpackingMaxMs, signal: asked.signal })
     const options = { timeout: trialMaxMs, signal: asked.signal }
     const { stdout } = await run(join(fresh, 'bin', 'flotilla'), ['version', '--json'], options)

@@ -75,7 +75,9 @@ async function digestOf(file: string): Promise<string> {
 async function tar(file: string, words: readonly string[]): Promise<string> {
   try {
     const options = { maxBuffer: listingMaxBytes, timeout: readingMaxMs }
-    return (await promisify(execFile)('tar', ['--gzip', '--file', file, ...words], options)).stdout
+    // A colon in a path would name another machine to fetch it from.
+    const all = ['--force-local', '--gzip', '--file', file, ...words]
+    return (await promisify(execFile)('tar', all, options)).stdout
   } catch (error) {
     const said: unknown = Reflect.get(Object(error), 'stderr')
     throw unsound(file, typeof said === 'string' && said !== '' ? said.trim().slice(-200) : String(error))

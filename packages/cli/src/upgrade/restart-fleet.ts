@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile, readdir, rename, rm } from 'node:fs/promises'
+import { readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as z from 'zod/mini'
@@ -86,21 +86,36 @@ function reasonIn(printed: string): string {
   return told?.kind === 'problem' ? told.detail : (lines.at(-1)?.slice(0, 400) ?? '')
 }
 
-/** Names of the copies that upgrades made of a home's database. */
-export async function databaseCopies(home: string): Promise<readonly string[]> {
-  const names = await readdir(join(home, 'data')).catch(() => [])
-  return names.filter((name) => /^mesh\.db\.before-\d+$/.test(name)).toSorted()
+const copyPattern = /^mesh\.db\.before-\d+$/
+
+/** A copy that an upgrade made of a home's database, and what tells it from a later one of the same name. */
+export interface DatabaseCopy {
+  readonly name: string
+  readonly madeAs: string
+}
+
+/** The copies that upgrades made of a home's database. */
+export async function databaseCopies(home: string): Promise<readonly DatabaseCopy[]> {
+  const data = join(home, 'data')
+  const names = (await readdir(data).catch(() => [])).filter((name) => copyPattern.test(name))
+  return Promise.all(
+    names.toSorted().map(async (name) => {
+      const { ino, mtimeMs } = await stat(join(data, name))
+      return { name, madeAs: `${ino} ${mtimeMs}` }
+    }),
+  )
 }
 
 /**
  * Puts the copy in the place of the database that the newer release made while it brought it up, and failed: the older one
- * would refuse what it finds. Gives whether there was one.
+ * would refuse what it finds. Gives whether there was one. An earlier try at the same release may have left one of its name.
  */
-export async function databaseBack(home: string, before: readonly string[]): Promise<boolean> {
-  const made = (await databaseCopies(home)).find((name) => !before.includes(name))
+export async function databaseBack(home: string, before: readonly DatabaseCopy[]): Promise<boolean> {
+  const known = new Set(before.map(({ name, madeAs }) => `${name} ${madeAs}`))
+  const made = (await databaseCopies(home)).find(({ name, madeAs }) => !known.has(`${name} ${madeAs}`))
   if (made === undefined) return false
   const data = join(home, 'data')
   for (const name of ['mesh.db-wal', 'mesh.db-shm']) await rm(join(data, name), { force: true })
-  await rename(join(data, made), join(data, 'mesh.db'))
+  await rename(join(data, made.name), join(data, 'mesh.db'))
   return true
 }

@@ -1,6 +1,11 @@
 import { Suspense, lazy } from 'react'
 
-const MarkdownText = lazy(async () => ({ default: (await import('./markdown-text.tsx')).MarkdownText }))
+const MarkdownText = lazy(async () => ({ default: (await loadMarkdown()).MarkdownText }))
+
+/** Asked for before there is any text, so that none is drawn twice. */
+export function loadMarkdown(): Promise<typeof import('./markdown-text.tsx')> {
+  return import('./markdown-text.tsx')
+}
 
 /** Text of an agent. Until the parser is there, it stands as it was written. */
 export function Markdown({ text }: { readonly text: string }) {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import './tabs.css'
 
@@ -17,8 +18,14 @@ export function Tabs({
   readonly tabs: readonly Tab[]
   readonly current: string
 }) {
+  const list = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // The list of tabs may be wider than a phone.
+    const tab = list.current?.querySelector('[aria-current=page]')
+    tab?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [current])
   return (
-    <nav className="tabs" aria-label={label}>
+    <nav ref={list} className="tabs" aria-label={label}>
       {tabs.map(({ path, title, count }) => (
         <Link key={path} href={path} aria-current={path === current ? 'page' : undefined}>
           {title}

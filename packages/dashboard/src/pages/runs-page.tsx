@@ -20,12 +20,18 @@ export function RunsPage() {
   const [{ agent, state, from, find: words }, choose] = useChoice(['agent', 'state', 'from', 'find'])
   const status = useMesh('status')
   const runs = useMesh('runs', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
+  const tasks = useMesh('tasks', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
+  const titles = new Map((tasks.data?.tasks ?? []).map(({ id, title }) => [id, title]))
+  const about = (run: RunView): string => {
+    const title = run.input.kind === 'task' ? titles.get(run.input.task_id) : undefined
+    return title === undefined ? inputWords(run) : `Task: ${title}`
+  }
   const agents = (status.data?.agents ?? []).map(({ id }) => id)
   const shown = (runs.data?.runs ?? []).filter(
     (run) =>
       (state === '' || run.state === state) &&
       (from === '' || run.origin.kind === from) &&
-      matches(run, words.toLowerCase()),
+      matches(run, about(run), words.toLowerCase()),
   )
 
   return (
@@ -53,7 +59,7 @@ export function RunsPage() {
               : 'Choose another agent or state, or other words.'}
           </Empty>
         )}
-        {shown.length > 0 && <RunList runs={shown} />}
+        {shown.length > 0 && <RunList runs={shown} about={about} />}
       </section>
       {runs.data?.runs.length === listed && (
         <p className="small muted">
@@ -64,7 +70,13 @@ export function RunsPage() {
   )
 }
 
-function RunList({ runs }: { readonly runs: readonly RunView[] }) {
+function RunList({
+  runs,
+  about,
+}: {
+  readonly runs: readonly RunView[]
+  readonly about: (run: RunView) => string
+}) {
   const box = useRef<HTMLDivElement>(null)
   const now = useNow()
   const rows = useVirtualizer({
@@ -102,7 +114,7 @@ function RunList({ runs }: { readonly runs: readonly RunView[] }) {
                 <span className="clip only-wide">{run.agent_id}</span>
                 <span className="clip">
                   <span className="only-narrow muted">{run.agent_id} · </span>
-                  {inputWords(run)}
+                  {about(run)}
                 </span>
                 <span className="clip muted only-wide">{run.origin.kind}</span>
                 <span className="muted number only-wide">
@@ -123,9 +135,11 @@ function RunList({ runs }: { readonly runs: readonly RunView[] }) {
   )
 }
 
-function matches(run: RunView, words: string): boolean {
+function matches(run: RunView, about: string, words: string): boolean {
   if (words === '') return true
-  const text = [run.id, run.agent_id, inputWords(run), run.outcome?.text ?? '', run.trace_id].join('\n')
+  const text = [run.id, run.agent_id, about, inputWords(run), run.outcome?.text ?? '', run.trace_id].join(
+    '\n',
+  )
   return text.toLowerCase().includes(words)
 }
 

@@ -144,9 +144,11 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
   return {
     read(caller: Caller) {
       deps.guard(caller, { do: 'manage-credentials' })
+      const { agent, question } = recordedDemo
       return {
         default_model: deps.catalog.preset(),
         default_model_locked: defaultLocked(),
+        demo: deps.catalog.preset()?.name === recordedDemo.model ? { agent, question } : null,
         providers: offered().map((name) => offerOf(deps, name)),
       }
     },

@@ -75,9 +75,7 @@ function OneFile({ agentId, file }: { readonly agentId: string; readonly file: I
             <Code value={text.data.content === '' ? 'It is empty.' : text.data.content} label={file.name} />
           </>
         )}
-        {text.data && !file.read_only && (
-          <Editor key={text.data.content} agentId={agentId} file={file} before={text.data.content} />
-        )}
+        {text.data && !file.read_only && <Editor agentId={agentId} file={file} now={text.data.content} />}
       </div>
     </Card>
   )
@@ -86,24 +84,43 @@ function OneFile({ agentId, file }: { readonly agentId: string; readonly file: I
 function Editor({
   agentId,
   file,
-  before,
+  now,
 }: {
   readonly agentId: string
   readonly file: IdentityFile
-  readonly before: string
+  /** What stands in the file, as far as the page has heard. */
+  readonly now: string
 }) {
   const edits = useEdits(agentId)
+  const [before, setBefore] = useState(now)
   const [after, setAfter] = useState(before)
   const [looking, setLooking] = useState(false)
   const field = editableFiles.find((name) => name === file.name)
   const isFull = file.cap !== null && after.length > file.cap
   const save = (): void => {
     if (field === undefined) return
-    const edit: AgentEdit = { field, value: after, reason: '' }
+    const edit: AgentEdit = { field, value: after, reason: '', seen: before }
     edits.mutate([edit], { onSettled: () => setLooking(false) })
+  }
+  const follow = (): void => {
+    setBefore(now)
+    if (after === before) setAfter(now)
+  }
+  // What somebody writes here is not lost because somebody else wrote there; where nobody does, the page follows.
+  if (now !== before && (after === before || after === now)) {
+    setLooking(false)
+    follow()
   }
   return (
     <>
+      {now !== before && (
+        <div className="note warn" role="status">
+          <span>{file.name} was changed meanwhile. What you wrote is still here.</span>
+          <button type="button" className="button small" onClick={follow}>
+            Compare with what it is now
+          </button>
+        </div>
+      )}
       {looking ? (
         <DiffView before={before} after={after} label={`What changes in ${file.name}`} />
       ) : (

@@ -1,4 +1,4 @@
-import type { CronChange, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
+import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
 
 /** What a person sets of a job, as it stands in fields. */
 export interface JobFields {
@@ -33,7 +33,7 @@ export function jobText(job: JobFields): string {
 export function jobChange(
   before: JobFields,
   after: JobFields,
-): { readonly change: CronChange; readonly back: CronChange } {
+): { readonly change: CronSeen; readonly back: CronSeen } {
   const change: Record<string, string | boolean> = {}
   const back: Record<string, string | boolean> = {}
   for (const name of ['schedule', 'message', 'when'] as const) {

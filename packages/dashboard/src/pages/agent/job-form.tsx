@@ -40,16 +40,25 @@ export function JobForm({
     stale,
     undo: ({ id }) => ({
       by: 'cronUpdate',
-      run: () => client.call('cronUpdate', { params: { id }, body: jobChange(before ?? newJob, after).back }),
+      run: () => client.call('cronUpdate', { params: { id }, body: undoing() }),
       done: 'The job is as it was.',
     }),
   })
+  // Neither writes over what somebody else has made of it since.
+  const changing = () => {
+    const { change: next, back } = jobChange(before ?? newJob, after)
+    return { ...next, seen: back }
+  }
+  const undoing = () => {
+    const { change: next, back } = jobChange(before ?? newJob, after)
+    return { ...back, seen: next }
+  }
   const change = (part: Partial<JobFields>) => setAfter({ ...after, ...part })
   const asksWords = job === null || job.mode === 'message'
   const save = (): void => {
     const done = { onSuccess: onClose }
     if (job === null) create.mutate({ body: jobOf(agentId, after) }, done)
-    else update.mutate({ params: { id: job.id }, body: jobChange(before ?? newJob, after).change }, done)
+    else update.mutate({ params: { id: job.id }, body: changing() }, done)
   }
   return (
     <EditDialog

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { mcpNameFault, readMcpServer } from '@flotilla/protocol/mcp-servers'
 import type { McpServer } from '@flotilla/protocol/mcp-servers'
@@ -26,11 +27,13 @@ export function readWritten(
   }
 }
 
-/** Pure. */
+/** `seen` is what stood under each name, null for nothing; it is written only where that still does. Pure. */
 export function mcpEdit(change: {
   readonly set?: Readonly<Record<string, McpServer>>
   readonly remove?: readonly string[]
+  readonly seen?: Readonly<Record<string, JsonValue>>
 }): AgentEdit {
   const value = { set: { ...change.set }, remove: [...(change.remove ?? [])] }
-  return { field: 'mcpServers', value, reason: '' }
+  const edit: AgentEdit = { field: 'mcpServers', value, reason: '' }
+  return change.seen === undefined ? edit : { ...edit, seen: { ...change.seen } }
 }

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { useEdits } from '../../data/use-edits.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
@@ -7,7 +8,7 @@ import { mcpBeginnings, mcpEdit, readWritten } from './mcp-edit.ts'
 /** One MCP server of an agent, new or changed, with a look at the difference; the mesh wants the owner's proof for it. */
 export function McpForm({
   agentId,
-  server,
+  server: now,
   onClose,
 }: {
   readonly agentId: string
@@ -16,6 +17,8 @@ export function McpForm({
   readonly onClose: () => void
 }) {
   const edits = useEdits(agentId)
+  // As it was when the form was opened, whatever somebody else makes of it meanwhile.
+  const [server] = useState(now)
   const before = server === null ? '' : JSON.stringify(server.config, null, 2)
   const [name, setName] = useState(server?.name ?? '')
   const [where, setWhere] = useState<keyof typeof mcpBeginnings>('network')
@@ -34,7 +37,8 @@ export function McpForm({
       busy={edits.isPending}
       onSave={() => {
         if (!read.server) return
-        edits.mutate([mcpEdit({ set: { [name]: read.server } })], { onSuccess: onClose })
+        const seen = { [name]: server === null ? null : (JSON.parse(before) as JsonValue) } // what it was written of
+        edits.mutate([mcpEdit({ set: { [name]: read.server }, seen })], { onSuccess: onClose })
       }}
       onClose={onClose}
     >

@@ -26,6 +26,13 @@ it('whatever has no list to change is set whole: a flag, a number, all that are 
   })
 })
 
+it('what is set whole names what it was, so that another edit of the same moment is not written over', () => {
+  const of = (hasRecord: boolean) =>
+    permissionEdit('can_spawn', { before: false, after: 'yes', hasRecord }).seen
+  expect(of(true)).toEqual({ can_spawn: false })
+  expect(of(false)).toBeUndefined()
+})
+
 it('what is no value of a permission is said before it is sent', () => {
   expect(permissionKind('wallet_rate_limit_per_hour')).toBe('number')
   expect(permissionFault('wallet_rate_limit_per_hour', '3')).toBeNull()

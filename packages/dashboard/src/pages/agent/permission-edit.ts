@@ -42,7 +42,7 @@ export function permissionFault(field: PermissionField, text: string): string | 
 
 /**
  * What makes the one of the other. Of a list only what comes and goes, so that another's entries of the same moment stay; an
- * agent without a record gets one. Pure.
+ * agent without a record gets one. What is set whole is set only where `before` still stands. Pure.
  */
 export function permissionEdit(
   field: PermissionField,
@@ -52,7 +52,9 @@ export function permissionEdit(
   const nobody = { set: {}, add: {}, remove: {} }
   if (permissionKind(field) !== 'list' || !hasRecord || !Array.isArray(before)) {
     const set = { [field]: valueOf(field, after) }
-    return { field: 'permissions', value: { ...nobody, set }, reason: '' }
+    const edit: AgentEdit = { field: 'permissions', value: { ...nobody, set }, reason: '' }
+    // What an agent without a record is shown to have is what all agents have.
+    return hasRecord ? { ...edit, seen: { [field]: before } } : edit
   }
   const [old, next] = [before.map(entryText), entriesOf(after)]
   const add = next.filter((entry) => !old.includes(entry))

@@ -17,7 +17,7 @@ import { permissionWords } from './permission-words.ts'
 export function PermissionForm({
   agentId,
   field,
-  value,
+  value: now,
   hasRecord,
   onClose,
 }: {
@@ -28,6 +28,8 @@ export function PermissionForm({
   readonly onClose: () => void
 }) {
   const edits = useEdits(agentId)
+  // As it was when the form was opened, whatever somebody else makes of it meanwhile.
+  const [value] = useState(now)
   const before = permissionText(value)
   const [after, setAfter] = useState(before)
   const kind = permissionKind(field)

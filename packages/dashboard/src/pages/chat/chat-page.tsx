@@ -1,5 +1,7 @@
+import { useEffect } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useMesh } from '../../data/use-mesh.ts'
+import { loadMarkdown } from '../../design/markdown.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Badge, Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { agentTone } from '../agent-state.ts'
@@ -11,6 +13,7 @@ import type { Pane } from './panes.ts'
 export function ChatPage({ agent }: { readonly agent: string | null }) {
   const status = useMesh('status')
   const [, go] = useLocation()
+  useEffect(() => void loadMarkdown(), [])
   const search = useSearch()
   const query = new URLSearchParams(search)
   const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)

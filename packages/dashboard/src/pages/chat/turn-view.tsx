@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
+import { settledText } from './settled-text.ts'
 import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
@@ -23,7 +24,11 @@ export const TurnView = memo(function TurnView({
       <div className="asked plain-text">{turn.message}</div>
       {turn.blocks.map((block, index) => (
         // A block stays where it first was.
-        <Block key={index} block={block} />
+        <Block
+          key={index}
+          block={block}
+          grows={turn.state === 'working' && index === turn.blocks.length - 1}
+        />
       ))}
       {(turn.state === 'sending' || turn.state === 'working') && (
         <div className="row muted" role="status">
@@ -36,10 +41,10 @@ export const TurnView = memo(function TurnView({
   )
 })
 
-function Block({ block }: { readonly block: TurnBlock }) {
+function Block({ block, grows }: { readonly block: TurnBlock; readonly grows: boolean }) {
   switch (block.kind) {
     case 'text':
-      return <Markdown text={block.text} />
+      return <Markdown text={grows ? settledText(block.text) : block.text} />
     case 'note':
       return <div className={`note ${block.tone}`}>{block.text}</div>
     case 'artifact':

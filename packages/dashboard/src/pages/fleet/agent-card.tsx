@@ -1,17 +1,22 @@
 import { Menu, MenuButton, MenuItem, MenuProvider } from '@ariakit/react/menu'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AgentUse } from '@flotilla/protocol/kept-api'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { Badge, Dot } from '../../design/parts.tsx'
 import { UseLines } from '../agent/use-lines.tsx'
 import { agentTone, agentWords } from '../agent-state.ts'
-import { EditAgent } from './edit-agent.tsx'
 import { useLife } from './life-buttons.tsx'
 
 /** One agent at a glance, and what can be done to it. */
-export function AgentCard({ agent, use }: { readonly agent: AgentView; readonly use: AgentUse | undefined }) {
-  const [editing, setEditing] = useState(false)
+export function AgentCard({
+  agent,
+  use,
+  onEdit,
+}: {
+  readonly agent: AgentView
+  readonly use: AgentUse | undefined
+  readonly onEdit: () => void
+}) {
   const path = `/agents/${encodeURIComponent(agent.id)}`
   return (
     <>
@@ -48,12 +53,11 @@ export function AgentCard({ agent, use }: { readonly agent: AgentView; readonly 
         <Link href={`${path}?tab=logs`} className="button small">
           Logs<span className="hidden-words"> of {agent.id}</span>
         </Link>
-        <button type="button" className="button small" onClick={() => setEditing(true)}>
+        <button type="button" className="button small" onClick={onEdit}>
           Edit<span className="hidden-words"> {agent.id}</span>
         </button>
         <LifeMenu agent={agent} />
       </div>
-      {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
     </>
   )
 }

@@ -9,20 +9,27 @@ export interface AgentSettings {
   readonly monthlyUsd: string
 }
 
-/** What makes the one of the other; nothing where nothing is another. Pure. */
+/** What makes the one of the other, where the one still stands; nothing where nothing is another. Pure. */
 export function editsOf(before: AgentSettings, after: AgentSettings): readonly AgentEdit[] {
   const edits: AgentEdit[] = []
   const role = after.role.trim()
-  if (role !== before.role && role !== '') edits.push({ field: 'role', value: role, reason: '' })
+  if (role !== before.role && role !== '')
+    edits.push({ field: 'role', value: role, reason: '', seen: before.role })
   const model = after.model.trim()
-  if (model !== before.model) edits.push({ field: 'model', value: model === '' ? null : model, reason: '' })
+  if (model !== before.model)
+    edits.push({ field: 'model', value: orNull(model), reason: '', seen: orNull(before.model) })
   const budget = {
     ...(isOther(before.dailyUsd, after.dailyUsd) ? { daily_usd: Number(after.dailyUsd) } : {}),
     ...(isOther(before.monthlyUsd, after.monthlyUsd) ? { monthly_usd: Number(after.monthlyUsd) } : {}),
   }
-  if (Object.keys(budget).length > 0) edits.push({ field: 'budget', value: budget, reason: '' })
+  if (Object.keys(budget).length > 0) {
+    const seen = { daily_usd: Number(before.dailyUsd), monthly_usd: Number(before.monthlyUsd) }
+    edits.push({ field: 'budget', value: budget, reason: '', seen })
+  }
   return edits
 }
+
+const orNull = (model: string): string | null => (model === '' ? null : model)
 
 function isOther(before: string, after: string): boolean {
   return after.trim() !== '' && Number.isFinite(Number(after)) && Number(before) !== Number(after)

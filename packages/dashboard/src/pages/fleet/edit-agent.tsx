@@ -36,7 +36,7 @@ export function EditAgent({ agent, onClose }: { readonly agent: AgentView; reado
 
 function SettingsForm({
   agentId,
-  before,
+  before: now,
   onClose,
 }: {
   readonly agentId: string
@@ -46,6 +46,8 @@ function SettingsForm({
   const edits = useEdits(agentId)
   const models = useMesh('models')
   const status = useMesh('status')
+  // As it was when the form was opened, whatever somebody else makes of it meanwhile.
+  const [before] = useState(now)
   const [after, setAfter] = useState(before)
   const [looking, setLooking] = useState<readonly AgentEdit[] | null>(null)
   const change = (part: Partial<AgentSettings>) => setAfter({ ...after, ...part })

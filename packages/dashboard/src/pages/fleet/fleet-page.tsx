@@ -2,10 +2,12 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatUsd } from '../../data/format.ts'
+import { useChoice } from '../../data/use-choice.ts'
 import { useAction, useLive, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Dot, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import { drawEvent } from '../../live/draw-event.ts'
-import { AgentCard } from './agent-card.tsx'
+import { agentWords } from '../agent-state.ts'
+import { AgentCards } from './agent-cards.tsx'
 import { CreateAgent } from './create-agent.tsx'
 import { usePoll } from './use-poll.ts'
 import '../../design/agent.css'
@@ -41,7 +43,9 @@ export function FleetPage() {
           <Figures data={data} />
           <div className="two">
             <Agents agents={data.agents} onCreate={() => setCreating(true)} />
-            <Activity />
+            <div className="in-view">
+              <Activity />
+            </div>
           </div>
         </>
       )}
@@ -76,6 +80,14 @@ function Figures({
   )
 }
 
+/** With more agents there is a field to search them by. */
+const searchedFrom = 12
+
+function matches(agent: AgentView, words: string): boolean {
+  const text = [agent.id, agent.role, agentWords(agent), agent.model].join('\n')
+  return words === '' || text.toLowerCase().includes(words)
+}
+
 function Agents({
   agents,
   onCreate,
@@ -85,8 +97,10 @@ function Agents({
 }) {
   const uses = usePoll().data?.agents ?? []
   const useOf = (id: string) => uses.find((use) => use.agent_id === id)
+  const [{ find }, choose] = useChoice(['find'])
   const there = agents.filter(({ archived }) => !archived)
   const archived = agents.filter((agent) => agent.archived)
+  const shown = there.filter((agent) => matches(agent, find.trim().toLowerCase()))
   return (
     <div className="stack">
       {there.every(({ kind }) => kind === 'operator') && (
@@ -102,23 +116,26 @@ function Agents({
           </div>
         </section>
       )}
-      <ul className="cards" aria-label="Agents">
-        {there.map((agent) => (
-          <li key={agent.id} className="card agent-card">
-            <AgentCard agent={agent} use={useOf(agent.id)} />
-          </li>
-        ))}
-      </ul>
+      {(there.length > searchedFrom || find !== '') && (
+        <input
+          className="input"
+          type="search"
+          placeholder="Name, role, state or model"
+          aria-label="Search agents"
+          value={find}
+          onChange={(event) => choose('find', event.target.value)}
+        />
+      )}
+      <AgentCards agents={shown} useOf={useOf} label="Agents" />
+      {shown.length === 0 && find !== '' && (
+        <Empty title="No agent is like that">Look for other words, or for none.</Empty>
+      )}
       {archived.length > 0 && (
         <details>
           <summary className="muted">Archived ({archived.length})</summary>
-          <ul className="cards archived" aria-label="Archived agents">
-            {archived.map((agent) => (
-              <li key={agent.id} className="card agent-card">
-                <AgentCard agent={agent} use={undefined} />
-              </li>
-            ))}
-          </ul>
+          <div className="archived">
+            <AgentCards agents={archived} useOf={() => undefined} label="Archived agents" />
+          </div>
         </details>
       )}
     </div>

@@ -17,9 +17,10 @@ const firstQuestion = 'Who is in this fleet, and what could you do for me today?
 export function WelcomePage() {
   const setup = useMesh('setup')
   const [way, setWay] = useState<Way>('key')
-  const [played, setPlayed] = useState<{ readonly agent: string; readonly question: string } | null>(null)
   const demo = useAction('setupDemo', { stale: ['setup', 'status', 'models'] })
   const model = setup.data?.default_model ?? null
+  // The recording knows its own question, whoever let it play, and when.
+  const played = setup.data?.demo ?? null
   const ask = played ?? { agent: operatorAgentId, question: firstQuestion }
   return (
     <div className="page welcome">
@@ -61,7 +62,7 @@ export function WelcomePage() {
                         type="button"
                         className="button primary"
                         disabled={demo.isPending}
-                        onClick={() => demo.mutate({}, { onSuccess: setPlayed })}
+                        onClick={() => demo.mutate({})}
                       >
                         Let it play
                       </button>

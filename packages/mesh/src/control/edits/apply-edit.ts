@@ -24,7 +24,7 @@ export interface AskedEdit {
 }
 
 /**
- * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`, `conflict` for a key that
+ * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`, `edit-overtaken`, `conflict` for a key that
  * was used for something else, `unprocessable` while the permissions file is broken, and what reaching the agent meets.
  */
 export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => Promise<ChangeRow>
@@ -52,6 +52,7 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
               requireOurs(known, difference)
               return
             }
+            requireSeen(edit, difference)
             begun = true
             table.begin({
               id,
@@ -89,6 +90,14 @@ function requireOurs(known: ChangeRow, { before: now }: Difference): void {
   throw new Problem('outcome-unknown', {
     detail:
       'the mesh died while it was changed, and somebody changed it since; look at what stands there now',
+  })
+}
+
+/** What somebody looked at before they wrote; another's change since is not written over unseen. */
+function requireSeen({ seen }: AgentEdit, { before: now }: Difference): void {
+  if (seen === undefined || sameJson(now, seen)) return
+  throw new Problem('edit-overtaken', {
+    detail: 'it was changed by somebody else since it was looked at, and nothing was written over it',
   })
 }
 

@@ -189,6 +189,37 @@ describe('an edit', () => {
   })
 })
 
+describe('an edit of what was looked at', () => {
+  test('is made where that still stands, whatever the field, and refused where somebody changed it since', async () => {
+    const { edits, world, texts } = made
+    texts.set('w/SOUL.md', 'old soul')
+    await edits.apply(atTerminal, 'w', { edit: permissions({ can_message: ['operator'] }) })
+    const all: readonly [AgentEdit, seen: unknown, stale: unknown][] = [
+      [role('reads'), world.fleet.find('w')?.role, 'another role'],
+      [{ field: 'model', value: 'scripted/b', reason: '' }, world.fleet.find('w')?.model, 'scripted/c'],
+      [
+        { field: 'budget', value: { daily_usd: 3 }, reason: '' },
+        { daily_usd: 10, monthly_usd: 200 },
+        { daily_usd: 9, monthly_usd: 200 },
+      ],
+      [soul('new soul'), 'old soul', 'soul of yesterday'],
+      [permissions({ can_message: ['w2'] }), { can_message: ['operator'] }, { can_message: [] }],
+    ]
+    for (const [edit, seen, stale] of all) {
+      const asked = (value: unknown) =>
+        edits.apply(atTerminal, 'w', { edit: { ...edit, seen: value } as AgentEdit })
+      const before = edits.list(atTerminal, { limit: 100 }).length
+      await expect(asked(stale), edit.field).rejects.toMatchObject({ code: 'edit-overtaken' })
+      expect(edits.list(atTerminal, { limit: 100 })).toHaveLength(before)
+      expect((await asked(seen)).state, edit.field).toBe('applied')
+      // What was seen then does not stand any more.
+      await expect(asked(seen), edit.field).rejects.toMatchObject({ code: 'edit-overtaken' })
+    }
+    expect(texts.get('w/SOUL.md')).toBe('new soul')
+    expect(world.fleet.find('w')?.role).toBe('reads')
+  })
+})
+
 describe('an undoing', () => {
   test('is used once, in its time, while the value stands; each refusal has its own code', async () => {
     heedsLesson(58)

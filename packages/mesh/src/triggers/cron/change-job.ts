@@ -1,4 +1,5 @@
-import type { CronChange, NewCronJob } from '@flotilla/protocol/cron-api'
+import type { CronChange, CronSeen, NewCronJob } from '@flotilla/protocol/cron-api'
+import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
@@ -58,6 +59,16 @@ function changed(job: CronJob, change: CronChange): CronJob {
   if (when === undefined) return next
   const { when: _before, ...without } = next
   return when.trim() === '' ? without : { ...without, when }
+}
+
+/** What somebody looked at before they wrote; another's change since is not written over unseen. */
+export function requireSeen({ schedule, message = '', when = '', enabled }: CronJob, seen: CronSeen): void {
+  const now = { schedule, message, when, enabled }
+  const names = ['schedule', 'message', 'when', 'enabled'] as const
+  if (names.every((name) => seen[name] === undefined || seen[name] === now[name])) return
+  throw new Problem('edit-overtaken', {
+    detail: 'the job was changed by somebody else since it was looked at, and nothing was written over it',
+  })
 }
 
 /** What the change is called in the journal. Pure. */

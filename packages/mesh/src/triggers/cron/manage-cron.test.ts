@@ -1,3 +1,4 @@
+import type { CronChange, CronSeen } from '@flotilla/protocol/cron-api'
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
@@ -128,6 +129,29 @@ describe('making and changing a job', () => {
         )
       ).detail,
     ).toMatch(/message mode and stays so/)
+  })
+
+  it('changes what was looked at where that still stands, and nothing where somebody changed it since', async () => {
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: '0 7 * * *', message: 'Read.' })
+    const update = (change: CronChange, seen: CronSeen) =>
+      harness.cron.update(owner, { id, change, seen }, noSignal)
+    expect(await update({ schedule: '0 8 * * *' }, { schedule: '0 7 * * *' })).toMatchObject({
+      schedule: '0 8 * * *',
+    })
+    const stale: readonly [CronChange, CronSeen][] = [
+      [{ schedule: '0 9 * * *' }, { schedule: '0 7 * * *' }],
+      [{ message: 'Write.' }, { message: 'Listen.' }],
+      [{ enabled: true }, { enabled: false }],
+      [{ when: 'agent_idle' }, { when: 'other' }],
+    ]
+    for (const [change, seen] of stale)
+      expect((await problemOf(update(change, seen))).code).toBe('edit-overtaken')
+    // Another field of somebody else's is no hindrance.
+    expect(await update({ message: 'Write.' }, { message: 'Read.', when: '' })).toMatchObject({
+      schedule: '0 8 * * *',
+      message: 'Write.',
+    })
   })
 
   it('keeps the fields that choose the mode, and all that is not named', async () => {

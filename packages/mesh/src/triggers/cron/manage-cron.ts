@@ -1,10 +1,10 @@
-import type { CronChange, CronJobView, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
+import type { CronChange, CronJobView, CronSeen, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import { onceOnly } from '../../storage/index.ts'
 import type { Resumable } from '../../storage/index.ts'
-import { actionOf, changedBy, newJob } from './change-job.ts'
+import { actionOf, changedBy, requireSeen, newJob } from './change-job.ts'
 import { checkJob, lockedHeartbeat } from './check-job.ts'
 import type { CronDeps } from './cron-deps.ts'
 import { cronJobSchema, modeOf, scheduleKey } from './cron-job.ts'
@@ -35,10 +35,17 @@ const explainedRows = 10
 export interface ManageCron {
   list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
   create(caller: Caller, input: NewCronJob & Keyed<CronJobView>, signal: AbortSignal): Promise<CronJobView>
-  /** What is not named stays as it is, the fields that choose the mode above all. */
+  /**
+   * What is not named stays as it is, the fields that choose the mode above all. Problem `edit-overtaken` where something else
+   * stands there than was `seen`.
+   */
   update(
     caller: Caller,
-    input: { readonly id: string; readonly change: CronChange } & Keyed<CronJobView>,
+    input: {
+      readonly id: string
+      readonly change: CronChange
+      readonly seen?: CronSeen | undefined
+    } & Keyed<CronJobView>,
     signal: AbortSignal,
   ): Promise<CronJobView>
   remove(caller: Caller, jobId: string, step?: Resumable<void>): Promise<void>
@@ -142,7 +149,7 @@ export function createManageCron({
         throw error
       }
     },
-    async update(caller, { id: jobId, change, step = onceOnly(database) }, signal) {
+    async update(caller, { id: jobId, change, seen, step = onceOnly(database) }, signal) {
       guard(caller, { do: 'manage-cron' })
       const before = ownJob({ kernel, schedule }, caller, jobId)
       const seenNow = () => view(requireJob(schedule, jobId))
@@ -151,6 +158,7 @@ export function createManageCron({
         return recordSaved({ caller, action: actionOf(change), job: before.job, step }, seenNow)
       if (begun.success && digestOf(before.job) !== begun.data.before)
         throw new Problem('outcome-unknown', { detail: 'the job was changed since; look at it again' })
+      requireSeen(before.job, seen ?? {})
       const wished = await checkJob(checking, {
         job: changedBy(caller, before.job, change),
         before: before.job,

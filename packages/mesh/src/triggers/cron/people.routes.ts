@@ -5,9 +5,10 @@ import type { ManageCron } from './manage-cron.ts'
 export function cronPeopleRoutes({ bind }: PeopleSurface, cron: ManageCron): void {
   bind(endpoints.cronJobs, api.cronJobs, ({ caller, query }) => cron.list(caller, query.agent))
   bind(endpoints.cronCreate, api.cronCreate, ({ caller, body, gone }) => cron.create(caller, body, gone()))
-  bind(endpoints.cronUpdate, api.cronUpdate, ({ caller, params: { id }, body, gone }) =>
-    cron.update(caller, { id, change: body }, gone()),
-  )
+  bind(endpoints.cronUpdate, api.cronUpdate, ({ caller, params: { id }, body, gone }) => {
+    const { seen, ...change } = body
+    return cron.update(caller, { id, change, seen }, gone())
+  })
   bind(endpoints.cronRemove, api.cronRemove, async ({ caller, params: { id } }) => {
     await cron.remove(caller, id)
     return { removed: true, id }

@@ -1,0 +1,37 @@
+import { columnsOf } from '../terminal/columns.ts'
+
+/** A command whose words are longer has what it does below it. */
+const wordsColumnsMax = 32
+const gap = '  '
+/** In a narrower terminal what a command does always stands below it. */
+const besideColumnsMin = 60
+
+/** Commands with what they do beside them, broken between words. Pure. */
+export function usageRows(
+  rows: readonly { readonly words: string; readonly summary: string }[],
+  columns: number,
+): readonly string[] {
+  const isNarrow = columns < besideColumnsMin
+  const short = rows.map(({ words }) => columnsOf(words)).filter((width) => width <= wordsColumnsMax)
+  const indent = isNarrow ? gap.length * 2 : Math.max(0, ...short) + gap.length
+  return rows.flatMap(({ words, summary }) => {
+    const lines = wrapWords(summary, columns - indent).map((line) => ' '.repeat(indent) + line)
+    const width = columnsOf(words)
+    if (isNarrow || width + gap.length > indent) return [words, ...lines]
+    return [words.padEnd(indent) + (lines[0] ?? '').slice(indent), ...lines.slice(1)]
+  })
+}
+
+/** Lines of no more than so many columns, but for a word that is longer. Pure. */
+export function wrapWords(text: string, columns: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line !== '' && columnsOf(longer) >= columns) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return [...lines, line]
+}
