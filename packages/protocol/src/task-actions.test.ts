@@ -39,7 +39,7 @@ describe('the table of what may be done with a task', () => {
       const [from, to, by, tool] = expected[name]
       const allowed = taskStates.filter((state) => mayAct(name, state))
       const open = new Map(Object.entries({ p: 'pending', a: 'accepted', w: 'working', b: 'blocked' }))
-      expect(allowed).toEqual([...from].map((letter) => open.get(letter)))
+      expect(allowed).toEqual(Array.from(from, (letter) => open.get(letter)))
       expect(taskActions[name]).toMatchObject({ to, by, tool })
     },
   )

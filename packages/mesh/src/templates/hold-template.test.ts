@@ -47,7 +47,7 @@ describe('what a template grants', () => {
   test('may be all that the operator could give, and no budget above the default', () => {
     expect(refusal({ permissions: { can_message: ['operator', 'b'], allowed_apis: ['llm'] } })).toBeNull()
     expect(refusal({})).toBeNull()
-    const { dailyUsd = 0, monthlyUsd = 0 } = defaultBudget
+    const { dailyUsd, monthlyUsd } = defaultBudget
     const budget = { daily_usd: dailyUsd, monthly_usd: monthlyUsd }
     expect(refusal({ budget })).toBeNull()
     expect(refusal({ budget: { ...budget, daily_usd: (dailyUsd ?? 0) + 1 } })).toContain(
