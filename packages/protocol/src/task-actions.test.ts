@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../tests/verifies.ts'
 import {
   actionWords,
+  blockers,
   completeStatuses,
   isTaskOpen,
   manageActions,
   mayAct,
   taskActions,
+  taskOutcomes,
   taskStates,
   taskTransitions,
   triedAgainAsNew,
@@ -57,6 +59,8 @@ describe('the table of what may be done with a task', () => {
       cancelled: [],
     })
     expect(triedAgainAsNew).toEqual(['failed', 'cancelled'])
+    expect(taskOutcomes).toEqual(['accepted', 'rework', 'rejected'])
+    expect(blockers).toEqual(['question', 'infrastructure', 'dependency', 'budget'])
   })
 
   test('gives each tool just the actions that are its own, in words', () => {
