@@ -253,9 +253,9 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
     tests: [
       `${protocol}/task-actions.test.ts`,
-      `${mesh}/tasks/hand-off.test.ts`,
       `${mesh}/tasks/move-task.test.ts`,
       `${mesh}/tasks/people-tasks.test.ts`,
+      `${mesh}/tasks/review-task.test.ts`,
       `${mesh}/tasks/task-access.test.ts`,
       `${mesh}/tasks/team-tasks.test.ts`,
     ],

@@ -14,7 +14,7 @@ function move(row: Partial<TaskRecord>, asked: Partial<TaskMove>, isReplaced = t
     database: { transaction: (work: () => unknown) => work() } as never,
     table: { replace: () => isReplaced } as never,
     history: { add: (id: string, step: object) => heard.push(['history', id, step]) } as never,
-    journal: { append: (entry: object) => heard.push(['journal', entry]) } as never,
+    journal: { append: (entry: object) => heard.push(['journal', entry]) },
     events: { publish: (event: object) => heard.push(['event', event]) } as never,
     hooks: { taskChanged: { tell: (change: object) => heard.push(['changed', change]) } } as never,
     clock: { now: () => 500 } as never,
@@ -27,7 +27,6 @@ function move(row: Partial<TaskRecord>, asked: Partial<TaskMove>, isReplaced = t
     words: 'words',
     tell: (...said) => {
       told.push(said)
-      return undefined as never
     },
     ...asked,
   })
