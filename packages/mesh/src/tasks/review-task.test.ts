@@ -69,8 +69,13 @@ describe('a verdict', () => {
 
   test('of what was wanted needs no words, any other does', async () => {
     const { world, taskId, review } = await aDoneTask()
-    expect(problemOf(() => review(person, 'rework', ' \n')).code).toBe('bad-request')
-    expect(problemOf(() => review(person, 'rejected')).code).toBe('bad-request')
+    for (const [outcome, words] of [
+      ['rework', ' \n'],
+      ['rejected', ''],
+    ] as const) {
+      const { code, detail } = problemOf(() => review(person, outcome, words))
+      expect([code, detail]).toEqual(['bad-request', expect.stringContaining(`say why it is ${outcome}`)])
+    }
     expect(review(person, 'accepted').task.outcome).toBe('accepted')
     const steps = world.tasks.readTask(person, taskId).history.map(({ words }) => words)
     expect(steps.at(-1)).toBe('accepted')
@@ -81,7 +86,10 @@ describe('a verdict', () => {
     review(person, 'rejected', 'made up')
     expect(review(person, 'rejected', 'made up').rework).toBeNull()
     expect(problemOf(() => review(person, 'rejected', 'and late')).code).toBe('conflict')
-    expect(problemOf(() => review(person, 'accepted', 'made up')).code).toBe('conflict')
+    expect(problemOf(() => review(person, 'accepted', 'made up'))).toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('judged already: rejected'),
+    })
     expect(world.feedbackGiven).toEqual(['worker'])
   })
 
@@ -89,6 +97,16 @@ describe('a verdict', () => {
     const { review } = await aDoneTask()
     const { task } = review(person, 'rejected', 'x'.repeat(taskLimits.feedbackMaxChars + 5))
     expect(task.feedback).toHaveLength(taskLimits.feedbackMaxChars)
+  })
+})
+
+test('a task that goes on is not judged', async () => {
+  const { world, operator } = await aDoneTask()
+  const { task_id: open } = world.handOff(operator, { to: 'third', title: 'b', description: '', data: {} })
+  const judge = () => world.tasks.reviewTask(person, { taskId: open, outcome: 'accepted', comment: '' })
+  expect(problemOf(judge)).toMatchObject({
+    code: 'conflict',
+    detail: expect.stringContaining('judged when it has ended'),
   })
 })
 

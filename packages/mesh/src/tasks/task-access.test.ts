@@ -67,7 +67,7 @@ describe('whoever may see a task', () => {
     ])
     const { access, asked } = anAccess({})
     expect(access.requireSeen(owner, 'task_1').id).toBe('task_1')
-    expect(codeOf(() => access.requireSeen(owner, 'task_2'))).toBe('not-found')
+    expect(() => access.requireSeen(owner, 'task_2')).toThrow('there is no such task')
     access.requireSeen(agent('worker'), 'task_1')
     expect(asked).toEqual(['view-fleet', 'view-fleet', 'act-for-self'])
   })
