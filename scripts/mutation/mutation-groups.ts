@@ -270,7 +270,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     name: 'templates',
     decides: 'what a file from anywhere may grant a fleet',
     files: [`${mesh}/templates/hold-template.ts`, `${mesh}/templates/hold-watchers.ts`],
-    tests: [`${mesh}/templates/hold-template.test.ts`, `${mesh}/templates/apply-template.test.ts`],
+    tests: [`${mesh}/templates/hold-template.test.ts`, `${mesh}/templates/hold-watchers.test.ts`],
   },
   {
     name: 'people',
