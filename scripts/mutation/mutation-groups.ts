@@ -243,6 +243,47 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
   },
   {
+    name: 'tasks',
+    decides: 'what may be done with a task, and by whom',
+    files: [
+      `${protocol}/task-actions.ts`,
+      `${mesh}/tasks/move-task.ts`,
+      `${mesh}/tasks/review-task.ts`,
+      `${mesh}/tasks/task-access.ts`,
+    ],
+    tests: [
+      `${protocol}/task-actions.test.ts`,
+      `${mesh}/tasks/move-task.test.ts`,
+      `${mesh}/tasks/people-tasks.test.ts`,
+      `${mesh}/tasks/review-task.test.ts`,
+      `${mesh}/tasks/task-access.test.ts`,
+      `${mesh}/tasks/team-tasks.test.ts`,
+    ],
+  },
+  {
+    name: 'spawning',
+    decides: 'how many agents agents make, how deep, and for how long',
+    files: [`${mesh}/spawning/spawn-bounds.ts`],
+    tests: [`${mesh}/spawning/spawn-bounds.test.ts`],
+  },
+  {
+    name: 'templates',
+    decides: 'what a file from anywhere may grant a fleet',
+    files: [`${mesh}/templates/hold-template.ts`, `${mesh}/templates/hold-watchers.ts`],
+    tests: [`${mesh}/templates/hold-template.test.ts`, `${mesh}/templates/hold-watchers.test.ts`],
+  },
+  {
+    name: 'people',
+    decides: 'who is who at the people’s door, as what, and who proved it anew',
+    files: [
+      `${mesh}/people/manage-people.ts`,
+      `${mesh}/people/owner-proof.ts`,
+      `${mesh}/people/prove-owner.ts`,
+      `${protocol}/people.ts`,
+    ],
+    tests: [`${mesh}/people/owner-proof.test.ts`, `${mesh}/people/people.test.ts`],
+  },
+  {
     name: 'ledger',
     decides: 'what becomes of a run, once',
     files: [

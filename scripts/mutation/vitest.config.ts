@@ -25,7 +25,13 @@ export default defineConfig({
   root,
   resolve: {
     // The links in node_modules lead out of the copy, to the packages without mutants.
-    alias: [{ find: /^@flotilla\/([a-z]+)\/(.+)$/, replacement: `${root}/packages/$1/src/$2.ts` }],
+    alias: [
+      {
+        find: '@flotilla/protocol/built-program',
+        replacement: `${root}/packages/protocol/src/built-program.mjs`,
+      },
+      { find: /^@flotilla\/([a-z]+)\/(.+)$/, replacement: `${root}/packages/$1/src/$2.ts` },
+    ],
   },
   test: {
     globalSetup: ['tests/temporary-folder.ts'],

@@ -31,7 +31,7 @@ export const projectHumanEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-const sectionNameSchema = z
+export const sectionNameSchema = z
   .string()
   .check(
     z.regex(

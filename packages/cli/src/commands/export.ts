@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
 import type { Command } from 'commander'
 import { commandAction, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -11,7 +12,7 @@ export function addExportCommand(program: Command, deps: CliDeps): void {
   program
     .command('export')
     .description(
-      'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, their files as they were given, skills, webhooks, schedules, watches, file watchers and the budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
+      'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, their texts and files as they were given last, skills, webhooks, schedules, watches, file watchers, and goal, texts and budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
     )
     .argument('[agents...]', 'only these workers')
     .option('-o, --output <file>', 'where it goes; without it, to standard output')
@@ -36,7 +37,10 @@ async function exportFleet(context: CommandContext, line: CommandLine): Promise<
   if (file !== undefined) await write(file, reply.text)
   terminal.printJson({ ...reply, file: file ?? null })
   if (file === undefined) terminal.printText(reply.text.replace(/\n$/, ''))
-  else terminal.print(`${file} holds the fleet. Elsewhere: flotilla apply ./${file}`)
+  else
+    terminal.print(
+      `${file} holds the fleet. Elsewhere: flotilla apply ${isAbsolute(file) ? file : `./${file}`}`,
+    )
   for (const { what, why, command } of reply.left_out) {
     terminal.note(
       terminal.color.warning(`Left out: ${printable(what)} (${printable(why)}).`),

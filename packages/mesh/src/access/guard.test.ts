@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
@@ -54,6 +55,24 @@ describe('the guard', () => {
       { actor: 'agent:scout', action: 'permission.denied', subject: 'other' },
     ])
     expect(events.bodies).toMatchObject([{ type: 'call.denied', agent_id: 'scout', action: 'message-agent' }])
+  })
+
+  test('tells nobody to have allowed what no field allows', () => {
+    const { guard } = aGuard()
+    const repairOf = (caller: Caller, action: Parameters<typeof guard>[1]): string => {
+      try {
+        guard(caller, action)
+        return 'let through'
+      } catch (error) {
+        return error instanceof Problem ? error.repair : String(error)
+      }
+    }
+    const nobody: Caller = { ...scout, agentId: 'nobody' }
+    const steer = { do: 'steer-agent', to: 'scout', gave: false } as const
+    expect(repairOf(scout, steer)).toContain('No field of the permission record changes that')
+    expect(repairOf(scout, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
+    // A record that is not there is something to be mended.
+    expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })
 
   test('counts nothing of an agent that was deleted for one made anew under its id', () => {

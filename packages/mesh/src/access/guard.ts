@@ -67,12 +67,22 @@ export function createGuard(deps: GuardDeps): Guard {
     const agentId = caller.kind === 'agent' ? caller.agentId : null
     const line =
       agentId === null ? null : (snapshot.lineOf(agentId, field ?? undefined) ?? snapshot.lineOf(agentId))
+    // Of a record that is whole, a refusal without a field is no matter of permissions.
+    const isOfNoField =
+      agentId !== null &&
+      field === null &&
+      snapshot.broken === null &&
+      snapshot.recordOf(agentId) !== undefined
     throw new Problem('denied', {
       detail: reason,
+      ...(isOfNoField ? { repair: ofNoFieldRepair } : {}),
       extra: { action: action.do, ...(field === null ? {} : { field }), ...(line === null ? {} : { line }) },
     })
   }
 }
+
+const ofNoFieldRepair =
+  'No field of the permission record changes that: do without it, or tell the owner what you would have done (notify_user).'
 
 function record(
   deps: GuardDeps,

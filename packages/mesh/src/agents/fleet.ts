@@ -122,7 +122,7 @@ export interface Fleet extends AgentConnections, Reach {
   stopAll(reason: string): Promise<void>
   /** Many at once, in the turn of each and in one transaction of the caller's. */
   readonly write: WriteAgents
-  readonly seedFiles: Pick<SeedFiles, 'of'>
+  readonly seedFiles: Pick<SeedFiles, 'of' | 'given'>
   /** Writes SYSTEM.md of running agents anew, e.g. after permissions changed. */
   refreshBriefings(): Promise<void>
   /** Asks every agent now; `run` does so every 30 s. */

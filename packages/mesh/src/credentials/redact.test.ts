@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inOneGo, stepUnits } from './in-steps.ts'
 import { redact, redactInSteps } from './redact.ts'
@@ -36,4 +37,52 @@ test('no step goes through more than its bound of a text of words, and through t
     expect(next.value).toBe(text.replaceAll('a-long-secret-value', '[secret]'))
   }
   expect(inOneGo(scrub.inSteps(text))).toBe(scrub.text(text))
+})
+
+test.each([
+  ['signs of one key', `sk-${'a'.repeat(3_000_000)} end`, '[secret] end'],
+  ['white space behind Bearer', `Bearer ${' \n'.repeat(1_000_000)}abcdefghijkl end`, '[secret] end'],
+  ['a key behind Bearer', `Bearer ${'a'.repeat(3_000_000)} end`, '[secret] end'],
+])('no step goes through more than its bound of %s', (_what, text, clean) => {
+  const work = redactInSteps(text, [])
+  const steps: number[] = []
+  let next = work.next()
+  for (; next.done !== true; next = work.next()) steps.push(next.value)
+  expect(next.value).toBe(clean)
+  expect(Math.max(...steps)).toBeLessThanOrEqual(stepUnits)
+  expect(steps.reduce((sum, units) => sum + units, 0)).toBeGreaterThan(text.length - 100)
+})
+
+/** As one expression says it, which has no steps. */
+const inOneExpression =
+  /\b(?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6,}|\bBearer\s+[\w.~+/=-]{8,}|\bAIza[\w-]{20,}|\bgh[opsu]_\w{16,}|\bflp_[\w-]{16,}/gu
+
+test('takes out just what one expression over the whole text would', () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      'sk-',
+      'xai-',
+      'key-',
+      'Bearer',
+      'Bearer ',
+      'AIza',
+      'ghp_',
+      'flp_',
+      ' ',
+      '\n',
+      '…',
+      '*',
+      '.',
+    ),
+    fc.constantFrom('~', '=', '-', '_', 'ä', '😀', '"', 'monkey-', 'a'.repeat(30), '0'.repeat(16), 'abc123'),
+    fc.string({ maxLength: 12 }),
+    fc.constant('b'.repeat(stepUnits - 20)),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
+      const text = pieces.join('')
+      expect(redact(text, [])).toBe(text.replace(inOneExpression, '[secret]'))
+    }),
+    { numRuns: 2000 },
+  )
 })

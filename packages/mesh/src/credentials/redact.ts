@@ -2,9 +2,17 @@ import { inOneGo, stepUnits } from './in-steps.ts'
 import type { Steps } from './in-steps.ts'
 import type { Secret } from './secret.ts'
 
-/** Shapes of keys that providers repeat in their own error texts, whole or with stars in the middle, and of people's tokens here. */
-const keyShapes =
-  /\b(?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6,}|\bBearer\s+[\w.~+/=-]{8,}|\bAIza[\w-]{20,}|\bgh[opsu]_\w{16,}|\bflp_[\w-]{16,}/gu
+/**
+ * Shapes of keys that providers repeat in their own error texts, whole or with stars in the middle, and of people's tokens
+ * here: how each begins, which is short, and in the order of these groups which sign is none of it any more. However long
+ * one is, no step is. Behind `Bearer` stands white space first, as long as that may be.
+ */
+const keyBegins =
+  /\b(?:((?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6})|(AIza[\w-]{20}|flp_[\w-]{16})|(gh[opsu]_\w{16})|Bearer\s)/gu
+const keyEnds = [/[^\w*.…-]/u, /[^\w-]/u, /\W/u] as const
+const bearer = { blankEnds: /\S/u, key: /^[\w.~+/=-]{8}/u, ends: /[^\w.~+/=-]/u } as const
+/** The longest beginning of all is shorter. */
+const beginMaxUnits = 32
 
 /** Shorter values would tear holes into ordinary words. */
 const secretMinChars = 6
@@ -14,21 +22,14 @@ export function redact(text: string, secrets: readonly Secret[]): string {
   return inOneGo(redactInSteps(text, secrets))
 }
 
-/** The same for a text of any length, a step at a time; a row of signs that could be one key is one step. Pure. */
+/** The same for a text of any length, a step at a time. Pure. */
 export function* redactInSteps(text: string, secrets: readonly Secret[]): Steps<string> {
   let clean = text
   for (const secret of secrets) {
     const value = secret.reveal()
     if (value.length >= secretMinChars) clean = yield* without(clean, value)
   }
-  const parts: string[] = []
-  for (let from = 0; from < clean.length;) {
-    const to = endOfWords(clean, from + stepUnits)
-    parts.push(clean.slice(from, to).replace(keyShapes, '[secret]'))
-    yield to - from
-    from = to
-  }
-  return parts.join('')
+  return yield* withoutKeys(clean)
 }
 
 function* without(text: string, value: string): Steps<string> {
@@ -44,12 +45,56 @@ function* without(text: string, value: string): Steps<string> {
   return parts.join('')
 }
 
-/** Where no key goes on: before a sign that is in none, or before a word, where the word before it is not `Bearer`. */
-function endOfWords(text: string, near: number): number {
-  const ends = /([^\w*.…~+/=\s-])|(?<=\s)\S/gu
-  ends.lastIndex = near
-  for (let found = ends.exec(text); found !== null; found = ends.exec(text)) {
-    if (found[1] !== undefined || !text.slice(0, found.index).trimEnd().endsWith('Bearer')) return found.index
+function* withoutKeys(text: string): Steps<string> {
+  const parts: string[] = []
+  for (let from = 0; from < text.length;) {
+    const to = Math.min(text.length, from + stepUnits)
+    const begin = nextBegin(text, from, to)
+    parts.push(text.slice(from, begin?.at ?? to))
+    yield (begin?.at ?? to) - from
+    from = begin === null ? to : yield* keyEnd(text, begin, parts)
+  }
+  return parts.join('')
+}
+
+interface KeyBegin {
+  readonly at: number
+  /** Behind what is sure to be of it. */
+  readonly to: number
+  /** The sign with which it ends; null behind `Bearer`. */
+  readonly ends: RegExp | null
+}
+
+/** The first key that begins in these units. */
+function nextBegin(text: string, from: number, to: number): KeyBegin | null {
+  // With the unit before, which says whether a word begins here, and as many behind as the last beginning may need.
+  const before = from === 0 ? 0 : 1
+  keyBegins.lastIndex = before
+  const found = keyBegins.exec(text.slice(from - before, to + beginMaxUnits))
+  const at = from - before + (found?.index ?? 0)
+  if (found === null || at >= to) return null
+  const group = found.slice(1).findIndex((one) => one !== undefined)
+  return { at, to: at + found[0].length, ends: keyEnds[group] ?? null }
+}
+
+/** Where the text goes on behind what begins there, with what is kept of that. */
+function* keyEnd(text: string, { at, to, ends }: KeyBegin, parts: string[]): Steps<number> {
+  const key = ends === null ? yield* nextSign(text, to, bearer.blankEnds) : to
+  if (ends === null && !bearer.key.test(text.slice(key, key + beginMaxUnits))) {
+    parts.push(text.slice(at, key))
+    return key
+  }
+  parts.push('[secret]')
+  return yield* nextSign(text, key, ends ?? bearer.ends)
+}
+
+/** The first unit from there on that is such a sign. */
+function* nextSign(text: string, from: number, sign: RegExp): Steps<number> {
+  for (let start = from; start < text.length; start += stepUnits) {
+    const piece = text.slice(start, start + stepUnits)
+    const found = piece.search(sign)
+    yield found === -1 ? piece.length : found
+    if (found !== -1) return start + found
   }
   return text.length
 }

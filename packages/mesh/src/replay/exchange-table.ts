@@ -10,6 +10,8 @@ export interface ExchangeRow {
   readonly number: number
   readonly agentId: string
   readonly at: number
+  /** Of the run, when it was said. */
+  readonly turn: number
   readonly purpose: string
   readonly model: string
   /** The exchange that this one goes on from, and how many of its messages still stand at the beginning. */
@@ -23,6 +25,8 @@ export interface ExchangeRow {
 export interface ExchangeTable {
   /** In the caller's transaction; false where the run is not there any more. */
   insert(row: ExchangeRow, bytes: number): boolean
+  /** In which turn a run is now; null where it is not there any more. */
+  turnOf(runId: string): number | null
   /** Says once why something of a run's record is missing. */
   cut(runId: string, reason: string): void
   cutOf(runId: string): string | null
@@ -78,12 +82,13 @@ export function createExchangeTable(database: Database): ExchangeTable {
         .prepare(
           `INSERT INTO run_exchanges
              (run_id, number, agent_id, at, turn, purpose, model, after, kept, news, tools, answer, bytes)
-           SELECT id, ?, ?, ?, turn, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?`,
+           SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?`,
         )
         .run(
           row.number,
           row.agentId,
           row.at,
+          row.turn,
           row.purpose,
           row.model,
           row.after,
@@ -95,6 +100,10 @@ export function createExchangeTable(database: Database): ExchangeTable {
           row.runId,
         )
       return Number(changes) > 0
+    },
+    turnOf: (runId) => {
+      const turn = database.prepare('SELECT turn FROM runs WHERE id = ?').get(runId)?.['turn']
+      return typeof turn === 'number' ? turn : null
     },
     cut: (runId, reason) => {
       database

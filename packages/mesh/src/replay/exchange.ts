@@ -2,6 +2,7 @@ import { chatCompletionRequestSchema } from '@flotilla/protocol/llm-exchange'
 import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
+import type { Clean, Pieces } from './in-pieces.ts'
 
 /** Parts of a request as they are kept: words, calls and results; of pictures only that there were some. Pure. */
 
@@ -77,8 +78,18 @@ function textOf(message: ChatMessage): string {
     .join('\n')
 }
 
-/** What was once said, without what must not be kept. */
+/** What was once said, without what must not be shown. */
 export function cleaned<T extends KeptMessage | KeptAnswer>(said: T, clean: (text: string) => string): T {
   const calls = said.calls?.map((call) => ({ ...call, arguments: clean(call.arguments) }))
   return { ...said, content: clean(said.content), ...(calls ? { calls } : {}) }
+}
+
+/** The same of any length, piece by piece. */
+export function* cleanedInPieces<T extends KeptMessage | KeptAnswer>(said: T, clean: Clean): Pieces<T> {
+  const words = new Map<string, string>()
+  for (const text of [said.content, ...(said.calls ?? []).map((call) => call.arguments)]) {
+    words.set(text, yield* clean(text))
+  }
+  yield 1
+  return cleaned(said, (text) => words.get(text) ?? '')
 }

@@ -66,6 +66,6 @@ export function replayModule(
       },
     },
     maintain: records.recorder.maintain,
-    close: records.recorder.flush,
+    close: records.recorder.written,
   }
 }

@@ -28,7 +28,7 @@ function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | nul
       replays: { find: (runId: string) => (runId === 'run_2' ? replay : null) } as never,
       recorder: {
         wrap: (provider) => provider,
-        flush: () => {},
+        written: async () => {},
         cleaner: () => clean,
       },
     },

@@ -28,7 +28,7 @@ export interface PlayRunsDeps {
   readonly kernel: Pick<Kernel, 'guard' | 'database' | 'journal' | 'clock' | 'newId'>
   readonly exchanges: ExchangeTable
   readonly replays: ReplayTable
-  readonly recorder: Pick<RunRecorder, 'wrap' | 'flush' | 'cleaner'>
+  readonly recorder: Pick<RunRecorder, 'wrap' | 'written' | 'cleaner'>
 }
 
 type PlayNeeds = {
@@ -48,8 +48,8 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
 
   const readRecord = createRecordReader(exchanges)
 
-  function recordOf(runId: string): Promise<RecordedRun> {
-    deps.recorder.flush()
+  async function recordOf(runId: string): Promise<RecordedRun> {
+    await deps.recorder.written()
     return readRecord(runId)
   }
 

@@ -6,6 +6,8 @@ import type { LlmProvider, ProviderRequest } from '../models/index.ts'
 import { silentLog } from '../platform/log.ts'
 import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
 import { createExchangeTable } from './exchange-table.ts'
+import { pieceMaxChars } from './in-pieces.ts'
+import { queueLimits } from './piece-queue.ts'
 import { createRunRecorder } from './record-runs.ts'
 
 const open = () => new AbortController().signal
@@ -15,14 +17,14 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
   const ledger = aLedgerHarness()
   const clock = createManualClock(Date.UTC(2026, 10, 23))
   const table = createExchangeTable(ledger.database)
-  const bank = createSecret('bank', 'a-long-secret-value')
+  const secrets = [createSecret('bank', 'a-long-secret-value')]
   const recorder = createRunRecorder({
     database: ledger.database,
     table,
     vault: {
       system: () => undefined,
-      agentTier: () => bank,
-      names: () => ({ system: [], agent: ['bank'] }),
+      agentTier: () => secrets[0],
+      names: () => ({ system: [], agent: secrets.map(() => 'bank') }),
     },
     settings: () => ({ run_records: settings }),
     clock,
@@ -53,6 +55,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
     /** What is kept of a run. */
     exchangesOf: (runId: string) => Array.from(table.of(runId), ({ exchange }) => exchange),
     recorder,
+    secrets,
     clock,
     answers,
     database: ledger.database,
@@ -61,22 +64,44 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
         agentId,
         input: { kind: 'chat', message: 'go', session: `s${(sessions += 1)}` },
       }).id,
-    async say(runId: string, texts: readonly string[], more: Partial<ProviderRequest> = {}) {
-      const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }))
-      const parameters = { messages } as never
-      const ofRun = { runId, fence: 1, purpose: 'loop' as const }
-      const request = {
-        form: 'chat' as const,
-        agentId: 'a',
-        model: 'm',
-        stream: false,
-        parameters,
-        body: '',
-        ofRun,
-      }
-      const reply = await wrapped.complete({ ...request, ...more }, { signal: open() })
-      await Array.fromAsync(reply.body)
-      recorder.flush()
+    hear,
+    async say(...said: Parameters<typeof hear>) {
+      await hear(...said)
+      await recorder.written()
+    },
+  }
+
+  /** A call to its end; what was heard of it may still wait to be written. */
+  async function hear(runId: string, texts: readonly string[], more: Partial<ProviderRequest> = {}) {
+    const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }))
+    const parameters = { messages } as never
+    const ofRun = { runId, fence: 1, purpose: 'loop' as const }
+    const request = {
+      form: 'chat' as const,
+      agentId: 'a',
+      model: 'm',
+      stream: false,
+      parameters,
+      body: '',
+      ofRun,
+    }
+    const reply = await wrapped.complete({ ...request, ...more }, { signal: open() })
+    await Array.fromAsync(reply.body)
+  }
+}
+
+/** How often the event loop came round. */
+function countTurns(): { end(): number } {
+  let turns = 0
+  let next = setImmediate(count)
+  function count(): void {
+    turns += 1
+    next = setImmediate(count)
+  }
+  return {
+    end: () => {
+      clearImmediate(next)
+      return turns
     },
   }
 }
@@ -141,7 +166,16 @@ describe('the record of a run', () => {
     }
     expect(table.cutOf(id)).toContain('bytes')
     const other = run()
-    const tiny = { runId: other, agentId: 'a', at: 0, purpose: 'loop', model: 'm', news: [], tools: {} }
+    const tiny = {
+      runId: other,
+      agentId: 'a',
+      at: 0,
+      turn: 0,
+      purpose: 'loop',
+      model: 'm',
+      news: [],
+      tools: {},
+    }
     for (const number of [0, 1]) {
       const kept = recordLimits.messagesPerRunMax / 2
       table.insert({ ...tiny, number, after: null, kept, answer: { content: 'a', calls: [] } }, 2)
@@ -149,6 +183,40 @@ describe('the record of a run', () => {
     await say(other, ['one more'])
     expect(table.cutOf(other)).toContain('messages')
     expect(table.sizeOf(other).number).toBe(1)
+  })
+
+  test('is written in pieces, between which the mesh does everything else', async () => {
+    const { run, hear, recorder, exchangesOf } = aRecorder({ days: 7, max_mb: 100 })
+    const [id, pieces] = [run(), 20]
+    await hear(id, ['words and more '.repeat((pieces * pieceMaxChars) / 15)])
+    const turns = countTurns()
+    await recorder.written()
+    expect(turns.end()).toBeGreaterThan(pieces)
+    expect(exchangesOf(id)).toHaveLength(1)
+  })
+
+  test('is of the turn in which it was said, and by what was a secret then', async () => {
+    const { run, hear, recorder, database, exchangesOf, secrets } = aRecorder()
+    const id = run()
+    await hear(id, ['tell a-long-secret-value'])
+    secrets.length = 0
+    database.prepare('UPDATE runs SET turn = turn + 1 WHERE id = ?').run(id)
+    await recorder.written()
+    expect(exchangesOf(id)).toMatchObject([{ turn: 0, messages: [{ content: 'tell [secret]' }] }])
+  })
+
+  test('says that it is not whole where too much waits to be written', async () => {
+    const { run, hear, recorder, table } = aRecorder()
+    const [id, other] = [run(), run()]
+    const more = { body: 'x'.repeat(queueLimits.waitingMaxChars) }
+    await hear(id, ['one'], more)
+    await hear(other, ['two'])
+    await recorder.written()
+    expect([table.cutOf(id), table.cutOf(other)]).toEqual([null, expect.stringContaining('at the same time')])
+    expect([table.sizeOf(id).number, table.sizeOf(other).number]).toEqual([0, -1])
+    await hear(other, ['three'])
+    await recorder.written()
+    expect(table.sizeOf(other).number).toBe(0)
   })
 
   test('goes with its age, and the oldest of the agent that has most where there are too many', async () => {

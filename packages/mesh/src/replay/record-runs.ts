@@ -2,22 +2,24 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { recordLimits } from '@flotilla/protocol/limits'
 import type { Settings } from '../config/index.ts'
-import { createScrubs, inOneGo, redactInSteps } from '../credentials/index.ts'
+import { createScrubs, redactInSteps } from '../credentials/index.ts'
 import type { Secret, Vault } from '../credentials/index.ts'
 import { readSaidAnswer } from '../models/index.ts'
 import type { LlmProvider, ProviderRequest } from '../models/index.ts'
 import type { Log } from '../platform/index.ts'
 import { createGroupedCommit } from '../storage/index.ts'
 import type { Database } from '../storage/index.ts'
-import { cleaned, keptMessages } from './exchange.ts'
+import { cleanedInPieces, keptMessages } from './exchange.ts'
 import type { KeptMessage } from './exchange.ts'
 import type { ExchangeTable } from './exchange-table.ts'
-import type { Clean } from './in-pieces.ts'
+import type { Clean, Pieces } from './in-pieces.ts'
+import { createPieceQueue } from './piece-queue.ts'
 
 /**
  * Keeps what agents say to models in their runs, and what they hear: of each exchange only what is new since the one
  * before, without the values of any credential and without what looks like a key, within `recordLimits` and the owner's
- * settings. It decides nothing and fails nothing: a call whose exchange cannot be kept is answered all the same, and the
+ * settings. What was heard is cleaned and written after the call, in pieces between which the mesh does everything else. It
+ * decides nothing and fails nothing: a call whose exchange cannot be kept is answered all the same, and the
  * record says that it is not whole.
  */
 export interface RunRecorder {
@@ -29,8 +31,8 @@ export interface RunRecorder {
   forget(runId: string): void
   /** Once a minute. */
   maintain(): void
-  /** Writes what waits; before the database closes, and before somebody reads. */
-  flush(): void
+  /** Until all that was heard so far is written; before the database closes, and before somebody reads. */
+  written(): Promise<void>
 }
 
 /** Bytes of one answer that are waited for; a longer one is not kept. */
@@ -38,6 +40,18 @@ const answerMaxBytes = 2 * 1024 * 1024
 /** Runs whose last exchange is remembered; of another the next exchange is kept whole. */
 const liveRunsMax = 500
 const dayMs = 24 * 3600 * 1000
+
+/** An answer as it was heard, with what counted at that moment: it is written when its turn has come. */
+interface Heard {
+  readonly request: ProviderRequest
+  readonly runId: string
+  readonly purpose: string
+  readonly text: string
+  readonly at: number
+  readonly turn: number
+  /** By what was a secret then; whoever reads cleans by what is one now. */
+  readonly clean: Clean
+}
 
 interface LiveRun {
   number: number
@@ -59,6 +73,9 @@ export function createRunRecorder(deps: {
   const { table, clock } = deps
   const commits = createGroupedCommit(deps.database)
   const scrubFor = createScrubs()
+  const queue = createPieceQueue((error) => {
+    deps.log.warn({ err: error }, 'an exchange of a run with its model was not kept')
+  })
   const live = new Map<string, LiveRun>()
   let total = table.bytes()
 
@@ -100,35 +117,50 @@ export function createRunRecorder(deps: {
     return fresh
   }
 
-  function keep(request: ProviderRequest, text: string): void {
+  function hear(request: ProviderRequest, text: string): void {
     const { ofRun } = request
     if (!ofRun) return
     const { runId, purpose } = ofRun
+    const turn = table.turnOf(runId)
+    if (turn === null) return
+    const heard: Heard = { request, runId, purpose, text, at: clock.now(), turn, clean: cleaner() }
+    const isTaken = queue.add(() => keep(heard), text.length + request.body.length)
+    if (!isTaken) cut(runId, 'more was said at the same time than the mesh could write down')
+  }
+
+  function* keep({ request, runId, purpose, text, at, turn, clean }: Heard): Pieces<void> {
     const said = readSaidAnswer(text, request.stream)
+    yield text.length
     if (said.content === '' && said.calls.length === 0) return
     const run = runOf(runId)
     if (run.number + 1 >= recordLimits.exchangesPerRunMax)
       return cut(runId, `it has more than ${recordLimits.exchangesPerRunMax} answers`)
-    const cleanNow = cleaner()
-    const clean = (words: string) => inOneGo(cleanNow(words))
     const messages = keptMessages(request.parameters)
+    yield request.body.length
     if (run.messages + messages.length > recordLimits.messagesPerRunMax)
       return cut(runId, `it has more than ${recordLimits.messagesPerRunMax} messages`)
-    const digests = messages.map(digestOf)
+    const digests: string[] = []
+    for (const message of messages) {
+      digests.push(digestOf(message))
+      yield message.content.length + 1
+    }
     const before = run.last.get(purpose) ?? null
     const kept = before ? commonLength(before.digests, digests) : 0
+    const news: KeptMessage[] = []
+    for (const message of messages.slice(kept)) news.push(yield* cleanedInPieces(message, clean))
     const row = {
       runId,
       number: run.number + 1,
       agentId: request.agentId,
-      at: clock.now(),
+      at,
+      turn,
       purpose,
       model: request.model,
       after: kept > 0 && before ? before.number : null,
       kept,
-      news: messages.slice(kept).map((message) => cleaned(message, clean)),
+      news,
       tools: toolMarks(request.parameters['tools']),
-      answer: cleaned({ content: said.content, calls: [...said.calls] }, clean),
+      answer: yield* cleanedInPieces({ content: said.content, calls: [...said.calls] }, clean),
     }
     const bytes = Buffer.byteLength(JSON.stringify([row.news, row.answer]))
     if (run.bytes + bytes > recordLimits.runMaxBytes)
@@ -168,21 +200,28 @@ export function createRunRecorder(deps: {
         const answer = provider.complete(request, options)
         if (!request.ofRun || request.form !== 'chat') return answer
         const { runId } = request.ofRun
-        const hear = (text: string | null): void => {
+        const listen = (text: string | null): void => {
           try {
             if (text === null) cut(runId, `an answer was longer than ${answerMaxBytes} bytes`)
-            else keep(request, text)
+            else hear(request, text)
           } catch (error) {
             deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
           }
         }
         return answer.then((reply) =>
-          reply.status === 200 && isOn() ? { ...reply, body: tee(reply.body, hear) } : reply,
+          reply.status === 200 && isOn() ? { ...reply, body: tee(reply.body, listen) } : reply,
         )
       },
     }),
     cleaner,
-    forget: (runId) => void live.delete(runId),
+    forget: (runId) => {
+      // Behind its last exchange, which may still be waiting.
+      const isTaken = queue.add(function* forget() {
+        live.delete(runId)
+        yield 1
+      }, 0)
+      if (!isTaken) live.delete(runId)
+    },
     maintain: () => {
       const { days } = deps.settings().run_records
       deps.database.transaction(() => {
@@ -190,7 +229,10 @@ export function createRunRecorder(deps: {
         shrink()
       })
     },
-    flush: commits.flush,
+    written: async () => {
+      await queue.done()
+      commits.flush()
+    },
   }
 }
 

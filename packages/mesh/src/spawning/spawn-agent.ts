@@ -16,6 +16,7 @@ import type { Ledger } from '../runs/index.ts'
 import type { Database, Resumable } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
 import { childRecord } from './child-record.ts'
+import { depthBelow, endOfLife, whyNoRoom } from './spawn-bounds.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 
 export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
@@ -103,28 +104,25 @@ function reserve(
   ttlSeconds: number,
 ): SpawnedAgent {
   const above = table.find(parentId)
-  const depth = (above?.depth ?? 0) + 1
-  const { per_parent: perParent, fleet } = settings().spawning
-  const refused = (detail: string) => new Problem('spawn-refused', { detail })
-  if (above !== null && above.state !== 'living') throw refused(`${parentId} is ending itself`)
-  if (depth > spawnLimits.depthMax) throw refused(`agents are made ${spawnLimits.depthMax} deep at most`)
-  if (table.countOf(parentId) >= perParent) {
-    throw refused(`${parentId} has ${perParent} agents made for it already, which is all that it may at once`)
-  }
-  if (table.count() >= fleet) {
-    throw refused(`the fleet has ${fleet} such agents already, which is all that there may be at once`)
-  }
+  const why = whyNoRoom({
+    parentId,
+    parent: above,
+    ofParent: table.countOf(parentId),
+    ofFleet: table.count(),
+    bounds: settings().spawning,
+  })
+  if (why !== null) throw new Problem('spawn-refused', { detail: why })
   const createdAt = clock.now()
   const row: SpawnedAgent = {
     agentId: newId('spawn'),
     parentId,
-    depth,
+    depth: depthBelow(above),
     runId: null,
     taskId: null,
     state: 'making',
     reason: '',
     createdAt,
-    endsAt: Math.min(createdAt + ttlSeconds * 1000, above?.endsAt ?? Number.MAX_SAFE_INTEGER),
+    endsAt: endOfLife(above, { createdAt, ttlSeconds }),
   }
   table.insert(row)
   return row

@@ -7,6 +7,7 @@ import type { Caller, PermissionGrants, PermissionStore } from '../access/index.
 import { actorOf, isAtTerminal, raisedPeriod, requireProof, workerDefaultRecord } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
+import type { Projects } from '../collaboration/projects/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
@@ -35,6 +36,7 @@ export interface ApplyTemplateDeps extends StandingFleetDeps {
   readonly webhooks: StandingFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>
   readonly jobs: StandingFleetDeps['jobs'] & Pick<CronJobs, 'edit' | 'readCondition'>
   readonly watches: StandingFleetDeps['watches'] & Pick<BlackboardWatches, 'give'>
+  readonly projects: StandingFleetDeps['projects'] & Pick<Projects, 'give'>
   readonly fileWatches: StandingFleetDeps['fileWatches'] &
     Pick<FileWatches, 'refresh' | 'prepare' | 'write' | 'takeBack'>
 }
@@ -202,12 +204,13 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
     }: { readonly id: string; readonly planned: Planned; readonly prepared: PreparedHooks },
   ): void {
     database.transaction(() => {
-      for (const { name, dailyUsd, monthlyUsd } of planned.projects) {
+      for (const { name, dailyUsd, monthlyUsd, texts } of planned.projects) {
         deps.spending.budgets.set(
           caller,
           { scope: 'project', id: name },
           { daily_usd: dailyUsd, monthly_usd: monthlyUsd },
         )
+        deps.projects.give(caller, name, texts)
       }
       agents.write.rows(caller, planned)
       prepared.write()

@@ -81,8 +81,8 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
       ),
     ),
     projects: fc.subarray([
-      { name: 'acme', daily_usd: 3, monthly_usd: null },
-      { name: 'lab', daily_usd: null, monthly_usd: 4.5 },
+      { name: 'acme', daily_usd: 3, monthly_usd: null, goal: 'Known: all.', criteria: ['a', '"b"'] },
+      { name: 'lab', daily_usd: null, monthly_usd: 4.5, sections: { 'Who reads': '- x\n- y', Words: '漢' } },
     ]),
     webhooks: fc.uniqueArray(
       fc.record(
@@ -210,6 +210,65 @@ test('watchers of the workers are in it, and a file of them that is broken is na
     expect(broken.leftOut).toEqual([
       expect.objectContaining({ why: expect.stringContaining('config/watchers.yaml line 1') }),
     ])
+  } finally {
+    await harness.close()
+  }
+})
+
+test('texts that were edited are in it as they were given last, and make the same agent elsewhere', async () => {
+  const first = await aTemplatesHarness()
+  const second = await aTemplatesHarness()
+  try {
+    const { fleet } = first.world
+    await fleet.create(owner, { id: 'w', role: 'r', instructions: 'First.' })
+    fleet.change('w', { instructions: 'Second.' })
+    fleet.seedFiles.given('w', 'INSTRUCTIONS.md', 'Second.')
+    fleet.seedFiles.given('w', 'SOUL.md', 'Loud.')
+    fleet.seedFiles.given('w', 'SOUL.md', 'Calm.')
+    const { text } = first.exportFleet(owner, { name: 'fleet', agents: null })
+    const [written] = parseTemplate('fleet', text).agents
+    expect(written).toMatchObject({ instructions: 'Second.', files: { 'SOUL.md': 'Calm.' } })
+    await second.application.apply(owner, parseTemplate('fleet', text))
+    expect(second.state().agents).toEqual(first.state().agents)
+    const again = await second.application.apply(owner, parseTemplate('fleet', text))
+    expect(again.plan.items.map(({ action }) => action)).toEqual(['keep'])
+  } finally {
+    await first.close()
+    await second.close()
+  }
+})
+
+test('a project is given its texts over what stands there, and keeps what the file does not name', async () => {
+  const harness = await aTemplatesHarness()
+  const fleetOf = (project: object) =>
+    parseTemplate(
+      'fleet',
+      stringify({
+        name: 'fleet',
+        description: 'd',
+        projects: [{ name: 'acme', daily_usd: 3, ...project }],
+        agents: [{ id: 'w', role: 'r', instructions: '', project: 'acme' }],
+      }),
+    )
+  const textsNow = () => harness.state().projects.map(({ texts }) => texts)
+  try {
+    await harness.application.apply(
+      owner,
+      fleetOf({ goal: 'One.', criteria: ['a'], sections: { A: 'a', B: 'b' } }),
+    )
+    const { plan } = await harness.application.apply(owner, fleetOf({ goal: 'Two.', sections: { B: 'c' } }))
+    expect(plan.items[0]?.changes).toEqual([
+      { field: 'goal', before: 'One.', after: 'Two.' },
+      { field: 'section B', before: 'b', after: 'c' },
+    ])
+    expect(textsNow()).toEqual([{ goal: 'Two.', criteria: ['a'], sections: { A: 'a', B: 'c' } }])
+    harness.before.step = (step) => {
+      if (step === 'end') throw new Error('the power goes')
+    }
+    await expect(harness.application.apply(owner, fleetOf({ goal: 'Three.' }))).rejects.toThrow(
+      'the power goes',
+    )
+    expect(textsNow()).toEqual([{ goal: 'Two.', criteria: ['a'], sections: { A: 'a', B: 'c' } }])
   } finally {
     await harness.close()
   }

@@ -18,7 +18,8 @@ export interface ExportedFleet {
 
 /**
  * The workers as a template of which `apply` makes the same ones in an empty home: with what they may, spend and look
- * like, their files as they were given, their webhooks, schedules, watches and file watchers, and the budgets of their projects. What a template
+ * like, their files and texts as they were given last, their webhooks, schedules, watches and file watchers, and goal, texts and
+ * budgets of their projects. What a template
  * cannot grant is left out and told, with the command that sets it by hand: the file has the operator's ceiling wherever it
  * is applied. Secrets, data, history and the operator's own settings are no part of it. Problems `denied`,
  * `unknown-agent`, `unprocessable`.
@@ -92,8 +93,14 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
 
     function projectOf(project: string) {
       const { dailyUsd, monthlyUsd } = standing.projectLimits(project)
-      if (dailyUsd === null && monthlyUsd === null) return []
-      return [{ name: project, daily_usd: dailyUsd, monthly_usd: monthlyUsd }]
+      const { goal = '', criteria = [], sections = {} } = standing.projectTexts(project) ?? {}
+      const texts = {
+        ...(goal === '' ? {} : { goal }),
+        ...unlessEmpty('criteria', criteria),
+        ...unlessEmpty('sections', sections),
+      }
+      if (dailyUsd === null && monthlyUsd === null && Object.keys(texts).length === 0) return []
+      return [{ name: project, daily_usd: dailyUsd, monthly_usd: monthlyUsd, ...texts }]
     }
 
     function agentOf(worker: StandingAgent) {

@@ -2,6 +2,7 @@ import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
+import type { Projects } from '../collaboration/projects/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJobs } from '../triggers/cron/index.ts'
@@ -28,6 +29,7 @@ interface Needs {
   readonly jobs: CronJobs
   readonly blackboard: { readonly api: { readonly watches: BlackboardWatches } }
   readonly watch: { readonly api: FileWatches }
+  readonly projects: { readonly api: Pick<Projects, 'textsOf' | 'give'> }
   /** The owner's folder first. */
   readonly folders: readonly string[]
 }
@@ -35,9 +37,14 @@ interface Needs {
 /** Fleets as files: listed, planned, applied, written out. */
 export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<TemplateUses> {
   const { guard, log } = kernel
-  const { blackboard, watch, webhooks } = needs
+  const { blackboard, watch, webhooks, projects } = needs
   const watches = { watches: blackboard.api.watches, fileWatches: watch.api, webhooks: webhooks.api }
-  const deps = { ...needs, ...watches, grants: createPermissionGrants(needs.permissions) }
+  const deps = {
+    ...needs,
+    ...watches,
+    projects: projects.api,
+    grants: createPermissionGrants(needs.permissions),
+  }
   const application = createApplyTemplate({
     ...deps,
     kernel,

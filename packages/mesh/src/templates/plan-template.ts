@@ -6,6 +6,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PlanItem, TemplatePlan } from '@flotilla/protocol/templates-api'
 import { defaultBudget } from '../agents/index.ts'
 import type { AgentRewrite, NewAgent } from '../agents/index.ts'
+import type { ProjectTexts } from '../collaboration/projects/index.ts'
 import type { CronJob } from '../triggers/cron/index.ts'
 import type { Hook, HookWish } from '../triggers/webhook/index.ts'
 import { changesOf, itemOf, textOf } from './plan-item.ts'
@@ -16,6 +17,7 @@ import type { StandingAgent, StandingFleet } from './standing-fleet.ts'
 import type {
   FleetTemplate,
   TemplateAgent,
+  TemplateProject,
   TemplateSchedule,
   TemplateWatch,
   TemplateWebhook,
@@ -41,6 +43,8 @@ export interface Planned {
     readonly name: string
     readonly dailyUsd: number | null
     readonly monthlyUsd: number | null
+    /** Those of its texts that the template writes down. */
+    readonly texts: Partial<ProjectTexts>
   }[]
 }
 
@@ -281,10 +285,36 @@ function hookFields(
   }
 }
 
-function draftProject(wish: FleetTemplate['projects'][number], standing: StandingFleet) {
-  const project = { name: wish.name, dailyUsd: wish.daily_usd, monthlyUsd: wish.monthly_usd }
-  const before = standing.projectLimits(wish.name)
-  const isThere = before.dailyUsd !== null || before.monthlyUsd !== null
-  const changes = changesOf(isThere ? { budget: budgetText(before) } : null, { budget: budgetText(project) })
-  return { item: itemOf({ kind: 'project', id: wish.name }, isThere, changes), project }
+function draftProject(wish: TemplateProject, standing: StandingFleet) {
+  const { name, daily_usd: dailyUsd, monthly_usd: monthlyUsd, criteria = [], sections = {} } = wish
+  const texts: Partial<ProjectTexts> = {
+    ...(wish.goal === undefined ? {} : { goal: textOfProject(wish.goal) }),
+    ...(wish.criteria === undefined ? {} : { criteria: criteria.map(sanitizeForPrompt) }),
+    sections: Object.fromEntries(
+      Object.entries(sections).map(([section, text]) => [section, textOfProject(text)]),
+    ),
+  }
+  const project = { name, dailyUsd, monthlyUsd, texts }
+  const limits = standing.projectLimits(name)
+  const known = standing.projectTexts(name)
+  const isThere = known !== null || limits.dailyUsd !== null || limits.monthlyUsd !== null
+  const before = {
+    budget: budgetText(limits),
+    goal: known?.goal,
+    criteria: known?.criteria,
+    ...prefixed('section ', known?.sections ?? {}),
+  }
+  const wanted = {
+    budget: budgetText(project),
+    goal: texts.goal,
+    criteria: texts.criteria,
+    ...prefixed('section ', texts.sections ?? {}),
+  }
+  const changes = changesOf(isThere ? before : null, wanted)
+  return { item: itemOf({ kind: 'project', id: name }, isThere, changes), project }
+}
+
+/** As it is kept. */
+function textOfProject(text: string): string {
+  return sanitizeForPrompt(text).trim()
 }

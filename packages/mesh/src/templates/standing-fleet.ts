@@ -6,6 +6,7 @@ import type { PermissionStore } from '../access/index.ts'
 import { workerDefaultRecord } from '../access/index.ts'
 import type { AgentRecord, Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
+import type { ProjectTexts, Projects } from '../collaboration/projects/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
 import type { FileWatches, WatcherEntry } from '../triggers/watch/index.ts'
@@ -19,6 +20,7 @@ export interface StandingFleetDeps {
   readonly webhooks: Pick<Webhooks, 'all'>
   readonly jobs: { readonly file: Pick<CronJobs['file'], 'jobs'> }
   readonly watches: Pick<BlackboardWatches, 'of'>
+  readonly projects: Pick<Projects, 'textsOf'>
   readonly fileWatches: Pick<FileWatches, 'entries' | 'broken'>
 }
 
@@ -34,6 +36,8 @@ export interface StandingAgent {
 export interface StandingFleet {
   agent(agentId: string): StandingAgent | null
   projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
+  /** Null for one that is not there. */
+  projectTexts(project: string): ProjectTexts | null
   hooksOf(agentId: string): readonly Hook[]
   /** Without heartbeats. */
   jobsOf(agentId: string): readonly CronJob[]
@@ -61,6 +65,7 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
       }
     },
     projectLimits: deps.spending.budgets.projectLimits,
+    projectTexts: deps.projects.textsOf,
     hooksOf: (agentId) => hooks.filter((hook) => hook.agentId === agentId),
     jobsOf: (agentId) => jobs.filter((job) => !job.heartbeat && job.agent === agentId),
     watchesOf: (agentId) => new Map(deps.watches.of(agentId).map(({ pattern, tell }) => [pattern, tell])),

@@ -10,6 +10,8 @@ import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
 import { projectNameSchema } from '@flotilla/protocol/money-api'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
+import { sectionNameSchema } from '@flotilla/protocol/project-api'
+import { projectLimits } from '@flotilla/protocol/project-limits'
 import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import { parseDocument } from 'yaml'
 import * as z from 'zod'
@@ -116,15 +118,32 @@ const watchSchema = z.strictObject({
   tell: z.enum(watchTells).default('run'),
 })
 
+/** What its members work for, and what they may spend together; null for no limit. */
+const projectSchema = z.strictObject({
+  name: projectNameSchema,
+  daily_usd: limitUsd,
+  monthly_usd: limitUsd,
+  goal: z.string().max(projectLimits.goalMaxChars).optional(),
+  /** How one sees that the goal is reached. */
+  criteria: z
+    .array(z.string().min(1).max(projectLimits.criterionMaxChars))
+    .max(projectLimits.criteriaMax)
+    .optional(),
+  /** Of its context, by name. */
+  sections: z
+    .record(sectionNameSchema, z.string().min(1).max(projectLimits.sectionMaxChars))
+    .refine(
+      (sections) => Object.keys(sections).length <= projectLimits.sectionsMax,
+      `a project has ${projectLimits.sectionsMax} sections at most`,
+    )
+    .optional(),
+})
+
 const templateSchema = z
   .strictObject({
     name: z.string().regex(templateNamePattern),
     description: z.string().min(1).max(2000),
-    /** Budgets of projects; null for no limit. */
-    projects: z
-      .array(z.strictObject({ name: projectNameSchema, daily_usd: limitUsd, monthly_usd: limitUsd }))
-      .max(templateLimits.agentsMax)
-      .default([]),
+    projects: z.array(projectSchema).max(templateLimits.agentsMax).default([]),
     agents: z.array(agentSchema).min(1).max(templateLimits.agentsMax),
     webhooks: z.array(webhookSchema).max(templateLimits.webhooksMax).default([]),
     schedules: z.array(scheduleSchema).max(templateLimits.schedulesMax).default([]),
@@ -141,6 +160,7 @@ const templateSchema = z
 /** A ready group of workers with what belongs to them, as a file describes it. */
 export type FleetTemplate = z.output<typeof templateSchema>
 export type TemplateAgent = FleetTemplate['agents'][number]
+export type TemplateProject = FleetTemplate['projects'][number]
 export type TemplateWebhook = FleetTemplate['webhooks'][number]
 export type TemplateSchedule = FleetTemplate['schedules'][number]
 export type TemplateWatch = FleetTemplate['watches'][number]

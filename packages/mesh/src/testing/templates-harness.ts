@@ -15,6 +15,7 @@ import { createApplicationTable } from '../templates/application-table.ts'
 import { createApplyTemplate } from '../templates/apply-template.ts'
 import { createExportFleet } from '../templates/export-fleet.ts'
 import { standingFleet } from '../templates/standing-fleet.ts'
+import { createProjects } from '../collaboration/projects/projects.ts'
 import { createBlackboardWatches } from '../collaboration/blackboard/set-watch.ts'
 import { createBlackboardWatchTable } from '../collaboration/blackboard/watch-table.ts'
 import { createFileWatches } from '../triggers/watch/carry-watchers.ts'
@@ -87,8 +88,20 @@ export async function aTemplatesHarness() {
     editor,
     scanFolder: async (path, { pattern }) => readFolder(path, pattern, () => false),
   })
+  const projects = createProjects({
+    ...deps,
+    database: world.database,
+    agents: world.fleet,
+    decide: () => ({ allowed: true }),
+    setAgentProject: (_caller, agentId, project) => world.fleet.setProject(agentId, project),
+    dropBudget: () => {},
+    tasks: { countsOf: () => ({}), ofProject: () => [] },
+    budgetOf: () => ({ daily_usd: null, monthly_usd: null, today_usd: 0, month_usd: 0 }),
+    refreshBriefings: () => {},
+  })
   const parts = {
     watches,
+    projects,
     fileWatches: {
       ...fileWatches,
       write: async (...edit: Parameters<typeof fileWatches.write>) => {
@@ -198,7 +211,9 @@ export async function aTemplatesHarness() {
           .list()
           .flatMap(({ id }) => watches.of(id).map(({ pattern, tell }) => ({ id, pattern, tell }))),
         watchers: fileWatches.entries(),
-        projects: budgets.projects().map((name) => ({ name, ...budgets.read(scope(name)) })),
+        projects: budgets
+          .projects()
+          .map((name) => ({ name, ...budgets.read(scope(name)), texts: projects.textsOf(name) })),
       }
     },
     breakJobs: () => writeFile(paths.cronFile, '{'),

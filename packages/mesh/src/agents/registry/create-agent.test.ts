@@ -1,5 +1,6 @@
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { lifecycleLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
@@ -77,6 +78,24 @@ describe('creating an agent', () => {
     const ends = await Promise.allSettled(tries)
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
     expect(world.events).toHaveLength(1)
+  })
+
+  test('of ten at once exactly one takes the last place of the fleet', async () => {
+    heedsLesson(67)
+    world = await aFleet()
+    const row = world.database.prepare(
+      "INSERT INTO agents (id, kind, role, instructions, budget_daily_usd, budget_monthly_usd, created_at, state, state_since) VALUES (?, 'worker', 'r', '', 1, 1, 0, 'created', 0)",
+    )
+    for (let at = 1; at < lifecycleLimits.agentsMax; at++) row.run(`filled-${at}`)
+    const tries = Array.from({ length: 10 }, (_, at) =>
+      world.fleet.create(owner, { id: `w${at}`, role: 'x' }),
+    )
+    const ends = await Promise.allSettled(tries)
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
+    expect(world.fleet.list()).toHaveLength(lifecycleLimits.agentsMax)
+    expect(world.grants.size).toBe(1)
+    const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
+    for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'unprocessable' })
   })
 
   test.each<Caller>([

@@ -16,10 +16,15 @@ const writeMaxMs = 30_000
  * part of the transaction that makes the agent, and an agent that nobody needs is not started for them.
  */
 export interface SeedFiles {
-  /** By path, as they were given; what the agent made of them since is its own. */
+  /**
+   * By path, as they were given last; what the agent made of them since is its own. Its texts are among them by their
+   * names, but for the instructions, which stand in its record.
+   */
   of(agentId: string): Readonly<Record<string, string>>
   /** In the caller's transaction. What is there already in the same words stays delivered. */
   put(agentId: string, files: Readonly<Record<string, string>>): void
+  /** In the caller's transaction: this is what stands there now, by an edit. */
+  given(agentId: string, path: string, content: string): void
   /** Lays down what is not yet there. Rejects where the agent cannot be reached; a file that it refuses is told of. */
   deliver(agentId: string, connection: AgentConnection, signal: AbortSignal): Promise<void>
 }
@@ -70,7 +75,7 @@ export function createSeedFiles(deps: {
   return {
     of: (agentId) =>
       Object.fromEntries(
-        rowsOf(agentId).flatMap(({ path, content }) => (findWorkspaceFile(path) ? [] : [[path, content]])),
+        rowsOf(agentId).flatMap(({ path, content }) => (path === 'INSTRUCTIONS.md' ? [] : [[path, content]])),
       ),
     put: (agentId, files) => {
       const write = database.prepare(
@@ -79,6 +84,14 @@ export function createSeedFiles(deps: {
          WHERE content <> excluded.content`,
       )
       for (const [path, content] of Object.entries(files)) write.run(agentId, path, content)
+    },
+    given: (agentId, path, content) => {
+      database
+        .prepare(
+          `INSERT INTO agent_files (agent_id, path, content, delivered) VALUES (?, ?, ?, 1)
+           ON CONFLICT (agent_id, path) DO UPDATE SET content = excluded.content, delivered = 1`,
+        )
+        .run(agentId, path, content)
     },
     deliver: async (agentId, connection, signal) => {
       // Somebody else's may break off with their patience; what it left is laid down by whoever comes next.

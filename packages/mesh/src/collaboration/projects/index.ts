@@ -8,6 +8,7 @@ import type { Projects } from './projects.ts'
 import { projectAgentRoutes, projectPeopleRoutes } from './projects.routes.ts'
 
 export type { Projects } from './projects.ts'
+export type { ProjectTexts } from './project-texts.ts'
 
 interface Needs {
   readonly agents: ProjectAgents & { refreshBriefings(): Promise<void> }

@@ -14,6 +14,7 @@ import type { ManageProjectDeps, WriteProjectInput } from './manage-project.ts'
 import { createDeleteProject } from './delete-project.ts'
 import type { DeleteProjectDeps } from './delete-project.ts'
 import { createProjectTable } from './project-table.ts'
+import { createProjectTexts } from './project-texts.ts'
 import { projectText } from './project-text.ts'
 import { createReadProjects } from './read-project.ts'
 import type { ReadProjectDeps } from './read-project.ts'
@@ -37,6 +38,7 @@ export function createProjects(given: ProjectsDeps) {
   const manage = createManageProject(deps)
   const write = createWriteProject(deps)
   const remove = createDeleteProject(deps)
+  const texts = createProjectTexts({ ...deps, write })
 
   hooks.projectOf.subscribe((agentId) => {
     const name = agents.find(agentId)?.project ?? null
@@ -64,6 +66,8 @@ export function createProjects(given: ProjectsDeps) {
   return {
     list: read.list,
     one: read.one,
+    textsOf: texts.textsOf,
+    give: texts.give,
     manage: (caller: Caller, name: string, change: Parameters<typeof manage>[2]): ProjectView => {
       requireName(name)
       manage(caller, name, change)

@@ -13,7 +13,7 @@ export interface EditsDeps extends Pick<
   'database' | 'guard' | 'journal' | 'clock' | 'newId' | 'log'
 > {
   readonly events: Pick<Kernel['events'], 'publish'>
-  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & {
+  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings' | 'seedFiles'> & {
     readonly reach: ReachTexts
   }
   readonly permissions: Pick<PermissionStore, 'edit'>

@@ -3,7 +3,7 @@ import type { editableFiles } from '@flotilla/protocol/workspace-file'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
-import type { AgentConnection } from '../../agents/index.ts'
+import type { AgentConnection, Fleet } from '../../agents/index.ts'
 import type { Editable } from './editable.ts'
 import { overtaken } from './overtaken.ts'
 
@@ -18,14 +18,25 @@ export type ReachTexts = (
   signal: AbortSignal,
 ) => Promise<Pick<AgentConnection, 'readWorkspaceFile' | 'writeWorkspaceFile'>>
 
+/** Agents whose texts are edited. What they were given last is kept beside them: an export of the fleet has it. */
+export type EditedAgents = Pick<Fleet, 'change' | 'seedFiles'> & { readonly reach: ReachTexts }
+
 /**
  * A text of the agent's workspace. It lies in the agent's own volume, so what comes back of it is the agent's word:
  * good enough to put back, and nothing is decided by it.
  */
-export function editFile(reach: ReachTexts, name: FileEdit['field']): Editable<FileEdit> {
+export function editFile(fleet: EditedAgents, name: FileEdit['field']): Editable<FileEdit> {
+  /** Joins the transaction in which the edit counts as made. */
+  function noteGiven(agentId: string, text: string): void {
+    // What it remembers is its own, whoever corrects it, and goes into no file of the fleet.
+    if (name === 'MEMORY.md') return
+    fleet.seedFiles.given(agentId, name, text)
+    if (name === 'INSTRUCTIONS.md') fleet.change(agentId, { instructions: text })
+  }
+
   async function opened(agentId: string) {
     const signal = AbortSignal.timeout(reachMaxMs)
-    const connection = await reach(agentId, signal)
+    const connection = await fleet.reach(agentId, signal)
     return {
       read: () => connection.readWorkspaceFile(name, signal),
       write: (content: string) => connection.writeWorkspaceFile(name, content, signal),
@@ -42,15 +53,23 @@ export function editFile(reach: ReachTexts, name: FileEdit['field']): Editable<F
       const file = await opened(agentId)
       begin({ before: await file.read(), after: text })
       await file.write(text)
-      return () => 'now'
+      return () => {
+        noteGiven(agentId, text)
+        return 'now'
+      }
     },
     putBack: async (_caller, { agentId, before, after, isResumed }) => {
       const file = await opened(agentId)
       const now = await file.read()
-      if (isResumed && now === before) return () => 'now'
-      if (now !== after) throw overtaken(now, after)
-      await file.write(typeof before === 'string' ? before : '')
-      return () => 'now'
+      const text = typeof before === 'string' ? before : ''
+      if (!isResumed || now !== before) {
+        if (now !== after) throw overtaken(now, after)
+        await file.write(text)
+      }
+      return () => {
+        noteGiven(agentId, text)
+        return 'now'
+      }
     },
   }
 }

@@ -401,3 +401,21 @@ describe('an edit that the mesh died in', () => {
     expect(made.texts.get('w/SOUL.md')).toBe('a third')
   })
 })
+
+test('what an agent was given last is kept beside it, but for what it remembers', async () => {
+  const { edits, world, close } = await anEditsHarness()
+  const given = () => [world.fleet.find('w')?.instructions, world.fleet.seedFiles.of('w')]
+  try {
+    const edit = (field: 'INSTRUCTIONS.md' | 'SOUL.md' | 'MEMORY.md', value: string) =>
+      edits.apply(atTerminal, 'w', { edit: { field, value, reason: '' } })
+    await edit('INSTRUCTIONS.md', 'Do.')
+    await edit('MEMORY.md', 'a fact')
+    await edit('SOUL.md', 'Calm.')
+    const { undo_token: token } = await edit('SOUL.md', 'Loud.')
+    expect(given()).toEqual(['Do.', { 'SOUL.md': 'Loud.' }])
+    await edits.undo(atTerminal, token)
+    expect(given()).toEqual(['Do.', { 'SOUL.md': 'Calm.' }])
+  } finally {
+    await close()
+  }
+})

@@ -80,7 +80,7 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
     permissions: deps.permissions,
     holdCeiling: deps.holdCeiling,
   })
-  const files = editableFiles.map((name) => [name, editFile(deps.fleet.reach, name)] as const)
+  const files = editableFiles.map((name) => [name, editFile(deps.fleet, name)] as const)
   const table = new Map<string, unknown>([
     ['role', role],
     ['model', model],

@@ -1,0 +1,46 @@
+import { spawnLimits } from '@flotilla/protocol/limits'
+import { spawnRequestSchema } from '@flotilla/protocol/spawn-api'
+import { describe, expect, test } from 'vitest'
+import { depthBelow, endOfLife, whyNoRoom } from './spawn-bounds.ts'
+import type { SpawnRoom } from './spawn-bounds.ts'
+
+const room = (asked: Partial<SpawnRoom> = {}): SpawnRoom => ({
+  parentId: 'scout',
+  parent: null,
+  ofParent: 2,
+  ofFleet: 19,
+  bounds: { per_parent: 3, fleet: 20 },
+  ...asked,
+})
+const spawned = (row: Partial<NonNullable<SpawnRoom['parent']>> = {}) =>
+  ({ state: 'living', depth: 1, endsAt: 5000, ...row }) as const
+
+describe('room for one more spawned agent', () => {
+  test('is there up to the last place of the parent and of the fleet', () => {
+    expect(whyNoRoom(room())).toBeNull()
+    expect(whyNoRoom(room({ ofParent: 3 }))).toContain('scout has 3 agents')
+    expect(whyNoRoom(room({ ofFleet: 20 }))).toContain('the fleet has 20')
+    expect(whyNoRoom(room({ bounds: { per_parent: 0, fleet: 20 }, ofParent: 0 }))).toContain('has 0 agents')
+    expect(whyNoRoom(room({ bounds: { per_parent: 3, fleet: 0 }, ofFleet: 0 }))).toContain('has 0 such')
+  })
+
+  test('ends two deep, so that each life of one ends', () => {
+    expect(spawnLimits.depthMax).toBe(2)
+    expect([depthBelow(null), depthBelow(spawned()), depthBelow(spawned({ depth: 2 }))]).toEqual([1, 2, 3])
+    expect(whyNoRoom(room({ parent: spawned() }))).toBeNull()
+    expect(whyNoRoom(room({ parent: spawned({ depth: 2 }) }))).toContain('2 deep at most')
+  })
+
+  test.each(['making', 'ending'] as const)('is not there below a parent that is %s', (state) => {
+    expect(whyNoRoom(room({ parent: spawned({ state }) }))).toBe('scout is ending itself')
+  })
+})
+
+test('a life is 60 s to 24 h, and no longer than that of a parent that was spawned itself', () => {
+  const asked = (ttl: number) =>
+    spawnRequestSchema.safeParse({ role: 'r', task: 't', system_prompt: '', permissions: {}, ttl }).success
+  expect([59, 60, 86_400, 86_401].map(asked)).toEqual([false, true, true, false])
+  expect(endOfLife(null, { createdAt: 1000, ttlSeconds: 60 })).toBe(61_000)
+  expect(endOfLife(spawned({ endsAt: 61_001 }), { createdAt: 1000, ttlSeconds: 60 })).toBe(61_000)
+  expect(endOfLife(spawned({ endsAt: 5000 }), { createdAt: 1000, ttlSeconds: 60 })).toBe(5000)
+})

@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import { taskLimits } from '@flotilla/protocol/task-actions'
+import type { TaskOutcome } from '@flotilla/protocol/task-actions'
+import type { Action, Caller } from '../access/index.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../testing/ledger-harness.ts'
+
+const opened: LedgerHarness[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+})
+
+/** A task that the operator gave and the worker ended; `refused` is asked at each question to the guard from then on. */
+async function aDoneTask(work: { readonly description?: string } = {}) {
+  const asked: string[] = []
+  const refusing = new Set<Action['do']>()
+  const world = aLedgerHarness({
+    guard: (caller: Caller, action: Action) => {
+      asked.push(`${caller.kind} ${action.do}${'to' in action ? ` ${action.to}` : ''}`)
+      if (refusing.has(action.do)) throw new Problem('denied', { detail: action.do })
+    },
+  })
+  opened.push(world)
+  world.ledger.start()
+  await world.clock.settle()
+  world.chat('operator')
+  await world.clock.settle()
+  const operator = world.callerOf('operator')
+  const task = { to: 'worker', title: 'count', description: 'all', data: {}, ...work }
+  const { task_id: taskId } = world.handOff(operator, task)
+  await world.clock.settle()
+  world.completeTask(world.callerOf('worker'), { taskId, status: 'done', summary: 'seven', result: null })
+  world.agents.finish('worker')
+  await world.clock.settle()
+  asked.length = 0
+  const review = (caller: Caller, outcome: TaskOutcome, comment = '') =>
+    world.tasks.reviewTask(caller, { taskId, outcome, comment })
+  return { world, taskId, operator, asked, refusing, review }
+}
+
+const problemOf = (act: () => unknown): Partial<Problem> => {
+  try {
+    act()
+    return { code: undefined as never }
+  } catch (error) {
+    return error as Problem
+  }
+}
+
+describe('a verdict', () => {
+  test('stands in the row, the history and what its agent learns, as it was said', async () => {
+    const { world, taskId, review } = await aDoneTask()
+    const { task, rework } = review(person, 'rejected', '  made up  ')
+    expect(rework).toBeNull()
+    expect(task).toMatchObject({ state: 'done', outcome: 'rejected', feedback: 'made up' })
+    expect(world.taskTable.find(taskId)).toMatchObject({
+      outcome_by: 'human:cli',
+      outcome_at: world.clock.now(),
+      updated_at: world.clock.now(),
+    })
+    const steps = world.tasks.readTask(person, taskId).history.map(({ action, words }) => [action, words])
+    expect(steps.at(-1)).toEqual(['review', 'rejected: made up'])
+    expect(world.hooks.feedbackFor.ask('worker')).toMatchObject([
+      { taskId, outcome: 'rejected', comment: 'made up', by: 'human:cli' },
+    ])
+    expect(world.feedbackGiven).toEqual(['worker'])
+  })
+
+  test('of what was wanted needs no words, any other does', async () => {
+    const { world, taskId, review } = await aDoneTask()
+    for (const [outcome, words] of [
+      ['rework', ' \n'],
+      ['rejected', ''],
+    ] as const) {
+      const { code, detail } = problemOf(() => review(person, outcome, words))
+      expect([code, detail]).toEqual(['bad-request', expect.stringContaining(`say why it is ${outcome}`)])
+    }
+    expect(review(person, 'accepted').task.outcome).toBe('accepted')
+    const steps = world.tasks.readTask(person, taskId).history.map(({ words }) => words)
+    expect(steps.at(-1)).toBe('accepted')
+  })
+
+  test('is said once: the same again changes nothing, other words or another verdict are a conflict', async () => {
+    const { world, review } = await aDoneTask()
+    review(person, 'rejected', 'made up')
+    expect(review(person, 'rejected', 'made up').rework).toBeNull()
+    expect(problemOf(() => review(person, 'rejected', 'and late')).code).toBe('conflict')
+    expect(problemOf(() => review(person, 'accepted', 'made up'))).toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('judged already: rejected'),
+    })
+    expect(world.feedbackGiven).toEqual(['worker'])
+  })
+
+  test('keeps so many words and no more', async () => {
+    const { review } = await aDoneTask()
+    const { task } = review(person, 'rejected', 'x'.repeat(taskLimits.feedbackMaxChars + 5))
+    expect(task.feedback).toHaveLength(taskLimits.feedbackMaxChars)
+  })
+})
+
+test('a task that goes on is not judged', async () => {
+  const { world, operator } = await aDoneTask()
+  const { task_id: open } = world.handOff(operator, { to: 'third', title: 'b', description: '', data: {} })
+  const judge = () => world.tasks.reviewTask(person, { taskId: open, outcome: 'accepted', comment: '' })
+  expect(problemOf(judge)).toMatchObject({
+    code: 'conflict',
+    detail: expect.stringContaining('judged when it has ended'),
+  })
+})
+
+describe('a rework', () => {
+  test('wants the right to route tasks and to reach the agent, as giving it work does', async () => {
+    const { review, operator, asked, refusing, world } = await aDoneTask()
+    for (const right of ['route-tasks', 'message-agent'] as const) {
+      refusing.add(right)
+      expect(problemOf(() => review(operator, 'rework', 'count MIT too'))).toMatchObject({
+        code: 'denied',
+        detail: right,
+      })
+      refusing.clear()
+    }
+    refusing.add('submit-run')
+    expect(problemOf(() => review(person, 'rework', 'count MIT too')).code).toBe('denied')
+    refusing.clear()
+    expect(world.feedbackGiven).toEqual([])
+    asked.length = 0
+    review(operator, 'rework', 'count MIT too')
+    expect(asked).toContain('agent route-tasks')
+    expect(asked).toContain('agent message-agent worker')
+  })
+
+  test('is not asked for by the other verdicts', async () => {
+    const { review, operator, refusing } = await aDoneTask()
+    refusing.add('message-agent')
+    refusing.add('route-tasks')
+    expect(review(operator, 'rejected', 'made up').rework).toBeNull()
+  })
+
+  test('says what was handed in and what is to be different, within what a task may hold', async () => {
+    const { review } = await aDoneTask({ description: 'd'.repeat(50_000) })
+    const { rework } = review(person, 'rework', 'count MIT too')
+    expect(rework?.description).toHaveLength(50_000)
+    expect(rework?.description).toMatch(/^d+\n\n.*seven\n.*count MIT too$/s)
+  })
+})

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Action, Caller } from '../access/index.ts'
+import { emptyTask } from './hand-off.ts'
+import { createTaskAccess } from './task-access.ts'
+import type { TaskRecord } from './task-table.ts'
+
+const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
+
+/** One task of that row; agents may what stands there for them, and people everything. */
+function anAccess(
+  row: Partial<TaskRecord>,
+  more: {
+    readonly may?: Readonly<Record<string, readonly Action['do'][]>>
+    readonly projects?: Readonly<Record<string, string>>
+    readonly since?: number
+  } = {},
+) {
+  const task = {
+    ...emptyTask,
+    id: 'task_1',
+    creator: 'giver',
+    assignee: 'worker',
+    created_at: 100,
+    ...row,
+  } as TaskRecord
+  const asked: string[] = []
+  const isAllowed = (caller: Caller, action: Action) =>
+    caller.kind !== 'agent' ||
+    action.do === 'act-for-self' ||
+    (more.may?.[caller.agentId] ?? []).includes(action.do)
+  return {
+    asked,
+    access: createTaskAccess({
+      table: { find: (id) => (id === task.id ? task : null) },
+      guard: (caller, action) => {
+        asked.push(action.do === 'submit-run' ? `${action.do} ${action.to}` : action.do)
+        if (!isAllowed(caller, action)) throw new Problem('denied', { detail: action.do })
+      },
+      decide: (caller, action) =>
+        isAllowed(caller, action) ? { allowed: true } : { allowed: false, reason: '', field: null },
+      projectOf: (agentId) => more.projects?.[agentId] ?? null,
+      hooks: { projectsSince: { ask: () => (more.since === undefined ? [] : [more.since]) } } as never,
+    }),
+  }
+}
+
+const codeOf = (act: () => unknown): string => {
+  try {
+    act()
+    return 'let through'
+  } catch (error) {
+    return error instanceof Problem ? error.code : String(error)
+  }
+}
+
+describe('whoever may see a task', () => {
+  const seenBy = (agentId: string, ...given: Parameters<typeof anAccess>) =>
+    codeOf(() => anAccess(...given).access.requireSeen(agent(agentId), 'task_1'))
+
+  test('is who works on it, who gave it, and people', () => {
+    expect([seenBy('worker', {}), seenBy('giver', {}), seenBy('other', {})]).toEqual([
+      'let through',
+      'let through',
+      'not-found',
+    ])
+    const { access, asked } = anAccess({})
+    expect(access.requireSeen(owner, 'task_1').id).toBe('task_1')
+    expect(() => access.requireSeen(owner, 'task_2')).toThrow('there is no such task')
+    access.requireSeen(agent('worker'), 'task_1')
+    expect(asked).toEqual(['view-fleet', 'view-fleet', 'act-for-self'])
+  })
+
+  test('is a member of its project, but not of a later one of the same name', () => {
+    const projects = { other: 'acme', stranger: 'lab' }
+    expect(seenBy('other', { project: 'acme' }, { projects })).toBe('let through')
+    expect(seenBy('other', { project: 'acme' }, { projects, since: 100 })).toBe('let through')
+    expect(seenBy('other', { project: 'acme' }, { projects, since: 101 })).toBe('not-found')
+    expect(seenBy('stranger', { project: 'acme' }, { projects })).toBe('not-found')
+    expect(seenBy('other', { project: null }, { projects })).toBe('not-found')
+  })
+
+  test.each(['view-fleet', 'route-tasks'] as const)(
+    'is who may %s, where no project keeps it, and the operator in all',
+    (right) => {
+      const may = { other: [right], operator: [right] }
+      expect(seenBy('other', { project: null }, { may })).toBe('let through')
+      expect(seenBy('other', { project: 'acme' }, { may })).toBe('not-found')
+      expect(seenBy('operator', { project: 'acme' }, { may })).toBe('let through')
+      expect(seenBy('operator', { project: 'acme' })).toBe('not-found')
+    },
+  )
+})
+
+describe('whoever may act on a task', () => {
+  test('as its giver is who gave it, or routes tasks', () => {
+    const { access, asked } = anAccess({}, { may: { router: ['route-tasks'] } })
+    expect(access.requireGiver(agent('giver'), 'task_1').creator).toBe('giver')
+    expect(asked).toEqual(['act-for-self'])
+    expect(codeOf(() => access.requireGiver(agent('worker'), 'task_1'))).toBe('denied')
+    expect(codeOf(() => access.requireGiver(agent('router'), 'task_1'))).toBe('let through')
+    expect(codeOf(() => access.requireGiver(agent('other'), 'task_1'))).toBe('not-found')
+  })
+
+  test('as its router is who routes tasks, whoever gave it', () => {
+    const { access } = anAccess({}, { may: { router: ['route-tasks'] } })
+    expect(codeOf(() => access.requireRouter(agent('giver'), 'task_1'))).toBe('denied')
+    expect(codeOf(() => access.requireRouter(agent('router'), 'task_1'))).toBe('let through')
+  })
+
+  test('of people is who may give work to the agent that has it', () => {
+    const { access, asked } = anAccess({})
+    access.requireGiver(owner, 'task_1')
+    access.requireRouter(owner, 'task_1')
+    const each = ['view-fleet', 'route-tasks', 'submit-run worker']
+    expect(asked.splice(0)).toEqual([...each, ...each])
+    access.requireActing(owner)
+    access.requireActing(agent('worker'))
+    expect(asked).toEqual(['route-tasks', 'act-for-self'])
+  })
+})

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import type { Caller } from '../access/index.ts'
+import { requireMayWatch, requireWholeWatchers } from './hold-watchers.ts'
+import { parseTemplate } from './template-file.ts'
+
+const agents = 'agents: [{ id: a, role: r, instructions: go }]'
+const without = parseTemplate('held', `name: held\ndescription: d\n${agents}`)
+const watching = parseTemplate(
+  'held',
+  `name: held\ndescription: d\n${agents}\nwatchers: [{ path: /srv/in, pattern: '*', agent: a, message: m }]`,
+)
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
+const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
+
+test('folders are watched for an owner at the terminal alone, and nobody is asked where none is', () => {
+  for (const caller of [owner, operator, inChat]) expect(() => requireMayWatch(caller, without)).not.toThrow()
+  expect(() => requireMayWatch(owner, watching)).not.toThrow()
+  for (const caller of [operator, inChat]) {
+    expect(() => requireMayWatch(caller, watching)).toThrow('template held watches folders')
+  }
+})
+
+test('nothing is written into a file of watchers that is broken, which holds up no template without', () => {
+  const broken = { broken: () => 'config/watchers.yaml line 3' }
+  expect(() => requireWholeWatchers(watching, broken)).toThrow('config/watchers.yaml line 3')
+  expect(() => requireWholeWatchers(without, broken)).not.toThrow()
+  expect(() => requireWholeWatchers(watching, { broken: () => null })).not.toThrow()
+})
