@@ -143,7 +143,15 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
 
   // One that is left before it began is read on by the stream that it becomes.
   const answered = parameters.stream
-    ? streamedAnswer({ ...deps, ...parameters, dispatched: dispatched(), hearing, waits })
+    ? streamedAnswer({
+        keepAlive: deps.keepAlive,
+        watch: deps.watch,
+        apiFormat,
+        dispatched: dispatched(),
+        wantsUsage: parameters.wantsUsage,
+        hearing,
+        waits,
+      })
     : dispatched().then(wholeAnswer)
   // Whoever left waits for nothing, and holds no lease by an answer that it never reads.
   return await new Promise((resolve, reject) => {
