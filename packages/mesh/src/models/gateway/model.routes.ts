@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { wireLimits } from '@flotilla/protocol/limits'
@@ -5,13 +6,13 @@ import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/
 import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
 import { alreadySent, takeBodies } from '../../http/index.ts'
 import type { AgentCaller, ModelSurface } from '../../http/index.ts'
+import type { ByteStream } from '../providers/byte-stream.ts'
 import type { CallPurpose } from '../providers/llm-provider.ts'
 import type { Complete, CompletionInput } from './complete.ts'
 import type { CountTokens } from './count-tokens.ts'
 import type { ListModels, ModelListForm } from './list-models.ts'
 import { isAnthropicCall, refuseInClientFormat } from './model-errors.ts'
 import { refuseOtherSurfaces } from './offered-surfaces.ts'
-import { sendBody } from './send-body.ts'
 
 /** What the door's hook would have added. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
@@ -40,12 +41,14 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
       const answer = await call(request.caller, callOf(gate, request))
       // From here on the bytes bypass the framework, and its hooks with it.
       reply.hijack()
-      const length =
-        answer.body instanceof Uint8Array
-          ? { 'content-length': answer.body.length, 'cache-control': 'no-store' }
-          : {}
-      reply.raw.writeHead(answer.status, { ...bypassed, ...length, ...answer.headers })
-      sendBody(reply.raw, answer.body)
+      if (answer.body instanceof Uint8Array) {
+        const length = { 'content-length': answer.body.length, 'cache-control': 'no-store' }
+        reply.raw.writeHead(answer.status, { ...bypassed, ...length, ...answer.headers })
+        endAtOnce(reply.raw, answer.body)
+      } else {
+        reply.raw.writeHead(answer.status, { ...bypassed, ...answer.headers })
+        push(answer.body, reply.raw)
+      }
       return alreadySent
     }
   }
@@ -95,4 +98,24 @@ function namesIn(header: string | string[] | undefined): readonly string[] {
 
 function listForm(request: FastifyRequest): ModelListForm {
   return isAnthropicCall(request) ? 'anthropic' : 'openai'
+}
+
+/** Larger bodies are not worth a copy, bytes. */
+const oneWriteMaxBytes = 64 * 1024
+
+/** With its head in one write: Node joins them where both are text, byte for byte, and writes two pieces else. */
+function endAtOnce(response: ServerResponse, body: Uint8Array): void {
+  if (body.length > oneWriteMaxBytes) response.end(body)
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1'), 'latin1')
+}
+
+/** Writes what comes, asks for a pause while the client is slow, and cuts the source off when it goes. */
+function push(body: ByteStream, response: ServerResponse): void {
+  const flow = body.pipe({
+    write: (bytes) => response.write(bytes),
+    end: () => response.end(),
+    fail: () => response.destroy(),
+  })
+  response.on('drain', () => flow.resume())
+  response.once('close', () => flow.cut())
 }
