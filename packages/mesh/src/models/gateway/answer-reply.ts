@@ -70,10 +70,7 @@ export async function streamedAnswer(streaming: Streaming): Promise<CompletionRe
 function spokenStream({ watch, apiFormat, hearing, waits }: Streaming, answered: Answer): SpokenStream {
   const { answer, model, askedAt } = answered
   return {
-    signature: () =>
-      Object.entries(answeredBy(answered))
-        .map(([name, value]) => `${name}: ${value}`)
-        .join(', '),
+    signature: () => Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`),
     waiting: () => waits.asking(model),
     broke: (problem) => {
       const failure = failureFromError(problem)
