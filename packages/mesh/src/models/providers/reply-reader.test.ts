@@ -218,6 +218,29 @@ describe('an answer', () => {
     ])
   })
 
+  test('needs no reason beside its status, and tells of no body where there is none', () => {
+    expect(whole('HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({ body: 'hi', pieces: 1 })
+    expect(whole('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).toMatchObject({ isBroken: false, pieces: 0 })
+  })
+
+  test('is refused with the first byte that its head has no room for', () => {
+    const most = 16 * 1024 + 3
+    expect(whole('x'.repeat(most)).isBroken).toBe(false)
+    expect(whole('x'.repeat(most + 1)).isBroken).toBe(true)
+  })
+
+  test.each([16, 255, 256, 300, 70_000])('has a chunk of %i bytes in digits of either case', (length) => {
+    const size = length.toString(16)
+    for (const digits of [size, size.toUpperCase(), size.padStart(12, '0')]) {
+      const text = `${chunkedHead}${digits}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`
+      expect(whole(text)).toMatchObject({
+        body: 'x'.repeat(length),
+        isBroken: false,
+        reuse: { isKept: true },
+      })
+    }
+  })
+
   test('may state the same length twice', () => {
     expect(whole('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({
       body: 'hi',
@@ -244,6 +267,7 @@ describe('an answer', () => {
 
   test.each([
     ['timeout=7', 7000],
+    ['timeout=123456', 123_456_000],
     ['max=3, timeout=7', 7000],
     ['Timeout=7,max=3', 7000],
     ['xtimeout=7', null],
@@ -274,6 +298,10 @@ describe('an answer', () => {
     ['a blank before the digits of a chunk', `${chunkedHead} 2\r\nhi\r\n0\r\n\r\n`],
     ['words behind the digits of a chunk', `${chunkedHead}2 hi\r\nhi\r\n0\r\n\r\n`],
     ['a control character behind the digits of a chunk', `${chunkedHead}2;\0\r\nhi\r\n0\r\n\r\n`],
+    ['a blank and LF alone behind the digits of a chunk', `${chunkedHead}2 \nhi\r\n0\r\n\r\n`],
+    ['a chunk that ends in something and LF', `${chunkedHead}2\r\nhiX\n0\r\n\r\n`],
+    ['two bytes in the place of a line end', `${chunkedHead}2\r\nhiXY0\r\n\r\n`],
+    ['two carriage returns behind a chunk', `${chunkedHead}2\r\nhi\r\r\n0\r\n\r\n`],
     ['a chunk that ends in LF alone', `${chunkedHead}2\r\nhi\n0\r\n\r\n`],
   ])('with %s is refused too, in one piece and byte by byte', (_what, text) => {
     expect(whole(text)).toMatchObject({ isBroken: true, reuse: null })
