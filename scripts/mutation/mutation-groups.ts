@@ -155,6 +155,12 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${mesh}/models/formats/spelling.test.ts`],
   },
   {
+    name: 'replies',
+    decides: 'where an answer of a provider ends',
+    files: [`${mesh}/models/providers/reply-reader.ts`],
+    tests: [`${mesh}/models/providers/reply-reader.test.ts`],
+  },
+  {
     name: 'schedules',
     decides: 'when a trigger is due, and what of a missed time is made up for',
     files: [

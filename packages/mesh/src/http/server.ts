@@ -57,13 +57,17 @@ export function createServer(
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
   })
   server.server.maxHeadersCount = headersMax + 1
-  server.addHook('onRequest', async ({ raw, is404, routeOptions }) => {
+  server.addHook('onRequest', (request, _reply, done) => {
+    const { raw } = request
     if (raw.rawHeaders.length > 2 * headersMax) {
       throw new Problem('body-too-large', { detail: `at most ${headersMax} headers are taken` })
     }
     // Before a body is read that nobody waits for.
-    if (is404) throw noSuchPath()
-    if (!keepsRefusals(routeOptions.url)) requirePlainBody(raw.headers)
+    if (request.is404) throw noSuchPath()
+    // The framework makes the options of a route anew whenever it is asked for them.
+    const isPacked = raw.headers['content-encoding'] !== undefined
+    if (isPacked && !keepsRefusals(request.routeOptions.url)) requirePlainBody(raw.headers)
+    done()
   })
   server.addHook('onSend', async (request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')

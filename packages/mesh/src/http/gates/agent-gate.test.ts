@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import type { ClientRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { afterEach, expect, test } from 'vitest'
 import { headers } from '@flotilla/protocol/headers'
 import { agentShare } from '@flotilla/protocol/limits'
@@ -291,4 +292,46 @@ test('what a call keeps is counted until its client and its work are both gone, 
     gate.keep(call)()
     expect(held).toEqual([5, 7, -12])
   })
+})
+
+test('each request of a connection is who its own token says, looked up once, whatever its headers are called', async () => {
+  const looked: string[] = []
+  const gate = createAgentGate({
+    verifyToken: (agentId) => {
+      looked.push(agentId)
+      return { agentId, token: 'program' }
+    },
+    ticketOf: () => ({}) as never,
+    readingOn: () => 0,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
+    countCall: () => {},
+    guard: () => {},
+    ...freeShares(),
+  })
+  const server = createServer(silentLog)
+  doors.push({ server, calls: [] })
+  takeBodies(server, gate, (body) => body.length)
+  server.addHook('onRequest', gate.admitToModels)
+  server.post('/x', async (request) => gate.spend(request, () => gate.modelSurface(request).agentId))
+  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const asked = (agentId: string) =>
+    new Promise<string>((resolve, reject) => {
+      const call = request(`${url}/x`, {
+        method: 'POST',
+        agent,
+        headers: {
+          authorization: `Bearer ${agentId}`,
+          'content-type': 'application/json',
+          admitted: 'other',
+        },
+      })
+      call.once('response', (reply) => text(reply).then(resolve, reject))
+      call.once('error', reject)
+      call.end('{}')
+    })
+
+  expect([await asked('scout'), await asked('digger')]).toEqual(['scout', 'digger'])
+  expect(looked).toEqual(['scout', 'digger'])
+  agent.destroy()
 })

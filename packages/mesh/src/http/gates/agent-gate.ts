@@ -42,17 +42,17 @@ const openCallsRetrySeconds = 1
  * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
  */
 export function createAgentGate(deps: AgentGateDeps) {
-  /** Looked up once for each request: the model path counts its microseconds. */
-  const identified = new WeakMap<FastifyRequest, Admitted>()
+  /** Looked up once for each request, and kept on it, under a name that nobody else has: the model path counts its microseconds. */
+  const admittedAs = Symbol('admitted')
   const openCalls = new Map<string, number>()
 
-  function identify(request: FastifyRequest): Admitted {
-    const known = identified.get(request)
+  function identify(request: FastifyRequest & { [admittedAs]?: Admitted }): Admitted {
+    const known = request[admittedAs]
     if (known) return known
     const holder = deps.verifyToken(readToken(request))
     if (!holder) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
     const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, holders: 0 }
-    identified.set(request, admitted)
+    request[admittedAs] = admitted
     return admitted
   }
 
@@ -90,12 +90,12 @@ export function createAgentGate(deps: AgentGateDeps) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       const admitted = identify(request)
       countOpen(admitted, reply)
-      const { method } = request
-      const path = request.routeOptions.url ?? ''
+      const { method, routeOptions } = request
+      const path = routeOptions.url ?? ''
       deps.loop.require(admitted.agentId)
       deps.countCall(admitted.agentId, method, path)
       const caller = callerOf(request)
-      const needed = request.routeOptions.config.needs?.(request.params as Record<string, string>)
+      const needed = routeOptions.config.needs?.(request.params as Record<string, string>)
       if (needed !== undefined) deps.guard(caller, needed)
     }
   }

@@ -13,7 +13,7 @@ import { presetModel } from './preset-model.ts'
 import type { PresetModel } from './preset-model.ts'
 import { boundFieldAt, setupOf, usableProviders } from '../providers/provider-setup.ts'
 import type { ProviderSetup } from '../providers/provider-setup.ts'
-import { fullName, namesMany, resolveModel } from './resolve-model.ts'
+import { fullName, isGivenSearch, namesMany, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 import type { ServerToolSettings } from './server-tools.ts'
 import type { UsageRule } from '../formats/usage.ts'
@@ -31,6 +31,8 @@ export interface CatalogModel extends PricedModel {
   /** What it counts at most for what is no text. */
   readonly media: MediaBounds
   readonly usageRule: UsageRule
+  /** By its name it is given a web search at its provider; looked at once for each model and not for each call. */
+  readonly isGivenSearch: boolean
   /** Tools that the owner lets run at its provider. */
   readonly serverTools: Readonly<Record<string, ServerToolSettings>>
   /** The name under which this provider takes the bound when the client used none. */
@@ -228,6 +230,7 @@ function describe(
     media: mediaBoundsOf({ model: name.model, setup, free, window }),
     windowTokens: window ?? unknownWindowTokens,
     usageRule: 'usage' in setup ? setup.usage : {},
+    isGivenSearch: isGivenSearch(fullName(name)),
     serverTools: own?.server_tools ?? {},
     price: own?.price ?? null,
     defaultMaxTokens: Math.min(

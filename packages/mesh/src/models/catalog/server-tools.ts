@@ -7,7 +7,6 @@ import type { PromptFound, ServerTool } from '../formats/prompt/prompt-found.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 import { nanoFromUsd } from '../../spending/index.ts'
 import type { Price } from './price-list.ts'
-import { isGivenSearch } from './resolve-model.ts'
 
 /** What the owner's settings say of a tool that runs at the provider. */
 export interface ServerToolSettings {
@@ -101,12 +100,13 @@ export function isBoundableTool(type: string): boolean {
 export function serverToolTerms(
   model: {
     readonly id: string
+    readonly isGivenSearch: boolean
     readonly serverTools: Readonly<Record<string, ServerToolSettings>>
   },
   call: { readonly forwarded: JsonObject; readonly prompt: Pick<PromptFound, 'serverTools'> },
 ): ServerToolTerms | null {
   // A tool that runs at the provider without being one.
-  if (isGivenSearch(model.id)) {
+  if (model.isGivenSearch) {
     throw refusal(`model: ${model.id} searches the web at its provider, which is not allowed here`)
   }
   const { serverTools } = call.prompt

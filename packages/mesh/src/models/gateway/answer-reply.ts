@@ -69,9 +69,8 @@ export async function streamedAnswer(streaming: Streaming): Promise<CompletionRe
 
 function spokenStream({ watch, apiFormat, hearing, waits }: Streaming, answered: Answer): SpokenStream {
   const { answer, model, askedAt } = answered
-  const signature = Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`)
   return {
-    signature: signature.join(', '),
+    signature: () => Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`),
     waiting: () => waits.asking(model),
     broke: (problem) => {
       const failure = failureFromError(problem)

@@ -104,7 +104,7 @@ interface Parts extends CompleteDeps {
 }
 
 async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput): Promise<CompletionReply> {
-  const { apiFormat } = deps
+  const { apiFormat, keepAlive, watch } = deps
   const purpose = input.purpose ?? 'loop'
   const read = readBounded(apiFormat, input)
   const playing = standInChain(deps, caller, { read, purpose })
@@ -142,8 +142,9 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   }
 
   // One that is left before it began is read on by the stream that it becomes.
-  const answered = parameters.stream
-    ? streamedAnswer({ ...deps, ...parameters, dispatched: dispatched(), hearing, waits })
+  const { stream, wantsUsage } = parameters
+  const answered = stream
+    ? streamedAnswer({ keepAlive, watch, apiFormat, wantsUsage, dispatched: dispatched(), hearing, waits })
     : dispatched().then(wholeAnswer)
   // Whoever left waits for nothing, and holds no lease by an answer that it never reads.
   return await new Promise((resolve, reject) => {

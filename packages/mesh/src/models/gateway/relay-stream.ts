@@ -21,7 +21,7 @@ export interface SpokenStream {
   readonly reply: ProviderReply
   readonly call: OpenCall
   /** Told to a client that got its headers before anybody knew. */
-  readonly signature: string
+  readonly signature: () => readonly string[]
   /** Begins to watch for silences between its words. */
   readonly waiting: () => Watched
   /** Hears once that the stream broke off; a stream that has begun is never asked for again. */
@@ -191,7 +191,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
         return
       }
       if (isRead) call.waited = stream.waiting()
-      if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
+      if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature().join(', ')}\n\n`))
       const bound = stream.call.answerBound
       if (typeof bound === 'number' && isRead) sink.write(boundEvent(bound))
       call.source = pipeBytes(stream.reply.body, inner)

@@ -163,6 +163,165 @@ describe('an answer', () => {
     expect(whole(text, true)).toMatchObject({ isBroken: true, reuse: null })
   })
 
+  test.each([
+    ['a head', (room: number) => `HTTP/1.1 204 No\r\na: ${'x'.repeat(room - 20)}\r\n\r\n`, 16 * 1024],
+    [
+      'a length with what stands behind it',
+      (room: number) => `${chunkedHead}0;${'x'.repeat(room - 4)}\r\n\r\n`,
+      256,
+    ],
+    [
+      'what stands behind the last chunk',
+      (room: number) => `${chunkedHead}0\r\n${'a: b\r\n'.repeat(10)}a: ${'x'.repeat(room - 67)}\r\n\r\n`,
+      16 * 1024,
+    ],
+    ['a number of digits', (room: number) => `${chunkedHead}${'0'.repeat(room)}\r\n\r\n`, 12],
+    [
+      'a length in the head',
+      (room: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${'0'.repeat(room)}\r\n\r\n`,
+      15,
+    ],
+    [
+      'a number of announcements',
+      (room: number) => `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(room)}HTTP/1.1 204 No\r\n\r\n`,
+      16,
+    ],
+  ])('with %s is whole up to its bound, and is refused one beyond it', (_what, answer, bound) => {
+    const inPieces = (text: string) => cutAt(text, [9, 1000, text.length - 3])
+    expect(whole(answer(bound))).toMatchObject({ isBroken: false, reuse: { isKept: true } })
+    expect(heard(inPieces(answer(bound)))).toMatchObject({ isBroken: false, reuse: { isKept: true } })
+    expect(whole(answer(bound + 1)).isBroken).toBe(true)
+    expect(heard(inPieces(answer(bound + 1))).isBroken).toBe(true)
+  })
+
+  test.each([204, 304])('of status %i has no body, whatever length it states', (status) => {
+    const text = `HTTP/1.1 ${status} \r\ncontent-length: 5\r\n\r\n`
+    expect(whole(text)).toMatchObject({ head: { status }, body: '', reuse: { isKept: true } })
+  })
+
+  test('after one that was announced may be announced as often', () => {
+    const reader = createReplyReader()
+    const text = `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(16)}HTTP/1.1 204 No\r\n\r\n`
+    const reuses: object[] = []
+    for (const _time of [1, 2]) {
+      reader.begin({ head: () => {}, data: () => {}, over: (reuse) => reuses.push(reuse) })
+      reader.take(Buffer.from(text))
+    }
+    expect(reuses).toHaveLength(2)
+  })
+
+  test('tells the first of a header that comes twice, by its small name, without blanks', () => {
+    const { head } = whole('HTTP/1.1 200 OK\r\nX-A:  one \r\nx-a: two\r\nempty:\r\ncontent-length: 0\r\n\r\n')
+    expect([...(head?.headers ?? [])]).toEqual([
+      ['x-a', 'one'],
+      ['empty', ''],
+    ])
+  })
+
+  test('needs no reason beside its status, and tells of no body where there is none', () => {
+    expect(whole('HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({ body: 'hi', pieces: 1 })
+    expect(whole('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).toMatchObject({ isBroken: false, pieces: 0 })
+  })
+
+  test('is refused with the first byte that its head has no room for', () => {
+    const most = 16 * 1024 + 3
+    expect(whole('x'.repeat(most)).isBroken).toBe(false)
+    expect(whole('x'.repeat(most + 1)).isBroken).toBe(true)
+  })
+
+  test.each([16, 255, 256, 300, 70_000])('has a chunk of %i bytes in digits of either case', (length) => {
+    const size = length.toString(16)
+    for (const digits of [size, size.toUpperCase(), size.padStart(12, '0')]) {
+      const text = `${chunkedHead}${digits}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`
+      expect(whole(text)).toMatchObject({
+        body: 'x'.repeat(length),
+        isBroken: false,
+        reuse: { isKept: true },
+      })
+    }
+  })
+
+  test('may state the same length twice', () => {
+    expect(whole('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({
+      body: 'hi',
+    })
+  })
+
+  test('may name its chunks in any case', () => {
+    const text = 'HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA \r\n0123456789\r\n0\r\n\r\n'
+    expect(whole(text)).toMatchObject({ body: '0123456789', reuse: { isKept: true } })
+  })
+
+  test.each([
+    ['close', false],
+    ['keep-alive,close', false],
+    ['close ,x', false],
+    ['CLOSE', false],
+    ['enclose', true],
+    ['closed', true],
+    ['not-close', true],
+  ])('with "connection: %s" leaves its connection: %s', (said, isKept) => {
+    const text = `HTTP/1.1 200 OK\r\nconnection: ${said}\r\ncontent-length: 0\r\n\r\n`
+    expect(whole(text).reuse).toMatchObject({ isKept })
+  })
+
+  test.each([
+    ['timeout=7', 7000],
+    ['timeout=123456', 123_456_000],
+    ['max=3, timeout=7', 7000],
+    ['Timeout=7,max=3', 7000],
+    ['xtimeout=7', null],
+    ['timeout=7s', null],
+    ['timeout=1234567', null],
+    ['timeout=', null],
+  ])('with "keep-alive: %s" may lie idle for %s ms', (said, idleMaxMs) => {
+    const text = `HTTP/1.1 200 OK\r\nkeep-alive: ${said}\r\ncontent-length: 0\r\n\r\n`
+    expect(whole(text).reuse).toMatchObject({ idleMaxMs })
+  })
+
+  test.each([
+    ['a name that is none', 'HTTP/1.1 200 OK\r\na b: c\r\ncontent-length: 0\r\n\r\n'],
+    ['no colon', 'HTTP/1.1 200 OK\r\nabc\r\ncontent-length: 0\r\n\r\n'],
+    ['nothing before a colon', 'HTTP/1.1 200 OK\r\n: c\r\ncontent-length: 0\r\n\r\n'],
+    ['a status of two digits', 'HTTP/1.1 20 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['a status of four digits', 'HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['something before it', ' HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['a version that nobody knows', 'HTTP/1.2 200 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['a carriage return within a line', 'HTTP/1.1 200 OK\r\na: b\rc\r\ncontent-length: 0\r\n\r\n'],
+    ['a line feed within a line', 'HTTP/1.1 200 OK\r\na: b\nc: d\r\ncontent-length: 0\r\n\r\n'],
+    ['a rubout in a value', 'HTTP/1.1 200 OK\r\na: \x7f\r\ncontent-length: 0\r\n\r\n'],
+    [
+      'two encodings',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a length that is no number', 'HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n'],
+    ['a blank before the digits of a chunk', `${chunkedHead} 2\r\nhi\r\n0\r\n\r\n`],
+    ['words behind the digits of a chunk', `${chunkedHead}2 hi\r\nhi\r\n0\r\n\r\n`],
+    ['a control character behind the digits of a chunk', `${chunkedHead}2;\0\r\nhi\r\n0\r\n\r\n`],
+    ['a blank and LF alone behind the digits of a chunk', `${chunkedHead}2 \nhi\r\n0\r\n\r\n`],
+    ['a chunk that ends in something and LF', `${chunkedHead}2\r\nhiX\n0\r\n\r\n`],
+    ['two bytes in the place of a line end', `${chunkedHead}2\r\nhiXY0\r\n\r\n`],
+    ['two carriage returns behind a chunk', `${chunkedHead}2\r\nhi\r\r\n0\r\n\r\n`],
+    ['a chunk that ends in LF alone', `${chunkedHead}2\r\nhi\n0\r\n\r\n`],
+  ])('with %s is refused too, in one piece and byte by byte', (_what, text) => {
+    expect(whole(text)).toMatchObject({ isBroken: true, reuse: null })
+    const bytes = cutAt(
+      text,
+      Array.from({ length: text.length }, (_, index) => index),
+    )
+    expect(heard(bytes)).toMatchObject({ isBroken: true, reuse: null })
+  })
+
+  test('without a length is whole though nothing of it came, and no second end is told', () => {
+    const reuses: object[] = []
+    const reader = createReplyReader()
+    reader.begin({ head: () => {}, data: () => {}, over: (reuse) => reuses.push(reuse) })
+    reader.take(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))
+    reader.end()
+    reader.end()
+    expect(reuses).toEqual([{ isKept: false, idleMaxMs: null }])
+  })
+
   test('keeps what came before it broke', () => {
     expect(whole(`${chunkedHead}2\r\nhi\r\nnonsense\r\n`)).toMatchObject({ body: 'hi', isBroken: true })
   })

@@ -98,7 +98,9 @@ export function createReplyReader(): ReplyReader {
     const whole: Buffer = rest === null ? bytes.subarray(at) : Buffer.concat([rest, bytes.subarray(at)])
     // The mark may begin in what was kept.
     const end = whole.indexOf(headEnd, Math.max(0, kept - 3))
-    if (end > headMaxBytes || (end === -1 && whole.length > headMaxBytes)) {
+    // All but the last byte of the mark may stand at its end.
+    const least = end === -1 ? whole.length - headEnd.length + 1 : end
+    if (least > headMaxBytes) {
       throw new BrokenReply('the head of the answer is too long')
     }
     if (end === -1) {
@@ -143,9 +145,9 @@ export function createReplyReader(): ReplyReader {
       state = 'size'
       return at + 2
     }
+    // Nothing but a line end has room in it.
     const found = lineAt(bytes, at, 2)
     if (found === null) return bytes.length
-    if (found.line !== '') throw new BrokenReply('a chunk is longer than it says')
     state = 'size'
     return found.end
   }
