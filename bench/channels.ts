@@ -58,7 +58,13 @@ export const channelsBench: Bench = {
           [names.alone, 1],
           [names.crowd, together],
         ] as const) {
-          const { heard, told } = await talk({ platform, mesh, lines, round: `${round}-${lines}`, ...options })
+          const { heard, told } = await talk({
+            platform,
+            mesh,
+            lines,
+            round: `${round}-${lines}`,
+            ...options,
+          })
           keep(name, heard)
           if (lines === together) keep(names.outcome, told)
         }
