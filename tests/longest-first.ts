@@ -6,11 +6,17 @@ import { BaseSequencer } from 'vitest/node'
  * work meanwhile and none of them is waited for alone at the end.
  */
 const longest: readonly string[] = [
+  'tests/flows/guide.test.ts',
   'tests/flows/agent-stuck.test.ts',
+  'tests/flows/crash.test.ts',
   'tests/flows/demo.test.ts',
   'tests/flows/readme.test.ts',
+  'tests/flows/steer.test.ts',
+  'tests/flows/mesh-secret.test.ts',
+  'tests/flows/cut-off-effects.test.ts',
   'tests/flows/process-orphans.test.ts',
-  'tests/flows/crash.test.ts',
+  'tests/flows/heartbeat.test.ts',
+  'tests/flows/channel-files.test.ts',
   'tests/docker/agent-takeover.test.ts',
   'tests/docker/data-limit.test.ts',
   'tests/docker/egress.test.ts',

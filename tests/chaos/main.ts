@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { reportFolder } from './keep-home.ts'
 import { keepReport } from './keep-report.ts'
 import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
 import { runChaos } from './run-chaos.ts'
@@ -39,7 +39,6 @@ const usage = `npm run chaos -- [--seed N] [--runs N] [--containers N] [--minute
   --minutes N     after so many minutes of each no more work is given (60)`
 
 const seedMax = 2 ** 32
-const reportFolder = join(import.meta.dirname, '..', '..', 'reports', 'chaos')
 
 interface Asked {
   readonly seed: number

@@ -7,7 +7,7 @@ import { stepNames } from './steps.ts'
 const shownMax = 5
 
 /** The findings of one stage, with what they rest on. Pure. */
-export function tellFindings({ findings, options }: ChaosReport): string {
+export function tellFindings({ findings, options, keptHome }: ChaosReport): string {
   if (findings.length === 0) return 'Nothing was found wrong.'
   const byCheck = [...Map.groupBy(findings, ({ check }) => check)]
   const table = byCheck.map(([check, found]) => `  ${check.padEnd(24)} ${String(found.length).padStart(4)}`)
@@ -21,6 +21,7 @@ export function tellFindings({ findings, options }: ChaosReport): string {
     '',
     ...byCheck.flatMap(([, found]) => tellCheck(found)),
     `The same plan again: npm run chaos -- --seed ${options.seed} ${runsFlag}`,
+    ...(keptHome === null ? [] : [`The home is kept: ${keptHome}`]),
   ].join('\n')
 }
 

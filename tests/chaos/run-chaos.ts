@@ -8,6 +8,7 @@ import { checkAll } from './checks/all-checks.ts'
 import { checkTotals } from './checks/check-money.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
 import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
+import { keepHome } from './keep-home.ts'
 import { lull } from './lull.ts'
 import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
@@ -38,6 +39,8 @@ export interface ChaosReport {
   readonly lives: readonly Life[]
   readonly struck: Struck
   readonly seconds: number
+  /** A copy of the home, where anything was found: rows and conversations say how it came. */
+  readonly keptHome: string | null
 }
 
 /** Pieces of work that are asked for at once. */
@@ -81,7 +84,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const facts = await gatherFacts(stage, given)
     const findings = unique([...early, ...checkAll(facts)])
     const seconds = (performance.now() - startedAt) / 1000
-    return { options, facts, findings, lives: stage.supervisor.lives, struck, seconds }
+    const { lives } = stage.supervisor
+    const keptHome = findings.length === 0 ? null : await keepHome(stage.home, options.seed)
+    return { options, facts, findings, lives, struck, seconds, keptHome }
   } finally {
     await stage.close()
   }
