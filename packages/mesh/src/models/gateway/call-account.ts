@@ -19,11 +19,16 @@ export interface CallAccount {
   refund(): void
 }
 
+export interface BilledAccount extends CallAccount {
+  /** For what is billed by something else than tokens, as sound by its length; with tokens where they were told too. */
+  settleCost(told: SpendClosing): void
+}
+
 export interface CallAccountInput {
   readonly agentId: string
   readonly runId: string | null
   readonly model: string
-  readonly operation: 'chat' | 'embeddings'
+  readonly operation: 'chat' | 'embeddings' | 'transcription'
   readonly price: Price
   /** How its provider tells what is paid for. */
   readonly usageRule?: UsageRule
@@ -46,7 +51,7 @@ export function openCallAccount(
     readonly log: Pick<Log, 'error'>
   },
   input: CallAccountInput,
-): CallAccount {
+): BilledAccount {
   const startedAt = deps.clock.now()
   const billed = (usage: TokenUsage) => billedUsage(usage, input.usageRule ?? {})
   let isOpen = true
@@ -111,6 +116,7 @@ export function openCallAccount(
         })
         pay({ costNano, promptTokens, completionTokens })
       }),
+    settleCost: (told) => close(() => pay(told)),
     settleUnconfirmed: (why, soFar = null) =>
       close(() => {
         const told = soFar && billed(soFar)
