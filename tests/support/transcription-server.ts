@@ -61,10 +61,12 @@ async function noteIn(body: Buffer, contentType: string, authorization: string):
     .catch(() => null)
   const file = form?.get('file')
   const model = form?.get('model')
+  const format = form?.get('response_format') ?? 'json'
+  if (typeof format !== 'string') return null
   if (!(file instanceof File) || typeof model !== 'string') return null
   return {
     model,
-    format: String(form?.get('response_format') ?? 'json'),
+    format,
     fileName: file.name,
     mediaType: file.type,
     bytes: Buffer.from(await file.arrayBuffer()),

@@ -154,10 +154,14 @@ describe('voice notes, where a model for them is set', () => {
 
   test('are heard again by the next life of a mesh that died over it, and become one run', async () => {
     const world = await open()
-    const never = Promise.withResolvers<never>()
+    const never = Promise.withResolvers<{ readonly text: string }>()
     world.faults.transcribing = () => never.promise
     await world.say('', [world.note('hello')])
     const again = await open({ of: world, people: [ann] }, world.fake)
+    await again.clock.settle()
+    expect(again.said()).toEqual([marked('hello')])
+    // What the dead one still hears changes nothing.
+    never.resolve({ text: 'hello' })
     await again.clock.settle()
     expect(again.said()).toEqual([marked('hello')])
     expect(again.rows('SELECT became, open FROM channel_messages')).toEqual([{ became: 'run', open: null }])

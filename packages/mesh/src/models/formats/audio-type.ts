@@ -11,7 +11,7 @@ interface Beginning extends AudioType {
 }
 
 const bytesOf = (text: string): readonly (number | null)[] =>
-  [...text].map((one) => (one === '?' ? null : one.charCodeAt(0)))
+  Array.from(text, (one) => (one === '?' ? null : one.charCodeAt(0)))
 
 const mp3 = { mediaType: 'audio/mpeg', ending: 'mp3' }
 

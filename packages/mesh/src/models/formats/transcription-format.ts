@@ -44,9 +44,9 @@ const answerSchema = z.looseObject({
   usage: z
     .looseObject({
       seconds,
-      input_tokens: z.unknown(),
-      output_tokens: z.unknown(),
-      input_token_details: z.looseObject({ audio_tokens: z.unknown() }).nullish().catch(null),
+      input_tokens: z.unknown().optional(),
+      output_tokens: z.unknown().optional(),
+      input_token_details: z.looseObject({ audio_tokens: z.unknown().optional() }).nullish().catch(null),
     })
     .nullish()
     .catch(null),
