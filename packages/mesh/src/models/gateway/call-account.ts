@@ -19,11 +19,6 @@ export interface CallAccount {
   refund(): void
 }
 
-export interface BilledAccount extends CallAccount {
-  /** For what is billed by something else than tokens, as sound by its length; with tokens where they were told too. */
-  settleCost(told: SpendClosing): void
-}
-
 export interface CallAccountInput {
   readonly agentId: string
   readonly runId: string | null
@@ -51,7 +46,7 @@ export function openCallAccount(
     readonly log: Pick<Log, 'error'>
   },
   input: CallAccountInput,
-): BilledAccount {
+): CallAccount & { settleCost(told: SpendClosing): void } {
   const startedAt = deps.clock.now()
   const billed = (usage: TokenUsage) => billedUsage(usage, input.usageRule ?? {})
   let isOpen = true
@@ -110,12 +105,10 @@ export function openCallAccount(
       close(() => {
         const { promptTokens, completionTokens, ...more } = billed(told)
         const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
-        input.answered({
-          promptTokens: bookable(promptTokens),
-          completionTokens: bookable(completionTokens),
-        })
+        input.answered({ promptTokens: bookable(promptTokens), completionTokens: bookable(completionTokens) })
         pay({ costNano, promptTokens, completionTokens })
       }),
+    // For what is billed by something else than tokens, as sound by its length.
     settleCost: (told) => close(() => pay(told)),
     settleUnconfirmed: (why, soFar = null) =>
       close(() => {

@@ -11,7 +11,6 @@ import type { TranscriptionAnswer, TranscriptionCall } from '../formats/transcri
 import { collect, parsedAnswer } from '../providers/collect-reply.ts'
 import type { CallBounds, ProviderReply } from '../providers/llm-provider.ts'
 import { openCallAccount } from './call-account.ts'
-import type { BilledAccount } from './call-account.ts'
 import { attemptOnce } from './dispatch.ts'
 import type { Outcome } from './dispatch.ts'
 import type { OpenCallDeps, Opened } from './open-call.ts'
@@ -117,7 +116,7 @@ function modelOf(catalog: TranscribeDeps['catalog'], wanted: string): CatalogMod
 }
 
 interface OpenedNote extends Opened {
-  readonly account: BilledAccount
+  readonly account: ReturnType<typeof openCallAccount>
 }
 
 /** Sets the money aside: what so many bytes may cost at most. */

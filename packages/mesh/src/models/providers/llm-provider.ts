@@ -56,9 +56,8 @@ export interface ProviderRequest {
   readonly betas?: readonly string[]
   /** The parsed form of `body`, to look into and not to send. */
   readonly parameters: JsonObject
-  /** JSON as it goes out, but for the form that is none. */
+  /** JSON as it goes out, or what `contentType` says: a transcription's is `multipart/form-data` with its boundary. */
   readonly body: string | Uint8Array
-  /** Of a body that is no JSON: a transcription's is `multipart/form-data` with its boundary. */
   readonly contentType?: string
 }
 

@@ -13,16 +13,12 @@ export interface OpenAiCompatibleConfig {
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
-/**
- * Anybody who serves `POST <base>/chat/completions`, and `/embeddings` and `/audio/transcriptions` where it has models for
- * them: OpenAI, Groq, Ollama, vLLM, llama.cpp and others.
- */
+/** Anybody who serves `POST <base>/chat/completions`, and `/embeddings` and `/audio/transcriptions` where it has models for them: OpenAI, Groq, Ollama, vLLM, llama.cpp and others. */
 export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const root = base.pathname.replace(/\/+$/, '')
   const chatPath = `${root}/chat/completions${base.search}`
   const paths: Readonly<Partial<Record<ModelForm, string>>> = {
-    chat: chatPath,
     embeddings: `${root}/embeddings${base.search}`,
     transcription: `${root}/audio/transcriptions${base.search}`,
   }
