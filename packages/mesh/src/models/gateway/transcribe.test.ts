@@ -223,6 +223,13 @@ describe('a voice note that is not', () => {
     expect(called()).toMatchObject([{ unconfirmed: 'broken-off' }])
   })
 
+  test('because a gateway gave up on its provider may have been written down, and is paid for', async () => {
+    const { server, say, spent } = await open()
+    server.answerWith((_note, response) => refuseTranscript(response, 504, 'too slow'))
+    expect(await say()).toMatchObject({ failed: { code: 'upstream-timeout' }, waitMs: null })
+    expect(spent()).toMatchObject({ spentNano: 8 * secondNano, openNano: 0 })
+  })
+
   test('because whoever asked has left is read on, and paid for by what it tells', async () => {
     const { server, say, spent } = await open()
     const leaving = new AbortController()

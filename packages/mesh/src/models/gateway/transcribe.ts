@@ -162,7 +162,7 @@ async function open(
     hearing,
     account,
     costUsdOf: () => 0,
-    bounds: boundsOf(deps, agentId, hearing),
+    bounds: boundsOf(deps, agentId),
     request: {
       form: 'transcription',
       agentId,
@@ -174,13 +174,12 @@ async function open(
   }
 }
 
-function boundsOf({ onShareOf }: TranscribeDeps, agentId: string, hearing: Hearing): CallBounds {
+function boundsOf({ onShareOf }: TranscribeDeps, agentId: string): CallBounds {
   let bytes = 0
   return {
     spend: (work) => onShareOf(agentId, work),
     hold: (more) => {
       bytes += more
-      if (hearing.left.aborted) hearing.heard(more)
       if (bytes > voiceLimits.answerMaxBytes) {
         throw new Problem('upstream-failed', { detail: 'the answer of the model is too large' })
       }
