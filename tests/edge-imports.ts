@@ -44,6 +44,7 @@ export const edgeImports: readonly EdgeImport[] = [
     module: '@pydantic/genai-prices',
     allowed: [
       'packages/mesh/src/models/catalog/price-list.ts',
+      'packages/mesh/src/models/catalog/voice-price.ts',
       'packages/mesh/src/models/catalog/model-window.ts',
     ],
     why: 'one list of prices and windows',

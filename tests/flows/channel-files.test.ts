@@ -161,11 +161,14 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
     ['the file sent, and not written that it is', 'file.sent', `before ${out}`],
     ['written that the file is sent', 'file.sent', `after ${out}`],
   ])('are there once where the mesh is killed: %s', async (step, type, moment) => {
+    let isBegun = false
     let isArmed = false
     platform.onEvent(async (event) => {
-      if (isArmed || event.conversation !== step || event.type !== type) return
-      isArmed = true
+      if (isBegun || event.conversation !== step || event.type !== type) return
+      isBegun = true
       await writeFile(arm, moment)
+      // Not before the file is there: that it is gone says that the mesh was killed.
+      isArmed = true
     })
     try {
       await saying(step)

@@ -129,7 +129,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     run_id: z.nullable(z.string()),
     model: z.string(),
     /** Missing in events that older releases kept. */
-    operation: z.optional(z.enum(['chat', 'embeddings'])),
+    operation: z.optional(z.enum(['chat', 'embeddings', 'transcription'])),
     tokens: z.number(),
     /** Missing in events that older releases kept. */
     prompt_tokens: z.optional(z.number()),

@@ -121,7 +121,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, artifacts })
+  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, artifacts, models })
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })

@@ -3,11 +3,12 @@ import { Problem } from '@flotilla/protocol/problem'
 import { createCallRate } from '../access/index.ts'
 import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Kernel } from '../kernel/index.ts'
+import type { Transcribe } from '../models/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { ChannelAdapter, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
-import { giveToAgent } from './commands/give-to-agent.ts'
+import { giveToAgent, requireRoom } from './commands/give-to-agent.ts'
 import { createIsWanted } from './delivery/is-wanted.ts'
 import { createDeliverOutcomes } from './delivery/deliver-outcomes.ts'
 import { createLetterTable } from './delivery/letter-table.ts'
@@ -23,6 +24,7 @@ import { createTellNotices } from './delivery/tell-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
 import { createBringFiles } from './intake/bring-files.ts'
 import type { BringFiles, BringFilesDeps } from './intake/bring-files.ts'
+import { createHearVoice } from './intake/hear-voice.ts'
 import { createMessageTable } from './intake/message-table.ts'
 import { createPassOver, createPatientReceive } from './intake/pass-over.ts'
 import { createReceiveMessage } from './intake/receive-message.ts'
@@ -59,6 +61,7 @@ export interface ChannelDeskNeeds {
   /** Files of agents, as people put them there at the dashboard. */
   readonly files: { readonly write: BringFilesDeps['writeFile'] }
   readonly artifacts: Pick<Artifacts, 'read'>
+  readonly transcribe: Transcribe
 }
 
 export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): ChannelDesk {
@@ -80,6 +83,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   const offices = new Map<ChannelName, PostOffice>()
   const porters = new Map<ChannelName, BringFiles>()
   const wakeFiles = (channel: ChannelName) => porters.get(channel)?.wake()
+  const voiceSettings = () => kernel.settings().channels.voice
   const wake = (channel: ChannelName) => offices.get(channel)?.wake()
   const delivering = createDeliverOutcomes({
     database,
@@ -122,6 +126,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     ...commanding,
     wakeFiles,
     callerOf: people.channelCaller,
+    hearsVoice: () => voiceSettings() !== undefined,
   })
   const rate = createCallRate({
     clock,
@@ -183,6 +188,11 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         ...shared,
         callerOf: people.channelCaller,
         writeFile: needs.files.write,
+        voice: createHearVoice({ settings: voiceSettings, transcribe: needs.transcribe }),
+        requireTaken: ({ caller, message, agentId }) => {
+          kernel.guard(caller, { do: 'submit-run', to: agentId })
+          requireRoom({ places }, { agentId, person: caller.person ?? message.senderId })
+        },
         give: ({ caller, channel, message, agentId, text }) => {
           const person = caller.person ?? message.senderId
           return giveToAgent(

@@ -7,6 +7,7 @@ import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { SettingsFile } from '../config/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Models } from '../models/index.ts'
 import type { People } from '../people/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
@@ -32,6 +33,7 @@ interface Needs {
   readonly spending: Pick<Spending, 'report'>
   readonly agents: Pick<Agents, 'files'>
   readonly artifacts: { readonly api: Pick<Artifacts, 'read'> }
+  readonly models: { readonly api: Pick<Models, 'transcribe'> }
   readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
   readonly settings: Pick<SettingsFile, 'edit'>
 }
@@ -50,6 +52,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     control: needs,
     files: needs.agents.files,
     artifacts: needs.artifacts.api,
+    transcribe: needs.models.api.transcribe,
     codes,
   })
   const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })

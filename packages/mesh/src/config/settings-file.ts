@@ -242,6 +242,14 @@ export const settingsSchema = z.strictObject({
       telegram: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** Where the webhook channel posts what is said to people. */
       webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
+      /** Writes down what voice notes say, at a provider that speaks OpenAI's form; left out, they are refused in words. */
+      voice: z
+        .strictObject({
+          model: modelName,
+          /** What a minute of sound costs, US dollars; left out only where the model costs nothing. */
+          usd_per_minute: z.number().min(0).max(1000).optional(),
+        })
+        .optional(),
       /** What owners are told without having asked, alone with us, where they spoke to us before. */
       notices: z
         .strictObject({

@@ -45,7 +45,7 @@ export function createAgentUse(deps: {
   return {
     /** Of the bus: how full the last call made the window. */
     hear({ body }: FleetEvent): void {
-      if (body.type !== 'model.called' || body.operation === 'embeddings') return
+      if (body.type !== 'model.called' || (body.operation ?? 'chat') !== 'chat') return
       contexts.set(body.agent_id, body.tokens)
     },
     forget: (agentId: string): void => void contexts.delete(agentId),

@@ -28,6 +28,8 @@ import { modelMetrics } from './gateway/model-metrics.ts'
 import { modelRoutes } from './gateway/model.routes.ts'
 import { createReadOn } from './gateway/read-on.ts'
 import type { FetchMedia } from './gateway/remote-media.ts'
+import { createTranscribe } from './gateway/transcribe.ts'
+import type { Transcribe } from './gateway/transcribe.ts'
 import { createModelWatch } from './gateway/watch-models.ts'
 import { createWatchedModels } from './gateway/watched-models.ts'
 import { modelPeopleRoutes } from './people.routes.ts'
@@ -42,6 +44,7 @@ export { readSaidAnswer } from './recording/read-answer.ts'
 export type { SaidAnswer } from './recording/read-answer.ts'
 export { scriptedChunks, scriptedCompletion } from './providers/scripted-reply.ts'
 export type { CallPurpose, LlmProvider, ProviderRequest, RunCall } from './providers/llm-provider.ts'
+export type { Transcribe, Transcribed } from './gateway/transcribe.ts'
 export type { StandIn } from './gateway/stand-in.ts'
 export { presetModel } from './catalog/preset-model.ts'
 export type { ProviderCandidate, TryProvider } from './catalog/try-provider.ts'
@@ -107,6 +110,7 @@ export interface Models extends OwnModel {
   readonly keepAliveMs: number
   /** Calls that the agent hung up on and whose answers are read to their end all the same. */
   readonly readingOn: (agentId: string) => number
+  readonly transcribe: Transcribe
 }
 
 export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 'missingModel'> {
@@ -157,7 +161,12 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
   const watched = createWatchedModels({ ...models, guard, clock, watch, windows, agentIds })
   const recording = createRecording({ guard, recorder: needs.recorder })
   return {
-    api: { ...createOwnModel(models), keepAliveMs, readingOn: readOn.openOf },
+    api: {
+      ...createOwnModel(models),
+      keepAliveMs,
+      readingOn: readOn.openOf,
+      transcribe: createTranscribe(calls),
+    },
     routes: {
       people: (surface) => modelPeopleRoutes(surface, { watched, recording }),
       models: (surface) => modelRoutes(surface, use),

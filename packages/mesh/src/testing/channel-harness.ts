@@ -9,6 +9,7 @@ import { createChannelDesk } from '../channels/channel-desk.ts'
 import { createPairingCodes } from '../channels/pairing/pairing-codes.ts'
 import { settingsSchema } from '../config/settings-file.ts'
 import type { Settings } from '../config/settings-file.ts'
+import type { Transcribed } from '../models/index.ts'
 import { channelCaller } from '../people/index.ts'
 import { silentLog } from '../platform/log.ts'
 import { aLedgerHarness } from './ledger-harness.ts'
@@ -39,6 +40,7 @@ export interface ChannelHarnessOptions {
   readonly agents?: readonly string[]
   readonly perMinute?: number
   readonly notices?: Partial<Settings['channels']['notices']>
+  readonly voice?: Settings['channels']['voice']
   /** Whose rows go on, as those of a mesh that died. */
   readonly of?: Pick<LedgerHarness, 'database' | 'clock' | 'agents' | 'newId'>
 }
@@ -68,10 +70,14 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
   /** Files of agents by `agent path`, and artifacts by `agent name`. */
   const written = new Map<string, Uint8Array>()
   const artifacts = new Map<string, Uint8Array>()
-  const faults: { peopleBroken: string | null; writing: (() => Promise<void>) | null } = {
-    peopleBroken: null,
-    writing: null,
-  }
+  const faults: {
+    peopleBroken: string | null
+    writing: (() => Promise<void>) | null
+    /** Instead of what is heard in a note. */
+    transcribing: (() => Promise<Transcribed>) | null
+  } = { peopleBroken: null, writing: null, transcribing: null }
+  /** Notes that were paid for: whose money it was, and what was sent. */
+  const transcribed: { readonly agentId: string; readonly audio: string }[] = []
   const codes = createPairingCodes({ clock, randomNumber: () => 7 })
   const byIdentity = (identity: string) =>
     people.find(({ identities }) => identities.includes(identity)) ?? null
@@ -82,7 +88,13 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     log: silentLog,
     randomToken: () => 'token',
     settings: () =>
-      settingsSchema.parse({ channels: { per_minute: options.perMinute ?? 600, notices: options.notices } }),
+      settingsSchema.parse({
+        channels: {
+          per_minute: options.perMinute ?? 600,
+          notices: options.notices,
+          voice: options.voice,
+        },
+      }),
     ports: { agentDoor: 0, proxy: 0, open: [] },
   }
   const desk = createChannelDesk(kernel, {
@@ -132,6 +144,13 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
         written.set(`${agentId} ${path}`, content)
       },
     },
+    // Whoever plays it reads the bytes as the words.
+    transcribe: async (caller, { agentId, audio }) => {
+      guard(caller, { do: 'submit-run', to: agentId })
+      const text = Buffer.from(audio).toString()
+      transcribed.push({ agentId, audio: text })
+      return (await faults.transcribing?.()) ?? { text }
+    },
     artifacts: {
       read: async (_caller, agentId, name) => {
         const content = artifacts.get(`${agentId} ${name}`)
@@ -172,6 +191,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     resets,
     faults,
     written,
+    transcribed,
     artifacts,
     /** As an agent does in the run that it works on. */
     saveArtifact: (agentId: string, name: string, content: Uint8Array) => {

@@ -6,6 +6,7 @@ import { problemText, writeAnswered, writeReply } from '../intake/write-answer.t
 import type { WriteDeps } from '../intake/write-answer.ts'
 import { voiceRefusal } from '../intake/bring-files.ts'
 import type { FileWork } from '../intake/message-table.ts'
+import type { PlainFile } from '../intake/plain-message.ts'
 import type { StrangerTable } from '../intake/stranger-table.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { CommandCall, CommandDeps, CommandReply } from './channel-command.ts'
@@ -26,6 +27,8 @@ type Deps = CommandDeps &
     /** Messages with files were written down. */
     readonly wakeFiles: (channel: ChannelName) => void
     readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
+    /** Whether the owner set a model that writes down what voice notes say. */
+    readonly hearsVoice: () => boolean
   }
 
 export function createAnswerMessage(deps: Deps): {
@@ -50,8 +53,8 @@ export function createAnswerMessage(deps: Deps): {
     // Before the transaction: a refusal is counted and journaled, which nothing may take back.
     deps.guard(call.caller, { do: 'submit-run', to: agentId })
     const { files, filesLeftOut, senderId } = call.message
-    if (text === '' && files.length > 0 && files.every(({ kind }) => kind === 'voice'))
-      return atOnce(call, () => ({ text: voiceRefusal }))
+    const isVoice = files.length > 0 && files.every(({ kind }) => kind === 'voice')
+    if (text === '' && isVoice && !deps.hearsVoice()) return atOnce(call, () => ({ text: voiceRefusal }))
     const open = deps.messages.openFiles(call.channel, senderId)
     // Words wait for the files that were sent before them.
     if (files.length > 0 || filesLeftOut > 0 || open.own > 0) return withFiles(call, { agentId, text }, open)
@@ -64,7 +67,9 @@ export function createAnswerMessage(deps: Deps): {
     open: { readonly all: number; readonly own: number },
   ): void {
     const { channel, message, person } = call
-    if (message.files.length > 0) deps.guard(call.caller, { do: 'manage-agent', agentId })
+    // What is only said becomes words of the message, and nothing is put into the agent's files.
+    const isStored = ({ kind }: PlainFile) => kind !== 'voice' || !deps.hearsVoice()
+    if (message.files.some(isStored)) deps.guard(call.caller, { do: 'manage-agent', agentId })
     if (open.own >= channelLimits.openFilesPerPersonMax || open.all >= channelLimits.openFilesMax) {
       throw new Problem('lane-full', {
         detail: 'files that were sent before are still being fetched; send it again in a while',

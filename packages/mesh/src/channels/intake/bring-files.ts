@@ -9,6 +9,8 @@ import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { backOffMs, channelLimits, fileBackOffMs } from '../channel-limits.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
+import { withSpoken } from './hear-voice.ts'
+import type { HearVoice } from './hear-voice.ts'
 import type { FileWork } from './message-table.ts'
 import { problemText, writeReply } from './write-answer.ts'
 import type { WriteDeps } from './write-answer.ts'
@@ -32,6 +34,9 @@ export interface BringFilesDeps extends WriteDeps {
     caller: HumanCaller,
     file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },
   ) => Promise<unknown>
+  readonly voice: HearVoice
+  /** Before anything is paid for: throws the Problems that would keep what is said from becoming a run. */
+  readonly requireTaken: (work: GivenWork) => void
   /** Makes a run of it; joins the caller's transaction. Problems of `submitRun`. */
   readonly give: (work: GivenWork) => string
 }
@@ -60,6 +65,8 @@ class NotYet extends Error {
 
 interface Brought {
   readonly attachments: readonly Attachment[]
+  /** What voice notes say. */
+  readonly spoken: readonly string[]
   /** In words, one for each. */
   readonly leftOut: readonly string[]
 }
@@ -89,14 +96,20 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
   ): Promise<Brought> {
     const isLastTry = (tries.get(message.id)?.count ?? 0) + 1 >= channelLimits.fileTriesMax
     const attachments: Attachment[] = []
+    const spoken: string[] = []
     const leftOut: string[] = message.filesLeftOut === 0 ? [] : [`${message.filesLeftOut} more: too many`]
     for (const [index, file] of message.files.entries()) {
-      const fault = fileFault(adapter, file)
+      const fault = fileFault(adapter, file, deps.voice.isSet())
       if (fault !== null) {
         leftOut.push(`${file.name}: ${fault}`)
         continue
       }
       try {
+        if (file.kind === 'voice') {
+          const note = { caller, agentId, messageId: message.id, index }
+          spoken.push(await deps.voice.words(note, () => fetchFile(adapter, file, signal), signal))
+          continue
+        }
         const content = await fetchFile(adapter, file, signal)
         const path = uploadPath(file.name, markOf(adapter.name, message.id, index))
         await deps.writeFile(caller, { agentId, path, content })
@@ -109,7 +122,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
         leftOut.push(`${file.name}: ${why.detail}`)
       }
     }
-    return { attachments, leftOut }
+    return { attachments, spoken, leftOut }
   }
 
   async function take(adapter: ChannelAdapter, work: FileWork, signal: AbortSignal): Promise<void> {
@@ -121,12 +134,15 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       messages.filesOver({ channel, messageId: message.id }, 'refused')
       return
     }
-    const { attachments, leftOut } = await bring(adapter, { ...work, caller }, signal)
+    const isPaid = deps.voice.isSet() && message.files.some(({ kind }) => kind === 'voice')
+    const mayBe = () => deps.requireTaken({ ...work, caller, channel })
+    if (isPaid && !refusable(channel, work, mayBe)) return
+    const { attachments, spoken, leftOut } = await bring(adapter, { ...work, caller }, signal)
     const refusal = leftOut.length === 0 ? '' : `Left out: ${leftOut.join('; ')}.`
-    if (work.text === '' && attachments.length === 0) return over(channel, work, refusal)
+    if (work.text === '' && attachments.length + spoken.length === 0) return over(channel, work, refusal)
     const note = leftOut.length === 0 ? '' : `\n\n[Not passed on: ${leftOut.join('; ')}]`
-    const text = withAttachments(work.text, attachments) + note
-    try {
+    const text = withAttachments(withSpoken(work.text, spoken), attachments) + note
+    refusable(channel, work, () => {
       // Before the transaction: a refusal is counted and journaled, which nothing may take back.
       deps.guard(caller, { do: 'submit-run', to: work.agentId })
       deps.database.transaction(() => {
@@ -134,9 +150,18 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
         if (!messages.filesOver({ channel, messageId: message.id }, 'run', runId)) return
         writeReply(deps, { channel, message }, refusal === '' ? null : { text: refusal })
       })
+    })
+  }
+
+  /** False where it is refused, which ends the message in words. */
+  function refusable(channel: ChannelName, work: FileWork, step: () => void): boolean {
+    try {
+      step()
+      return true
     } catch (error) {
       if (!(error instanceof Problem) || error.code === 'disk-full') throw error
       over(channel, work, problemText(error))
+      return false
     }
   }
 
@@ -148,11 +173,16 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     })
   }
 
+  function forget(messageId: string): void {
+    tries.delete(messageId)
+    deps.voice.forget(messageId)
+  }
+
   async function attempt(adapter: ChannelAdapter, work: FileWork, signal: AbortSignal): Promise<void> {
     const { id } = work.message
     try {
       await take(adapter, work, signal)
-      tries.delete(id)
+      forget(id)
     } catch (error) {
       if (signal.aborted) return
       const count = (tries.get(id)?.count ?? 0) + 1
@@ -160,7 +190,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       if (!(error instanceof NotYet)) log.error({ channel: adapter.name, err: error }, 'files were not kept')
       tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backOffMs(fileBackOffMs, count - 1)) })
       if (!(error instanceof NotYet) && !(error instanceof Problem) && count >= channelLimits.fileTriesMax) {
-        tries.delete(id)
+        forget(id)
         over(adapter.name, work, 'Your files could not be kept; the log of the mesh says why.')
       }
     }

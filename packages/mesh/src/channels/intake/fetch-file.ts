@@ -7,8 +7,12 @@ import type { PlainFile } from './plain-message.ts'
 const tooLarge = `it is larger than ${channelLimits.fileInMaxBytes / 1024 / 1024} MB`
 
 /** Why a file is not fetched at all, or null. Pure. */
-export function fileFault({ download }: ChannelAdapter, { kind, sizeBytes }: PlainFile): string | null {
-  if (kind === 'voice') return 'voice notes are not understood here'
+export function fileFault(
+  { download }: ChannelAdapter,
+  { kind, sizeBytes }: PlainFile,
+  hearsVoice: boolean,
+): string | null {
+  if (kind === 'voice' && !hearsVoice) return 'voice notes are not understood here'
   if (download === undefined) return 'this channel takes no files'
   return sizeBytes !== null && sizeBytes > channelLimits.fileInMaxBytes ? tooLarge : null
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataPaths } from '../../config/data-paths.ts'
-import { defaultSettings } from '../../config/settings-file.ts'
+import { defaultSettings, parseSettings } from '../../config/settings-file.ts'
 import { dataFindings } from './data-findings.ts'
 import { diskFinding, fileFindings, homeFinding } from './file-findings.ts'
 import { modelFindings } from './model-findings.ts'
@@ -69,6 +69,23 @@ test('a provider whose key is missing is an error that names the variable', () =
     presets: [],
   })
   expect(findings.find((finding) => finding.level === 'error')?.detail).toContain('FLOTILLA_SYSTEM_GROQ_KEY')
+})
+
+test.each([
+  ['own/whisper', 'ok'],
+  ['openai/whisper-1', 'ok'],
+  ['nobody/whisper', 'error'],
+])('a model for voice notes of no provider is an error: %s', (model, level) => {
+  const settings = parseSettings(
+    JSON.stringify({
+      providers: { own: { kind: 'openai-compatible', base_url: 'http://127.0.0.1:1' } },
+      channels: { voice: { model, usd_per_minute: 0.006 } },
+    }),
+  )
+  const known = { settings, systemNames: ['openai_api_key'], defaultModel: null, presets: ['openai'] }
+  const found = modelFindings(known).find(({ id }) => id === 'voice-model')
+  expect(found?.level).toBe(level)
+  expect(found?.detail).toContain(model)
 })
 
 test('little disk space is a warning', () => {

@@ -48,5 +48,25 @@ export function modelFindings(known: {
         )
       : ok('default-model', `${defaultModel.name}: ${defaultModel.from}`),
     ...missing,
+    ...voiceFindings(settings, [...providers, 'scripted', 'offline']),
+  ]
+}
+
+/** Whether the model that writes down voice notes is one of a provider that is set up. Pure. */
+function voiceFindings(
+  { channels: { voice } }: Settings,
+  providers: readonly string[],
+): readonly DoctorFinding[] {
+  if (voice === undefined) return []
+  const [provider = ''] = voice.model.split('/')
+  const isKnown = !voice.model.includes('/') || providers.includes(provider)
+  return [
+    isKnown
+      ? ok('voice-model', `voice notes are written down by ${voice.model}`)
+      : failure(
+          'voice-model',
+          `channels.voice.model names ${voice.model}, and no provider ${provider} is set up: voice notes are refused`,
+          'Name provider/model of one that is, or set it up under providers, in config/settings.json.',
+        ),
   ]
 }

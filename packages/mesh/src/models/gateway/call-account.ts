@@ -23,7 +23,7 @@ export interface CallAccountInput {
   readonly agentId: string
   readonly runId: string | null
   readonly model: string
-  readonly operation: 'chat' | 'embeddings'
+  readonly operation: 'chat' | 'embeddings' | 'transcription'
   readonly price: Price
   /** How its provider tells what is paid for. */
   readonly usageRule?: UsageRule
@@ -46,7 +46,7 @@ export function openCallAccount(
     readonly log: Pick<Log, 'error'>
   },
   input: CallAccountInput,
-): CallAccount {
+): CallAccount & { settleCost(told: SpendClosing): void } {
   const startedAt = deps.clock.now()
   const billed = (usage: TokenUsage) => billedUsage(usage, input.usageRule ?? {})
   let isOpen = true
@@ -105,12 +105,11 @@ export function openCallAccount(
       close(() => {
         const { promptTokens, completionTokens, ...more } = billed(told)
         const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
-        input.answered({
-          promptTokens: bookable(promptTokens),
-          completionTokens: bookable(completionTokens),
-        })
+        input.answered({ promptTokens: bookable(promptTokens), completionTokens: bookable(completionTokens) })
         pay({ costNano, promptTokens, completionTokens })
       }),
+    // For what is billed by something else than tokens, as sound by its length.
+    settleCost: (told) => close(() => pay(told)),
     settleUnconfirmed: (why, soFar = null) =>
       close(() => {
         const told = soFar && billed(soFar)

@@ -146,12 +146,12 @@ async function tryModel<Answer>(
   }
 }
 
-type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: Failure }
+export type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: Failure }
 
-/** The account is settled where the attempt may be billed, and left as it is where it surely is not. */
-async function attemptOnce<Answer>(
+/** One attempt at one model. The account is settled where the attempt may be billed, and left as it is where it surely is not. */
+export async function attemptOnce<Answer>(
   model: CatalogModel,
-  call: ChainCall<Answer>,
+  call: Pick<ChainCall<Answer>, 'receive' | 'hearing' | 'waits'>,
   opened: Opened,
 ): Promise<Outcome<Answer>> {
   const { hearing } = call

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { transcriptionCall } from '../formats/transcription-format.ts'
 import type { LlmProvider, ProviderRequest } from './llm-provider.ts'
 
 /** A provider that answers `Hello there` to the message `hi` of agent `scout`, and is silent to `wait`. */
@@ -65,6 +66,53 @@ export function describeLlmProvider(
         expect((await provider.complete(request, { signal })).status).toBe(200)
       }))
   })
+}
+
+/**
+ * What a provider that writes down sound owes besides, which is no JSON: `make` gives one that hears `Hello there` in the
+ * note `hi`, and is silent to `wait`.
+ */
+export function describeTranscriber(name: string, make: () => Promise<ProviderUnderTest>): void {
+  describe(`${name} as a provider of transcriptions`, () => {
+    test('says that it speaks so', () =>
+      withFresh(make, async ({ provider }) => {
+        expect([...provider.forms]).toContain('transcription')
+      }))
+
+    test('answers in one piece of JSON with its words', () =>
+      withFresh(make, async ({ provider, model }) => {
+        const signal = new AbortController().signal
+        const reply = await provider.complete(await aNote(model, 'hi'), { signal })
+        expect(reply.status).toBe(200)
+        expect(reply.contentType).toContain('application/json')
+        const text = Buffer.concat(await Array.fromAsync(reply.body)).toString()
+        expect(JSON.parse(text)).toMatchObject({ text: 'Hello there' })
+      }))
+
+    test('rejects with the reason of a signal that aborts', () =>
+      withFresh(make, async ({ provider, model }) => {
+        const leaving = new AbortController()
+        const reason = new Error('enough')
+        const reply = provider.complete(await aNote(model, 'wait'), { signal: leaving.signal })
+        setImmediate(() => leaving.abort(reason))
+        await expect(reply).rejects.toBe(reason)
+      }))
+
+    test('answers again after a reply was discarded', () =>
+      withFresh(make, async ({ provider, model }) => {
+        const signal = new AbortController().signal
+        const request = await aNote(model, 'hi')
+        const first = await provider.complete(request, { signal })
+        first.discard()
+        expect((await provider.complete(request, { signal })).status).toBe(200)
+      }))
+  })
+}
+
+async function aNote(model: string, words: string): Promise<ProviderRequest> {
+  const type = { mediaType: 'audio/ogg', ending: 'ogg' }
+  const call = await transcriptionCall(model, { audio: Buffer.from(`OggS${words}`), type })
+  return { form: 'transcription', agentId: 'scout', model, stream: false, parameters: {}, ...call }
 }
 
 /** As the public interfaces of that name have it, read by hand. */

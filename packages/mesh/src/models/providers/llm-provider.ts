@@ -2,9 +2,9 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /**
  * How a call and its answer are written; each is the public API of that name: `/v1/chat/completions`,
- * `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`.
+ * `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`, `/v1/audio/transcriptions`.
  */
-export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings'
+export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'transcription'
 
 /**
  * PORT. Somebody who answers calls of models in one or more forms; to a form that is not among its `forms` it owes
@@ -56,8 +56,9 @@ export interface ProviderRequest {
   readonly betas?: readonly string[]
   /** The parsed form of `body`, to look into and not to send. */
   readonly parameters: JsonObject
-  /** JSON as it goes out. */
+  /** JSON as it goes out, or what `contentType` says: a transcription's is `multipart/form-data` with its boundary. */
   readonly body: string | Uint8Array
+  readonly contentType?: string
 }
 
 /** `loop` for the conversation of the run itself, else what stands beside it. */

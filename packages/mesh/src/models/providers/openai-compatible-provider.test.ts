@@ -6,7 +6,8 @@ import {
   startLlmUpstream,
 } from '../../../../../tests/support/llm-upstream.ts'
 import { createSecret } from '../../credentials/secret.ts'
-import { describeLlmProvider } from './llm-provider.conformance.ts'
+import { answerTranscript, aTranscriptionServer } from '../../../../../tests/support/transcription-server.ts'
+import { describeLlmProvider, describeTranscriber } from './llm-provider.conformance.ts'
 import type { ProviderRequest } from './llm-provider.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 
@@ -24,6 +25,22 @@ describeLlmProvider('openai-compatible', async () => {
     close: async () => {
       await provider.close()
       await upstream.close()
+    },
+  }
+})
+
+describeTranscriber('openai-compatible', async () => {
+  const server = await aTranscriptionServer()
+  server.answerWith(({ bytes }, response) => {
+    if (!bytes.includes('wait')) answerTranscript(response, 'Hello there')
+  })
+  const provider = createOpenAiCompatibleProvider({ baseUrl: server.baseUrl, apiKey: null })
+  return {
+    provider,
+    model: 'm',
+    close: async () => {
+      await provider.close()
+      await server.close()
     },
   }
 })

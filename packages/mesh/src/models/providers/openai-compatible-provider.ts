@@ -1,5 +1,5 @@
 import type { Secret } from '../../credentials/index.ts'
-import type { LlmProvider } from './llm-provider.ts'
+import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
@@ -13,21 +13,27 @@ export interface OpenAiCompatibleConfig {
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
-/** Anybody who serves `POST <base>/chat/completions`, and `/embeddings` where it has models for them: OpenAI, Ollama, vLLM, llama.cpp and others. */
+/** Anybody who serves `POST <base>/chat/completions`, and `/embeddings` and `/audio/transcriptions` where it has models for them: OpenAI, Groq, Ollama, vLLM, llama.cpp and others. */
 export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const root = base.pathname.replace(/\/+$/, '')
-  const paths = {
-    chat: `${root}/chat/completions${base.search}`,
+  const chatPath = `${root}/chat/completions${base.search}`
+  const paths: Readonly<Partial<Record<ModelForm, string>>> = {
     embeddings: `${root}/embeddings${base.search}`,
+    transcription: `${root}/audio/transcriptions${base.search}`,
   }
   const pool = openProviderPool(base.origin, config.timeouts)
 
   const plainHeaders = headersFor('application/json', config.apiKey)
   const streamHeaders = headersFor('text/event-stream', config.apiKey)
 
+  function headersOf({ stream, contentType }: ProviderRequest): Record<string, string> {
+    const headers = stream ? streamHeaders() : plainHeaders()
+    return contentType === undefined ? headers : { ...headers, 'content-type': contentType }
+  }
+
   return {
-    forms: new Set(['chat', 'embeddings']),
+    forms: new Set(['chat', 'embeddings', 'transcription']),
     complete: (request, { signal }) =>
       exchange({
         pool,
@@ -35,8 +41,8 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
         signal,
         request: {
           method: 'POST',
-          path: request.form === 'embeddings' ? paths.embeddings : paths.chat,
-          headers: request.stream ? streamHeaders() : plainHeaders(),
+          path: paths[request.form] ?? chatPath,
+          headers: headersOf(request),
           body: request.body,
         },
       }),

@@ -44,6 +44,8 @@ const saidSchema = z.looseObject({
         name: z.string().max(200),
         media_type: z.string().max(100).default('application/octet-stream'),
         size: z.int().nonnegative().nullish(),
+        /** Somebody said it, instead of writing it. */
+        voice: z.boolean().default(false),
         url: z.string().min(1).max(referenceMaxChars),
       }),
     )
@@ -121,13 +123,15 @@ export function createWebhookChannel(deps: {
       text: said.data.text,
       pressed,
       addressed: said.data.addressed,
-      attachments: said.data.files.map(({ name, media_type: mediaType, size = null, url: reference }) => ({
-        kind: kindOf(mediaType),
-        name,
-        mediaType,
-        sizeBytes: size,
-        reference,
-      })),
+      attachments: said.data.files.map(
+        ({ name, media_type: mediaType, size = null, url: reference, voice }) => ({
+          kind: voice ? 'voice' : kindOf(mediaType),
+          name,
+          mediaType,
+          sizeBytes: size,
+          reference,
+        }),
+      ),
     })
     return reply(202, 'taken')
   }

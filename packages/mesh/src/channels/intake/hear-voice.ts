@@ -1,0 +1,70 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { HumanCaller } from '../../access/index.ts'
+import type { Settings } from '../../config/index.ts'
+import type { Transcribe } from '../../models/index.ts'
+import { ChannelFailure } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+
+export interface SpokenNote {
+  readonly caller: HumanCaller
+  readonly agentId: string
+  readonly messageId: string
+  /** Of the file in its message. */
+  readonly index: number
+}
+
+/** What voice notes say, where the owner set a model that writes it down. */
+export interface HearVoice {
+  isSet(): boolean
+  /**
+   * Pays for a note once in this life, however often the message is tried for what is beside it. Rejects with a
+   * `ChannelFailure`: `refused` where asking again is of no use, or might be paid for twice.
+   */
+  words(note: SpokenNote, fetch: () => Promise<Uint8Array>, signal: AbortSignal): Promise<string>
+  /** The message is over. */
+  forget(messageId: string): void
+}
+
+export function createHearVoice(deps: {
+  readonly settings: () => Settings['channels']['voice']
+  readonly transcribe: Transcribe
+}): HearVoice {
+  /** By message, then by file; of messages that are open. */
+  const heard = new Map<string, Map<number, string>>()
+
+  function keep({ messageId, index }: SpokenNote, words: string): void {
+    const ofMessage = heard.get(messageId) ?? new Map<number, string>()
+    heard.set(messageId, ofMessage.set(index, words))
+    const [oldest] = heard.keys()
+    if (heard.size > channelLimits.openFilesMax && oldest !== undefined) heard.delete(oldest)
+  }
+
+  return {
+    isSet: () => deps.settings() !== undefined,
+    async words(note, fetch, signal) {
+      const known = heard.get(note.messageId)?.get(note.index)
+      if (known !== undefined) return known
+      const audio = await fetch()
+      const voice = deps.settings()
+      if (voice === undefined) throw new ChannelFailure('refused', 'voice notes are not understood here')
+      const { model, usd_per_minute: usdPerMinute = null } = voice
+      const { caller, agentId } = note
+      const said = await deps.transcribe(caller, { agentId, audio, model, usdPerMinute, signal })
+      if ('failed' in said) {
+        const { failed, waitMs } = said
+        throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', failed.detail, waitMs)
+      }
+      const words = sanitizeForPrompt(said.text).trim()
+      if (words === '') throw new ChannelFailure('refused', 'no words were heard in it')
+      keep(note, words)
+      return words
+    },
+    forget: (messageId) => void heard.delete(messageId),
+  }
+}
+
+/** The message as the agent reads it: what was typed, then what was said. Pure. */
+export function withSpoken(text: string, spoken: readonly string[]): string {
+  const said = spoken.map((words) => `[Said in a voice note, as a model wrote it down] ${words}`)
+  return [text, ...said].filter((part) => part !== '').join('\n\n')
+}

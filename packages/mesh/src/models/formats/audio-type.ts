@@ -1,0 +1,36 @@
+/** A kind of sound that models which write it down take. */
+export interface AudioType {
+  readonly mediaType: string
+  /** Of a file's name, by which some providers tell kinds apart. */
+  readonly ending: string
+}
+
+interface Beginning extends AudioType {
+  /** Null for any byte. */
+  readonly begins: readonly (number | null)[]
+}
+
+const bytesOf = (text: string): readonly (number | null)[] =>
+  Array.from(text, (one) => (one === '?' ? null : one.charCodeAt(0)))
+
+const mp3 = { mediaType: 'audio/mpeg', ending: 'mp3' }
+
+const beginnings: readonly Beginning[] = [
+  { mediaType: 'audio/ogg', ending: 'ogg', begins: bytesOf('OggS') },
+  { mediaType: 'audio/mp4', ending: 'm4a', begins: bytesOf('????ftyp') },
+  { mediaType: 'audio/webm', ending: 'webm', begins: [0x1a, 0x45, 0xdf, 0xa3] },
+  { mediaType: 'audio/wav', ending: 'wav', begins: bytesOf('RIFF????WAVE') },
+  { mediaType: 'audio/flac', ending: 'flac', begins: bytesOf('fLaC') },
+  { ...mp3, begins: bytesOf('ID3') },
+  { ...mp3, begins: [0xff, 0xfb] },
+  { ...mp3, begins: [0xff, 0xf3] },
+  { ...mp3, begins: [0xff, 0xf2] },
+]
+
+/** What sound is by its first bytes, whatever its sender calls it; null for anything else. Pure. */
+export function audioTypeOf(bytes: Uint8Array): AudioType | null {
+  const found = beginnings.find(({ begins }) =>
+    begins.every((byte, index) => (byte === null ? index < bytes.length : bytes[index] === byte)),
+  )
+  return found ? { mediaType: found.mediaType, ending: found.ending } : null
+}

@@ -1,0 +1,181 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { answerTranscript, aTranscriptionServer, oggNote } from '../support/transcription-server.ts'
+import { aWebhookPlatform } from '../support/webhook-platform.ts'
+
+const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
+const answer = 'It is green.'
+const cassette = aCassette(
+  { agents: ['clerk', 'poor'], when: 'how is the build of', turns: [says(answer)] },
+  { agents: ['clerk', 'poor'], turns: [says('Nobody asked that.')] },
+)
+/** Of a second, at six dollars for a minute. */
+const usdPerSecond = 0.1
+/** 6,000 bytes last eight seconds at most; the server says that they last two. */
+const note = (words: string) => oggNote(`<${words}>`, 6000).toString('latin1')
+
+let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
+let server: Awaited<ReturnType<typeof aTranscriptionServer>>
+let mesh: MeshProcess
+let arm: string
+
+beforeAll(async () => {
+  platform = await aWebhookPlatform()
+  server = await aTranscriptionServer()
+  server.answerWith(({ bytes }, response) =>
+    answerTranscript(response, /<([^>]*)>/.exec(bytes.toString('latin1'))?.[1] ?? ''),
+  )
+  arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
+  mesh = await startMesh({
+    cassettes: { voice: cassette },
+    settings: {
+      providers: { ear: { kind: 'openai-compatible', base_url: server.baseUrl, local: false } },
+      channels: {
+        per_minute: 600,
+        webhook: { url: platform.url },
+        voice: { model: 'ear/whisper', usd_per_minute: usdPerSecond * 60 },
+      },
+    },
+    environment: {
+      FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
+      NODE_OPTIONS: `--import=${preload}`,
+      KILL_WHEN_ARMED: arm,
+    },
+  })
+  await mesh.createWorker('clerk')
+  await mesh.createWorker('poor')
+  const printed = await flotilla(mesh, 'channels', 'pair', 'webhook')
+  const code = /^[A-Z2-9]{8}$/m.exec(printed.out)?.[0] ?? ''
+  await say('pairing', { conversation: 'first', text: code })
+})
+afterAll(async () => {
+  await mesh?.stop()
+  await server?.close()
+  await platform?.close()
+})
+
+/** As a sender by the standard does: again until it is taken. */
+async function say(id: string, said: object): Promise<void> {
+  await eventually(`${id} is taken`, async () => {
+    const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
+    return reply !== null && reply.status === 202
+  })
+}
+
+const saying = (step: string, agent = 'clerk') => {
+  const files = [{ ...platform.file(`${step}.ogg`, note(`how is the build of ${step}?`)), voice: true }]
+  return say(step, { conversation: step, text: `@${agent} listen`, files })
+}
+
+/** What there is once somebody was answered there and nothing is open any more. */
+async function storyOf(step: string) {
+  await eventually('it is answered', () => platform.in(step).length > 0)
+  const ledger = openLedger(mesh.home)
+  try {
+    await eventually(
+      'nothing is to be told any more',
+      () =>
+        ledger.rows("SELECT id FROM channel_letters WHERE state = 'open'").length === 0 &&
+        ledger.rows('SELECT message_id FROM channel_messages WHERE open IS NOT NULL').length === 0,
+    )
+    const inputs = ledger
+      .rows('SELECT input FROM runs')
+      .map(({ input }) => String(input))
+      .filter((input) => input.includes(`build of ${step}?`))
+    return { inputs, words: platform.in(step).map(({ text }) => text) }
+  } finally {
+    ledger.close()
+  }
+}
+
+const oneRun = (step: string) => ({
+  inputs: [
+    expect.stringContaining(
+      `listen\\n\\n[Said in a voice note, as a model wrote it down] how is the build of ${step}?`,
+    ),
+  ],
+  words: [expect.stringContaining(answer)],
+})
+
+/** US dollars. Nothing else costs anything here. */
+async function spentOf(agent: string): Promise<number> {
+  const { code, out, err } = await flotilla(mesh, 'costs', '--by', 'agent', '--json')
+  expect(code, err).toBe(0)
+  const report = JSON.parse(out) as { rows: { key: string; usd: number }[] }
+  return report.rows.find(({ key }) => key === agent)?.usd ?? 0
+}
+
+describe('a voice note', () => {
+  it('becomes words of a run, and its agent pays for it', async () => {
+    await saying('today')
+    expect(await storyOf('today')).toEqual(oneRun('today'))
+    expect(server.notes.map(({ fileName, model }) => [fileName, model])).toEqual([['voice.ogg', 'whisper']])
+    expect(await spentOf('clerk')).toBeCloseTo(2 * usdPerSecond)
+  })
+
+  it('is refused in words by a budget that it could exceed, and nothing leaves', async () => {
+    const before = server.notes.length
+    const set = await flotilla(mesh, 'budget', 'poor', '--daily', '0.5', '--json')
+    expect(set.code).toBe(0)
+    await saying('poverty', 'poor')
+    await eventually('it is told', () => platform.in('poverty').some(({ text }) => /Left out/.test(text)))
+    const told = platform
+      .in('poverty')
+      .map(({ text }) => text)
+      .join('\n')
+    expect(told).toMatch(/Left out: poverty\.ogg: .*budget/)
+    expect(server.notes).toHaveLength(before)
+    expect(await spentOf('poor')).toBe(0)
+  })
+
+  const messageRow = 'INSERT OR IGNORE INTO channel_messages'
+  const filesOver = 'UPDATE channel_messages SET became'
+
+  it.each([
+    ['written', `after ${messageRow}`],
+    ['fetched', `before ${filesOver}`],
+    ['given', `after ${filesOver}`],
+  ])('is one run where the mesh is killed once it is %s', async (step, moment) => {
+    await writeFile(arm, moment)
+    const said = saying(step)
+    await eventually('the mesh is killed', () => !existsSync(arm))
+    await mesh.kill9().catch(() => undefined)
+    await mesh.restart()
+    await said
+    expect(await storyOf(step)).toEqual(oneRun(step))
+  })
+
+  it('is one run where the mesh is killed while it is written down, and what was set aside is booked', async () => {
+    const before = await spentOf('clerk')
+    const plainly = server.notes.length
+    let isKilled = false
+    server.answerWith(async ({ bytes }, response) => {
+      if (!isKilled) {
+        isKilled = true
+        await mesh.kill9()
+        return
+      }
+      answerTranscript(response, /<([^>]*)>/.exec(bytes.toString('latin1'))?.[1] ?? '')
+    })
+    const said = saying('midway')
+    await eventually('the mesh is killed', () => isKilled)
+    await mesh.kill9().catch(() => undefined)
+    await mesh.restart()
+    await said
+    expect(await storyOf('midway')).toEqual(oneRun('midway'))
+    expect(server.notes).toHaveLength(plainly + 2)
+    const after = await spentOf('clerk')
+    // All that was set aside for the one that was cut off, eight seconds, and the two that were told.
+    expect(after - before).toBeCloseTo(10 * usdPerSecond)
+  })
+})
