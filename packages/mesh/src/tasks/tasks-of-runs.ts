@@ -4,7 +4,7 @@ import type { RunOutcome } from '@flotilla/protocol/run'
 import type { Blocker, TaskActionName, TaskState } from '@flotilla/protocol/task-actions'
 import type { RunRecord, RunTasks, TellRun } from '../runs/index.ts'
 import type { MoveTask } from './move-task.ts'
-import type { TaskHistory } from './task-history.ts'
+import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
 /** Why a task failed although its run ended well. */
@@ -44,14 +44,15 @@ export function createTasksOfRuns({
   return {
     awaited,
     openChildren: table.workedChildren,
-    work: (taskId) => {
+    work: (taskId, runId) => {
       const task = table.find(taskId)
       if (!task) return null
       const { title, description, data } = task
+      const rows = rowsBefore(history.of(task.id), { runId, isNewest: task.run_id === runId })
       return {
         inputData: { title, description, data },
-        context: contextOf(task, history),
-        answer: answerTo(task, history),
+        context: contextOf(task, rows),
+        answer: answerTo(rows),
       }
     },
     began: (run) => {
@@ -94,20 +95,33 @@ export function createTasksOfRuns({
  * Beside what is asked. The same for every attempt of a run: what its own agent says while it works is no part of it,
  * or an attempt that goes on would be told another task.
  */
-function contextOf(task: TaskRecord, history: TaskHistory): JsonObject {
+function contextOf(task: TaskRecord, rows: readonly TaskHistoryRow[]): JsonObject {
   const given = task.artifacts.filter((one) => one.agent_id !== task.assignee)
   return {
     creator: task.creator,
     ...(task.project === null ? {} : { project: task.project }),
     ...(given.length === 0 ? {} : { artifacts: given }),
-    ...(task.round === 0 ? {} : { earlier: earlierOf(task, history) }),
+    ...(rows.some(({ action }) => setsGoing.includes(action)) ? { earlier: earlierOf(rows) } : {}),
   }
 }
 
 const setsGoing: readonly string[] = ['answer', 'retry', 'reroute']
 
-function earlierOf(task: TaskRecord, history: TaskHistory): string[] {
-  const rows = history.of(task.id)
+/**
+ * What had happened to the task when this run was made: the task of an earlier one may be answered or given anew before
+ * that run has come to its end, and its next attempt goes on with what its first was told. Pure.
+ */
+function rowsBefore(
+  rows: readonly TaskHistoryRow[],
+  run: { readonly runId: string; readonly isNewest: boolean },
+): readonly TaskHistoryRow[] {
+  const began = run.isNewest
+    ? -1
+    : rows.findIndex(({ action, words }) => action === 'begin' && words === run.runId)
+  return began === -1 ? rows : rows.slice(0, began)
+}
+
+function earlierOf(rows: readonly TaskHistoryRow[]): string[] {
   const last = rows.findLastIndex(({ action }) => setsGoing.includes(action))
   return rows
     .slice(0, last + 1)
@@ -120,10 +134,9 @@ function earlierOf(task: TaskRecord, history: TaskHistory): string[] {
 const asks: readonly string[] = ['block', 'blocked'] satisfies TaskActionName[]
 
 /** The answer that this round begins with, where it is one to what the assignee itself asked. */
-function answerTo(task: TaskRecord, history: TaskHistory): TaskAnswer | null {
-  if (task.round === 0) return null
-  const rows = history.of(task.id)
+function answerTo(rows: readonly TaskHistoryRow[]): TaskAnswer | null {
   const at = rows.findLastIndex(({ action }) => setsGoing.includes(action))
+  if (at === -1) return null
   const [asked, answer] = [rows.slice(0, at).findLast(({ state }) => state === 'blocked'), rows[at]]
   if (answer?.action !== 'answer' || asked === undefined || !asks.includes(asked.action)) return null
   return { by: answer.actor, text: answer.words }

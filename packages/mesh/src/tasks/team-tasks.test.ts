@@ -150,6 +150,18 @@ describe('an assignee', () => {
     expect(messagesTo(world, parent.id)[3]).toContain('is done')
   })
 
+  test('that is answered before its turn ends tells a later attempt of that turn what the first was told', async () => {
+    const { world, taskId, runId } = await aHandOff()
+    const first = world.workOf(taskId, runId)
+    expect(first?.answer).toBeNull()
+    update(world, 'worker', { taskId, action: 'block', note: 'which folder?' })
+    manage(world, person, { taskId, action: 'answer', note: 'the second' })
+    // Its agent may be killed now: told another task, it would begin anew, and do again what it did.
+    expect(world.workOf(taskId, runId)).toEqual(first)
+    expect(world.workOf(taskId)?.answer?.text).toBe('the second')
+    expect(taskOf(world, taskId).run_id).not.toBe(runId)
+  })
+
   test('that asked stays blocked until it is answered, whatever its agent says before its turn ends', async () => {
     const { world, taskId } = await aHandOff()
     update(world, 'worker', { taskId, action: 'block', note: 'which folder?' })

@@ -89,7 +89,8 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     ledger,
     taskTable: store.table,
     /** What an agent at work on a task is told of it. */
-    workOf: (taskId: string) => store.ofRuns.work(taskId),
+    workOf: (taskId: string, runId = store.table.find(taskId)?.run_id ?? '') =>
+      store.ofRuns.work(taskId, runId),
     tasks,
     /** Agents whose work was judged. */
     feedbackGiven,

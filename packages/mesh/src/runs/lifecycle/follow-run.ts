@@ -86,7 +86,7 @@ function speak(
 function messageOf(deps: FollowRunDeps, run: RunRecord): string {
   if (run.turn > 0) {
     const notes = deps.inbox.ofTurn(run.id, run.turn).map((row) => row.note)
-    const work = run.taskId === null ? null : deps.tasks.work(run.taskId)
+    const work = run.taskId === null ? null : deps.tasks.work(run.taskId, run.id)
     return continuationText(notes, run.taskId !== null && work ? { taskId: run.taskId, ...work } : null)
   }
   return run.input.kind === 'chat' || run.input.kind === 'heartbeat' ? run.input.message : ''

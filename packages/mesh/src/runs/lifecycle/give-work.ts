@@ -99,7 +99,7 @@ export async function pollOutcome(
 /** What the assignee gets; null when the task is gone. `context.session` names where later turns will speak. */
 export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment | null {
   if (run.input.kind !== 'task') return null
-  const work = tasks.work(run.input.task_id)
+  const work = tasks.work(run.input.task_id, run.id)
   if (!work) return null
   return {
     task_id: run.input.task_id,

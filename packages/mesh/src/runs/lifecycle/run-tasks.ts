@@ -28,8 +28,8 @@ export interface RunTasks {
   openChildren(runId: string): readonly string[]
   /** The task, while its assignee has neither closed it nor called it blocked; else null. */
   awaited(taskId: string): { readonly title: string } | null
-  /** What the assignee is told. Null when there is no such task. */
-  work(taskId: string): TaskWork | null
+  /** What the assignee is told in this run, by each attempt the same. Null when there is no such task. */
+  work(taskId: string, runId: string): TaskWork | null
   /** A run that works on the task was dispatched. */
   began(run: RunRecord): void
   /** A run that works on a task has ended; the task follows where it is still open. */
