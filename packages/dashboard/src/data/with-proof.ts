@@ -1,7 +1,7 @@
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProofStore } from '../app/owner-proof.ts'
-import { proofWordsOf } from './proof-words.ts'
+import { proofWordsOf } from './format-proof.ts'
 
 /** Does it; where the mesh wants the owner's proof first, asks the person for it, by what `name` does, and does it once more. */
 export async function withProof<Reply>(

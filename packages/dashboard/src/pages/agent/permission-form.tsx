@@ -11,7 +11,7 @@ import {
   permissionKind,
   permissionText,
 } from './permission-edit.ts'
-import { permissionWords } from './permission-words.ts'
+import { permissionWords } from './format-permission.ts'
 
 /** One permission of an agent, changed with a look at the difference; the mesh wants the owner's proof for it. */
 export function PermissionForm({

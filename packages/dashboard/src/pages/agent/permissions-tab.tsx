@@ -5,7 +5,7 @@ import { Ago, Badge, Card, Failed, Loading, Scrolls } from '../../design/parts.t
 import { Changes } from './changes.tsx'
 import { isPermissionField } from './permission-edit.ts'
 import { PermissionForm } from './permission-form.tsx'
-import { permissionWords } from './permission-words.ts'
+import { permissionWords } from './format-permission.ts'
 import { Simulator } from './simulator.tsx'
 
 const froms = {

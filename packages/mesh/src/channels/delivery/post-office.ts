@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
+import { createRungWork } from '../work-when-rung.ts'
 import type { LetterTable } from './letter-table.ts'
 import type { SendLetter } from './send-letter.ts'
 
@@ -29,13 +30,7 @@ export function createPostOffice(deps: {
 }): PostOffice {
   const { letters, clock, log } = deps
   const underWay = new Map<string, Promise<void>>()
-  let ring: () => void = () => {}
-  let hasRung = false
-
-  function wake(): void {
-    hasRung = true
-    ring()
-  }
+  const loop = createRungWork(clock)
 
   function begin(adapter: ChannelAdapter, signal: AbortSignal): number {
     const now = clock.now()
@@ -56,7 +51,7 @@ export function createPostOffice(deps: {
         })
         .finally(() => {
           underWay.delete(letter.conversation)
-          wake()
+          loop.wake()
         })
       underWay.set(letter.conversation, work)
     }
@@ -65,16 +60,9 @@ export function createPostOffice(deps: {
   }
 
   return {
-    wake,
+    wake: loop.wake,
     run: async (adapter, signal) => {
-      while (!signal.aborted) {
-        hasRung = false
-        const sleepMs = begin(adapter, signal)
-        const rung = new AbortController()
-        ring = () => rung.abort()
-        if (hasRung) continue
-        await clock.sleep(sleepMs, AbortSignal.any([signal, rung.signal])).catch(() => {})
-      }
+      await loop.run(() => begin(adapter, signal), signal)
       await Promise.all(underWay.values())
     },
   }

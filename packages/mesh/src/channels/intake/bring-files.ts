@@ -8,6 +8,7 @@ import type { Guard, HumanCaller } from '../../access/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { backOffMs, channelLimits, fileBackOffMs } from '../channel-limits.ts'
+import { createRungWork } from '../work-when-rung.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
 import { withSpoken } from './hear-voice.ts'
 import type { HearVoice } from './hear-voice.ts'
@@ -81,13 +82,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
   const underWay = new Map<string, Promise<void>>()
   /** How often each message was tried in this life, and when it is tried again; of messages that are open. */
   const tries = new Map<string, { readonly count: number; readonly dueAt: number }>()
-  let ring: () => void = () => {}
-  let hasRung = false
-
-  function wake(): void {
-    hasRung = true
-    ring()
-  }
+  const loop = createRungWork(clock)
 
   async function bring(
     adapter: ChannelAdapter,
@@ -214,7 +209,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
         .catch((error: unknown) => log.error({ channel: adapter.name, err: error }, 'files were not kept'))
         .finally(() => {
           underWay.delete(senderId)
-          wake()
+          loop.wake()
         })
       underWay.set(senderId, done)
     }
@@ -222,16 +217,9 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
   }
 
   return {
-    wake,
+    wake: loop.wake,
     run: async (adapter, signal) => {
-      while (!signal.aborted) {
-        hasRung = false
-        const sleepMs = begin(adapter, signal)
-        const rung = new AbortController()
-        ring = () => rung.abort()
-        if (hasRung) continue
-        await clock.sleep(sleepMs, AbortSignal.any([signal, rung.signal])).catch(() => {})
-      }
+      await loop.run(() => begin(adapter, signal), signal)
       const settled = new AbortController()
       const late = clock.sleep(closeMaxMs, settled.signal).catch(() => {})
       await Promise.race([Promise.all(underWay.values()), late])

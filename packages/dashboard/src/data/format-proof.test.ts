@@ -2,7 +2,7 @@ import { peopleEndpoints } from '@flotilla/client/people-api'
 import { provedRoutes } from '@flotilla/protocol/owner-proof'
 import { expect, it } from 'vitest'
 import { createProofStore } from '../app/owner-proof.ts'
-import { proofWords } from './proof-words.ts'
+import { proofWords } from './format-proof.ts'
 
 it('each call that always wants the owner’s proof says what it does for good', () => {
   const worded = Object.keys(proofWords).map((name) => {

@@ -1,0 +1,30 @@
+import type { Clock } from '@flotilla/protocol/clock'
+
+export interface RungWork {
+  /** There may be something to begin. */
+  wake(): void
+  /** Begins what is due, whenever it is rung and when the time it was told is over, until the signal aborts. */
+  run(begin: () => number, signal: AbortSignal): Promise<void>
+}
+
+/** A loop that sleeps between pieces of work. `begin` says for how long nothing more is due, milliseconds. */
+export function createRungWork(clock: Clock): RungWork {
+  let ring: () => void = () => {}
+  let hasRung = false
+  return {
+    wake: () => {
+      hasRung = true
+      ring()
+    },
+    run: async (begin, signal) => {
+      while (!signal.aborted) {
+        hasRung = false
+        const sleepMs = begin()
+        const rung = new AbortController()
+        ring = () => rung.abort()
+        if (hasRung) continue
+        await clock.sleep(sleepMs, AbortSignal.any([signal, rung.signal])).catch(() => {})
+      }
+    },
+  }
+}
