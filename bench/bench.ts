@@ -5,6 +5,8 @@ export interface Bench {
   readonly name: string
   readonly claim: string
   readonly defaultRuns: number
+  /** Takes so long that it runs only where it is named. */
+  readonly long?: true
   run(options: BenchOptions): Promise<BenchReport>
 }
 

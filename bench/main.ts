@@ -8,7 +8,7 @@ import type { Bench, BenchReport } from './bench.ts'
 import { blackboardBench } from './blackboard.ts'
 import { channelsBench } from './channels.ts'
 import { cronBench } from './cron.ts'
-import { dashboardBench } from './dashboard.ts'
+import { dashboardBench, dashboardHourBench } from './dashboard.ts'
 import { egressBench } from './egress.ts'
 import { eventsBench } from './events.ts'
 import { idleFleetBench } from './idle-fleet.ts'
@@ -44,6 +44,7 @@ const benches: readonly Bench[] = [
   idleFleetBench(500, 1),
   helpBench,
   dashboardBench,
+  dashboardHourBench,
 ]
 const runsMax = 200
 
@@ -86,7 +87,9 @@ function parseAsked(args: readonly string[]): Asked | string {
     return `--runs takes a whole number from 1 to ${runsMax}.\n\n${usage}`
   }
   const chosen =
-    positionals.length === 0 ? benches : benches.filter((bench) => positionals.includes(bench.name))
+    positionals.length === 0
+      ? benches.filter(({ long }) => !long)
+      : benches.filter((bench) => positionals.includes(bench.name))
   return { chosen, runs, json: values.json ?? false }
 }
 

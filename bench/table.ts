@@ -41,6 +41,9 @@ export function figure(value: number, digits: number): string {
   return Number.isFinite(value) ? value.toFixed(digits) : '-'
 }
 
+/** Bytes as megabytes. */
+export const mega = (bytes: number): string => figure(bytes / 1024 ** 2, 1)
+
 export function ratio(value: number): string {
   return Number.isFinite(value) ? `${value.toFixed(2)} x` : '-'
 }

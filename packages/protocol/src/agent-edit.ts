@@ -127,6 +127,8 @@ export const approvalViewSchema = z.strictObject({
   summary: z.string(),
   /** What will happen, a sentence each, as it is at this moment. */
   consequences: z.array(z.string()),
+  /** What is known of its cost while it waits, a sentence each, as it is at this moment. */
+  costs: z.array(z.string()),
   /** Exactly what was asked for. */
   args: jsonObjectSchema,
   /** SHA-256 of kind and args in canonical JSON; a confirmation names it. */

@@ -62,6 +62,7 @@ function approvalLines(
       ? [
           `  expires    in ${formatDuration(Math.max(0, one.expires_at - clock.now()))}`,
           ...one.consequences.map((words) => `  ${color.warning('→')} ${printable(words)}`),
+          ...one.costs.map((words) => `  costs      ${printable(words)}`),
           `  exactly    ${one.kind} ${oneLine(JSON.stringify(one.args), 300)}`,
         ]
       : [

@@ -40,7 +40,7 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
   const confirm = useAction('pendingConfirm', { done: 'It is done.', stale })
   const refuse = useAction('pendingCancel', { done: 'It will not happen.', stale })
   const busy = confirm.isPending || refuse.isPending
-  const { id, summary, consequences, args, digest, asked_by, kind, subject } = approval
+  const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
   return (
     <Card title={title} more={<Badge tone="warn">waiting</Badge>}>
@@ -52,6 +52,16 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
               <li key={sentence}>{sentence}</li>
             ))}
           </ul>
+        )}
+        {costs.length > 0 && (
+          <section className="stack tight" aria-label="What it would cost">
+            <h3 className="small muted">What it would cost</h3>
+            {costs.map((sentence) => (
+              <p key={sentence} className="plain-text">
+                {sentence}
+              </p>
+            ))}
+          </section>
         )}
         <Code value={args} label="Exactly what was asked for" />
         <div className="row small muted">
@@ -89,6 +99,7 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
         >
           <div className="stack">
             <p>{consequences.join(' ')}</p>
+            <p>{costs.join(' ')}</p>
             <p className="small muted">
               What you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>; if it were
               changed meanwhile, this would be refused.

@@ -49,6 +49,7 @@ export function approvalKinds(agents: Pick<Fleet, 'find' | 'delete'>): ApprovalK
             'Its tokens and its permission record are gone; work in its queue ends as failed.',
             'Its costs and its journal stay.',
           ],
+          price: 'Deleting it calls no model and costs nothing.',
         }
       },
       carryOut: async (person, args) => {

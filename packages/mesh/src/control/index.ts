@@ -1,3 +1,4 @@
+import { isTerminal } from '@flotilla/protocol/run'
 import { createHoldCeiling } from '../access/index.ts'
 import type { Caller, DenialCounts, PermissionStore, RefuseAboveCeiling } from '../access/index.ts'
 import type { Agents, RequireModel } from '../agents/index.ts'
@@ -50,6 +51,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
     kinds: approvalKinds(agents),
     tellRun: runs.tellRun,
     originOf: (caller) => originOfWork(runs, caller),
+    runCosts: (runId) => costsOfWaiting(needs, runId),
   })
   const edits = createEdits({
     ...kernel,
@@ -92,6 +94,15 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
     begin: approvals.resume,
     run: approvals.run,
   }
+}
+
+/** Null for a run that does not wait any more. */
+function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, runId: string) {
+  const run = runs.find(runId)
+  if (!run || isTerminal(run.state)) return null
+  const { agentId, budgetUsd, taskId } = run
+  const limits = spending.costs.limitsOf(agentId, { runId, budgetUsd, taskId })
+  return { agentId, ...spending.costs.ofRun(runId), limits }
 }
 
 /** Where the work came from, by the mesh's own row of the run; never by what an agent says. */

@@ -4,7 +4,7 @@ import type { Metric } from '../kernel/index.ts'
 import { leftIn, limitsFor, resetsAt } from './budget-limits.ts'
 import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
 import { usdFromNano } from './money.ts'
-import { agentScope, monthOf, utcDay } from './sum-scopes.ts'
+import { agentScope, monthOf, runScope, utcDay } from './sum-scopes.ts'
 import type { SpendTable, SpendTotal } from './spend-table.ts'
 
 /** An agent with its budget, US dollars. */
@@ -53,6 +53,11 @@ export function createAgentCosts(deps: AgentCostsDeps) {
           tokens: month.tokens,
         }
       })
+    },
+    /** What a run has cost so far, without those that work for it. */
+    ofRun(runId: string) {
+      const { spentNano, calls } = spend.total(runScope(runId), '')
+      return { spentUsd: usdFromNano(spentNano), calls }
     },
     /** Every limit that a call of this agent must fit into now, as it is told about itself. */
     limitsOf(agentId: string, run: BudgetAccount['run']) {

@@ -9,6 +9,8 @@ export interface ApprovalWords {
   readonly summary: string
   /** What will happen, a sentence each. */
   readonly consequences: readonly string[]
+  /** What doing it costs by itself, a sentence. */
+  readonly price: string
 }
 
 /**

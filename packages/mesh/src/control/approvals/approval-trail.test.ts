@@ -49,6 +49,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
         subject: whatOf(args),
         summary: `wipe ${whatOf(args)}`,
         consequences: [],
+        price: 'It costs nothing.',
       }),
       carryOut: async (_person, args) => carryOut(args),
       ifCutOff: 'unknown',
@@ -64,6 +65,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
     hooks: createHooks(silentLog),
     guard: () => {},
     originOf: (caller) => originOf(caller),
+    runCosts: () => null,
     newId: (prefix) => `${prefix}_${++ids}`,
     log: silentLog,
   })

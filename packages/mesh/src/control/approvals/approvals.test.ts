@@ -45,6 +45,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
           subject: JSON.stringify(args['what']),
           summary: `wipe ${JSON.stringify(args['what'])}`,
           consequences: [`${JSON.stringify(args['what'])} is gone.`],
+          price: 'Wiping costs nothing.',
         }),
         carryOut: async (_person, args) => {
           if (broken) throw new Problem('conflict', { detail: 'it moved' })
@@ -58,6 +59,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     },
     tellRun: world.ledger.tellRun,
     originOf: (caller) => originOf(caller),
+    runCosts: () => null,
     log: silentLog,
   })
   const made = approvals
@@ -97,6 +99,7 @@ describe('what waits for a person', () => {
       kind: 'wipe',
       args: { what: 'all' },
       consequences: ['"all" is gone.'],
+      costs: ['Wiping costs nothing.'],
       state: 'pending',
       asked_by: 'agent:operator',
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),

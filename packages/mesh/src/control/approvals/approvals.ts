@@ -20,6 +20,8 @@ import { createCancelApproval } from './cancel-approval.ts'
 import type { CancelApproval } from './cancel-approval.ts'
 import { carryOut, createConfirmApproval, expiredWords } from './confirm-approval.ts'
 import type { ConfirmApproval } from './confirm-approval.ts'
+import { formatRunCosts } from './format-run-costs.ts'
+import type { WaitingRunCosts } from './format-run-costs.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
 const sweepIntervalMs = 5000
@@ -55,6 +57,8 @@ export interface ApprovalsDeps {
   readonly hooks: Pick<Hooks, 'personOf'>
   readonly tellRun: TellRun
   readonly originOf: (caller: Caller) => Origin
+  /** Null for a run that is over. */
+  readonly runCosts: (runId: string) => WaitingRunCosts | null
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -72,7 +76,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { clock, log, guard } = deps
   const table = createApprovalTable(deps.database)
   const move = createMoveApproval({ ...deps, table })
-  const view = (row: ApprovalRecord): ApprovalView => approvalView(row, deps.kinds)
+  const view = (row: ApprovalRecord): ApprovalView => approvalView(row, deps)
 
   function sweep(): void {
     for (const row of table.expiredBy(clock.now())) {
@@ -145,13 +149,14 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 }
 
 /** A row as doors show it; what will happen is told as it is now. */
-function approvalView(row: ApprovalRecord, kinds: ApprovalKinds): ApprovalView {
+function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>): ApprovalView {
+  const told = row.state === 'pending' ? toldNow(row, deps) : { consequences: [], costs: [] }
   return {
     id: row.id,
     kind: row.kind,
     subject: row.subject,
     summary: row.summary,
-    consequences: row.state === 'pending' ? consequencesOf(row, kinds) : [],
+    ...told,
     args: row.args,
     digest: row.digest,
     asked_by: row.askedBy,
@@ -166,11 +171,20 @@ function approvalView(row: ApprovalRecord, kinds: ApprovalKinds): ApprovalView {
   }
 }
 
-function consequencesOf(row: ApprovalRecord, kinds: ApprovalKinds): string[] {
+/** What will happen and what is known of its cost, as it is now. */
+function toldNow(
+  row: ApprovalRecord,
+  { kinds, runCosts }: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>,
+): Pick<ApprovalView, 'consequences' | 'costs'> {
+  const waiting = row.runId === null ? null : runCosts(row.runId)
+  const ofRun = waiting === null ? [] : formatRunCosts(waiting)
   try {
-    return [...(kinds[row.kind]?.describe(row.args).consequences ?? ['This release does not know the kind.'])]
+    const words = kinds[row.kind]?.describe(row.args)
+    if (!words) return { consequences: ['This release does not know the kind.'], costs: [...ofRun] }
+    return { consequences: [...words.consequences], costs: [words.price, ...ofRun] }
   } catch (error) {
-    return [`It cannot be done as things are: ${error instanceof Problem ? error.detail : 'unknown reason'}`]
+    const reason = error instanceof Problem ? error.detail : 'unknown reason'
+    return { consequences: [`It cannot be done as things are: ${reason}`], costs: [...ofRun] }
   }
 }
 

@@ -1,0 +1,35 @@
+/** A run that waits for a person, in money as the sums stand. */
+export interface WaitingRunCosts {
+  readonly agentId: string
+  readonly calls: number
+  readonly spentUsd: number
+  /** Every limit that its next call must fit into. */
+  readonly limits: readonly {
+    readonly name: string
+    readonly scope: string
+    readonly limit_usd: number
+    readonly left_usd: number
+  }[]
+}
+
+/**
+ * What is known of the money of a run that goes on once it is told how its question ended. What its next calls will cost
+ * nobody knows; what those before have cost, and what is left for more, is known. Pure.
+ */
+export function formatRunCosts({ agentId, calls, spentUsd, limits }: WaitingRunCosts): readonly string[] {
+  const before =
+    calls === 0
+      ? `The run of ${agentId} that asked goes on either way; it has called no model yet.`
+      : `The run of ${agentId} that asked goes on either way, and its calls cost more: so far ${dollars(spentUsd)} for ${calls} ${calls === 1 ? 'call' : `calls, ${dollars(spentUsd / calls)} each`}.`
+  const [first, ...others] = limits
+  if (first === undefined) return [before]
+  const tightest = others.reduce((least, one) => (one.left_usd < least.left_usd ? one : least), first)
+  return [
+    before,
+    `At most ${dollars(tightest.left_usd)} is left for it: of the ${tightest.name} budget of the ${tightest.scope}, ${dollars(tightest.limit_usd)}.`,
+  ]
+}
+
+function dollars(usd: number): string {
+  return `USD ${usd.toFixed(usd !== 0 && usd < 0.01 ? 6 : 2)}`
+}
