@@ -54,6 +54,7 @@ export const authenticationTable = {
     'GET /api/credential-requests': 'owner',
     'GET /api/credentials': 'owner',
     'GET /api/cron': 'viewer',
+    'GET /api/cron/preview': 'viewer',
     'GET /api/cron/{id}/history': 'viewer',
     'GET /api/events': 'viewer',
     'GET /api/export': 'owner',
@@ -175,6 +176,7 @@ export const authenticationTable = {
     'PUT /api/projects/{name}/text': 'owner',
     'PUT /api/setup/model': 'owner',
     'PUT /api/setup/price': 'owner',
+    'PUT /api/watchers': 'owner',
   },
   /** An agent by its door token, in a live run. */
   agent: [

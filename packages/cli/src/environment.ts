@@ -17,6 +17,8 @@ export interface Environment {
   readonly colors: Colors
   /** Somebody sits before a screen that can show a browser. */
   readonly hasDisplay: boolean
+  /** What texts are written with: `VISUAL`, `EDITOR`, or what every machine has. */
+  readonly editor: string
   /** `XDG_CACHE_HOME`. */
   readonly cacheHome: string | undefined
   /** How this program was called, for hints: what a person can type again. */
@@ -62,6 +64,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     personToken: value('FLOTILLA_TOKEN'),
     colors: colorsOf(value),
     hasDisplay: value('DISPLAY') !== undefined || value('WAYLAND_DISPLAY') !== undefined,
+    editor: value('VISUAL') ?? value('EDITOR') ?? 'vi',
     cacheHome: value('XDG_CACHE_HOME'),
     command: commandOf(value),
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',

@@ -18,6 +18,11 @@ export const cronLimits = {
 /** What people do with jobs. */
 export const cronHumanEndpoints = {
   cronJobs: { method: 'GET', path: '/api/cron', summary: 'Jobs with their next due time and their counts' },
+  cronPreview: {
+    method: 'GET',
+    path: '/api/cron/preview',
+    summary: 'When a schedule would be due, or what is wrong with it',
+  },
   cronCreate: { method: 'POST', path: '/api/cron', summary: 'Makes a job' },
   cronUpdate: { method: 'PUT', path: '/api/cron/{id}', summary: 'Changes what of a job may change' },
   cronRemove: { method: 'DELETE', path: '/api/cron/{id}', summary: 'Removes a job' },
@@ -159,6 +164,21 @@ const removeResponse = z.strictObject({ removed: z.boolean(), id: z.string() })
 
 export const cronHumanApi = {
   cronJobs: { query: z.strictObject({ agent: z.optional(agentIdSchema) }), response: listResponse },
+  cronPreview: {
+    query: z.strictObject({
+      schedule: z.string().check(z.maxLength(cronLimits.scheduleMaxChars)),
+      timezone: z.optional(z.string().check(z.maxLength(64))),
+      when: z.optional(when),
+    }),
+    response: z.strictObject({
+      /** The field that is wrong, and why; null where a job could be made of it. */
+      fault: z.nullable(
+        z.strictObject({ field: z.enum(['schedule', 'timezone', 'when']), reason: z.string() }),
+      ),
+      /** Milliseconds since 1970, as if the job were made now. */
+      next: z.array(z.number()),
+    }),
+  },
   cronCreate: { request: newCronJobSchema, response: cronJobViewSchema },
   cronUpdate: {
     request: z.extend(cronChangeSchema, { seen: z.optional(cronSeenSchema) }),

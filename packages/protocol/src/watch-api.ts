@@ -5,6 +5,11 @@ import { runStates } from './run.ts'
 /** What the owner sees of the file watchers; the file itself is `config/watchers.yaml`. */
 export const watchEndpoints = {
   watchers: { method: 'GET', path: '/api/watchers', summary: 'File watchers and how they are' },
+  watcherChange: {
+    method: 'PUT',
+    path: '/api/watchers',
+    summary: 'Makes, changes or takes away one file watcher, in config/watchers.yaml',
+  },
   watchersCheck: {
     method: 'GET',
     path: '/api/watchers/check',
@@ -20,6 +25,25 @@ export const watchEndpoints = {
 export type WatchEndpointName = keyof typeof watchEndpoints
 
 export const fileChanges = ['added', 'modified'] as const
+
+/** As `config/watchers.yaml` has an entry; what it may hold is said there, and refused by name. */
+export const watcherFieldsSchema = z.strictObject({
+  path: z.string().check(z.maxLength(4096)),
+  pattern: z.string().check(z.maxLength(255)),
+  agent: z.string().check(z.maxLength(64)),
+  message: z.string().check(z.maxLength(10_000)),
+  /** Null for always. */
+  when: z.nullable(z.string().check(z.maxLength(1000))),
+})
+export type WatcherFields = z.infer<typeof watcherFieldsSchema>
+
+const watcherChangeSchema = z.strictObject({
+  /** As it was seen; null for one that is added. */
+  before: z.nullable(watcherFieldsSchema),
+  /** Null for one that goes. */
+  after: z.nullable(watcherFieldsSchema),
+})
+export type WatcherChangeAsked = z.infer<typeof watcherChangeSchema>
 
 const ruleFields = {
   path: z.string(),
@@ -74,15 +98,16 @@ export const watchFiringSchema = z.strictObject({
   outcome: z.nullable(z.string()),
 })
 
+const listResponse = z.strictObject({
+  /** With file and line, why the file is not used as it stands. */
+  broken: z.nullable(z.string()),
+  watchers: z.array(watchViewSchema),
+  polls: z.strictObject({ done: z.int(), skipped: z.int(), longest_ms: z.number() }),
+})
+
 export const watchApi = {
-  watchers: {
-    response: z.strictObject({
-      /** With file and line, why the file is not used as it stands. */
-      broken: z.nullable(z.string()),
-      watchers: z.array(watchViewSchema),
-      polls: z.strictObject({ done: z.int(), skipped: z.int(), longest_ms: z.number() }),
-    }),
-  },
+  watchers: { response: listResponse },
+  watcherChange: { request: watcherChangeSchema, response: listResponse },
   watchersCheck: {
     response: z.strictObject({
       broken: z.nullable(z.string()),

@@ -1,3 +1,4 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
 import { editableFiles } from '@flotilla/protocol/workspace-file'
 import type { Command } from 'commander'
@@ -11,6 +12,8 @@ import { readValue } from '../read-value.ts'
 import { oneLine } from '../terminal/color.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
+import { openEditor } from '../terminal/open-editor.ts'
+import type { EditedText } from '../terminal/open-editor.ts'
 import { renderTable } from '../terminal/table.ts'
 
 const valueColumns = 40
@@ -19,11 +22,14 @@ export function addChangesCommands(program: Command, deps: CliDeps): void {
   program
     .command('edit')
     .description(
-      'Changes one thing of an agent, at once: texts can be undone for 5 minutes, the model for 30.',
+      'Changes one thing of an agent, at once: texts can be undone for 5 minutes, the model for 30. What somebody else changed since it was looked at is not written over.',
     )
     .argument('<agent>', 'id of the agent')
     .argument('<field>', `role, model, or one of ${editableFiles.join(', ')}`)
-    .argument('<value>', 'the new value; @file reads it from a file; model default follows the fleet')
+    .argument(
+      '[value]',
+      'the new value; @file reads it from a file; model default follows the fleet; left out, your editor opens what stands there (VISUAL, EDITOR)',
+    )
     .option('--reason <words>', 'why, for the record')
     .addHelpText(
       'after',
@@ -31,6 +37,7 @@ export function addChangesCommands(program: Command, deps: CliDeps): void {
 Examples:
   $ flotilla edit auditor role 'Reads contracts.'
   $ flotilla edit auditor model openai/gpt-5-mini
+  $ flotilla edit auditor SOUL.md               in your editor
   $ flotilla edit auditor SOUL.md @soul.md`,
     )
     .action(commandAction(deps, edit))
@@ -57,31 +64,79 @@ export function undoHint(change: ChangeView): string {
 }
 
 async function edit(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
   const id = operand(line, 0)
-  const change = await (
-    await context.mesh()
-  ).call('agentEdit', {
-    params: { id },
-    body: { ...(await readEdit(line)), reason: textOption(line, 'reason') ?? '' },
-    idempotencyKey: context.newKey(),
-    signal: context.signal,
-  })
-  context.terminal.printJson(change)
-  context.terminal.print(`${change.field} of ${id} is changed.`, undoHint(change))
+  const field = fieldOf(operand(line, 1))
+  const client = await context.mesh()
+  const seen = await readSeen(client, { id, field, signal })
+  const word = line.operands[2]
+  const written = word === undefined ? await write(context, { id, field, seen }) : null
+  const text = written?.text ?? (await readValue(word ?? ''))
+  const value = field === 'model' && text.trim() === 'default' ? null : text
+  if (written !== null && value === seen) {
+    await written.taken()
+    terminal.printJson({ changed: false })
+    return terminal.print('Nothing was changed.')
+  }
+  try {
+    const change = await client.call('agentEdit', {
+      params: { id },
+      body: { ...editOf(field, value), reason: textOption(line, 'reason') ?? '', seen },
+      idempotencyKey: context.newKey(),
+      signal,
+    })
+    await written?.taken()
+    terminal.printJson(change)
+    terminal.print(`${change.field} of ${id} is changed.`, undoHint(change))
+  } catch (error) {
+    if (written !== null) terminal.note(`What you wrote is kept in ${written.path}.`)
+    throw error
+  }
 }
 
-async function readEdit(line: CommandLine): Promise<Pick<AgentEdit, 'field' | 'value'> & AgentEdit> {
-  const field = operand(line, 1)
-  const text = await readValue(operand(line, 2))
-  if (field === 'role') return { field, value: text, reason: '' }
-  if (field === 'model') return { field, value: text === 'default' ? null : text, reason: '' }
-  const file = editableFiles.find((name) => name === field)
-  if (file) return { field: file, value: text, reason: '' }
+type EditedField = 'role' | 'model' | (typeof editableFiles)[number]
+
+function fieldOf(name: string): EditedField {
+  const field = (['role', 'model', ...editableFiles] as const).find((one) => one === name)
+  if (field !== undefined) return field
   throw new CommandFailed('bad-field', {
-    detail: `${field} cannot be changed here.`,
+    detail: `${name} cannot be changed here.`,
     repair: `Name role, model, or one of ${editableFiles.join(', ')}. For permissions see: flotilla permissions set --help`,
     exitCode: exitCodes.usage,
   })
+}
+
+/** What stands there as the mesh tells it. An edit that names it writes over nothing that came in between. */
+async function readSeen(
+  client: MeshClient,
+  { id, field, signal }: { readonly id: string; readonly field: EditedField; readonly signal: AbortSignal },
+): Promise<string | null> {
+  if (field === 'role' || field === 'model') {
+    return (await client.call('agentConfig', { params: { id }, signal }))[field]
+  }
+  return (await client.call('identityFile', { params: { id, file: field }, signal })).content
+}
+
+async function write(
+  { terminal, input, environment }: CommandContext,
+  { id, field, seen }: { readonly id: string; readonly field: EditedField; readonly seen: string | null },
+): Promise<EditedText> {
+  if (input.isTTY === true && terminal.isInteractive) {
+    const name = field.includes('.') ? field : `${field}.txt`
+    return openEditor(environment.editor, { name: `${id}-${name}`, text: seen ?? 'default' })
+  }
+  throw new CommandFailed('no-value', {
+    detail: `There is no value for ${field}, and no terminal to write one at.`,
+    repair: `Give it on the line: flotilla edit ${id} ${field} VALUE, or @file to read it from a file.`,
+    exitCode: exitCodes.usage,
+  })
+}
+
+function editOf(field: EditedField, value: string | null): AgentEdit {
+  if (field === 'model') return { field, value, reason: '' }
+  return field === 'role'
+    ? { field, value: value ?? '', reason: '' }
+    : { field, value: value ?? '', reason: '' }
 }
 
 async function changes(context: CommandContext, line: CommandLine): Promise<void> {

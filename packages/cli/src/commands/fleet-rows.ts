@@ -42,7 +42,7 @@ export function stateOf(agent: AgentView): string {
   return words.filter((word) => word !== '').join(', ')
 }
 
-export function runRows(runs: readonly RunView[]): string[] {
+export function runRows(runs: readonly RunView[], titles?: TaskTitles): string[] {
   return renderTable(
     [
       { title: 'RUN' },
@@ -62,14 +62,17 @@ export function runRows(runs: readonly RunView[]): string[] {
       run.started_at === null || run.ended_at === null ? '' : formatDuration(run.ended_at - run.started_at),
       `${run.tokens_used}`,
       formatUsd(run.cost_usd),
-      aboutRun(run),
+      aboutRun(run, titles),
     ]),
   )
 }
 
+/** Of tasks, by their ids. */
+export type TaskTitles = ReadonlyMap<string, string>
+
 /** What a run is about, on one line. */
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
-export function aboutRun(run: RunView): string {
+export function aboutRun(run: RunView, titles: TaskTitles = new Map()): string {
   const { input } = run
   switch (input.kind) {
     case 'chat':
@@ -78,7 +81,7 @@ export function aboutRun(run: RunView): string {
     case 'heartbeat':
       return 'looks around'
     case 'task':
-      return input.task_id
+      return oneLine(titles.get(input.task_id) ?? input.task_id, 50)
     case 'tool':
       return oneLine(`${input.tool} ${JSON.stringify(input.params)}`, 50)
   }

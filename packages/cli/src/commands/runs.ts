@@ -1,3 +1,5 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import type { Command } from 'commander'
@@ -8,6 +10,7 @@ import { wholeNumber } from '../number-argument.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
 import { aboutRun, runRows } from './fleet-rows.ts'
+import type { TaskTitles } from './fleet-rows.ts'
 
 export function addRunsCommand(program: Command, deps: CliDeps): void {
   program
@@ -44,17 +47,48 @@ async function runs(context: CommandContext, line: CommandLine): Promise<void> {
     signal,
   })
   terminal.printJson(reply)
-  terminal.print(...(reply.runs.length === 0 ? ['No runs yet.'] : runRows(reply.runs)))
+  if (terminal.json) return
+  const titles = await titlesOf(client, {
+    runs: reply.runs,
+    limit,
+    signal,
+    ...(agent === undefined ? {} : { agent }),
+  })
+  terminal.print(...(reply.runs.length === 0 ? ['No runs yet.'] : runRows(reply.runs, titles)))
+}
+
+/** Of the tasks that these runs work on, as far as they are among as many of the newest. */
+async function titlesOf(
+  client: MeshClient,
+  asked: {
+    readonly runs: readonly RunView[]
+    readonly agent?: string
+    readonly limit: number
+    readonly signal: AbortSignal
+  },
+): Promise<TaskTitles> {
+  const { runs: listed, agent, limit, signal } = asked
+  if (listed.every(({ input }) => input.kind !== 'task')) return new Map()
+  const query = { limit, ...(agent === undefined ? {} : { agent }) }
+  const { tasks } = await client.call('tasks', { query, signal })
+  return new Map(tasks.map(({ id, title }) => [id, title]))
 }
 
 async function showRun(context: CommandContext, id: string): Promise<void> {
   const { terminal } = context
-  const run = await (await context.mesh()).call('run', { params: { id }, signal: context.signal })
+  const client = await context.mesh()
+  const run = await client.call('run', { params: { id }, signal: context.signal })
   terminal.printJson(run)
+  const titles = new Map<string, string>()
+  if (run.input.kind === 'task' && !terminal.json) {
+    const { task_id: taskId } = run.input
+    const found = await client.call('task', { params: { id: taskId }, signal: context.signal }).catch(noTask)
+    if (found !== null) titles.set(taskId, found.task.title)
+  }
   terminal.print(
     `${terminal.color.strong(run.id)} ${run.kind} of ${run.agent_id}, ${run.state}`,
     `asked by   ${run.origin.kind} through ${run.origin.channel}`,
-    `about      ${aboutRun(run)}`,
+    `about      ${aboutRun(run, titles)}`,
     `created    ${formatTime(run.created_at)} UTC, attempt ${run.attempt}`,
     ...(run.started_at !== null && run.ended_at !== null
       ? [`took       ${formatDuration(run.ended_at - run.started_at)}`]
@@ -72,6 +106,12 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
         ]),
   )
   if (run.outcome !== null) terminal.printText(run.outcome.text)
+}
+
+/** A run is kept for longer than its task may be. */
+function noTask(error: unknown): null {
+  if (error instanceof Problem && error.code === 'not-found') return null
+  throw error
 }
 
 function steerWords(run: RunView, steer: SteerView): string {

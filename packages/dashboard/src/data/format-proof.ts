@@ -45,6 +45,8 @@ export const proofWords = {
   credentialRemove: 'The value is kept nowhere else, and cannot be brought back. You can set it anew.',
   credentialBind: 'The value may be sent to these hosts. You can change the hosts; what was sent is sent.',
   credentialUnbind: 'The value is sent nowhere from now on. You can bind it to hosts again at any time.',
+  watcherChange:
+    'The agent is told the names of files in that folder from now on. You can take the watcher away at any time; what was told is told.',
   templateApply:
     'Agents may do more, or take up MCP servers. You can change each of them back on its own page.',
   templateApplyPlan:

@@ -1,4 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
+import type { keepPreviousData } from '@tanstack/react-query'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { createContext, use, useSyncExternalStore } from 'react'
 import type { CallParts, Reply } from '@flotilla/client/mesh-call'
@@ -20,6 +21,8 @@ export interface MeshQuery {
   readonly staleTime?: number
   /** For what no event tells of: asked again so often while the page is looked at. */
   readonly refetchInterval?: number | false
+  /** `keepPreviousData`: what was shown stays until the next is there. */
+  readonly placeholderData?: typeof keepPreviousData
 }
 
 /** An answer of the mesh, kept, and asked for again when an event made it old. */

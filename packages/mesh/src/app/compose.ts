@@ -122,7 +122,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
   const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, artifacts, models })
-  const watch = watchModule(kernel, { path: paths.watchersFile, editor, runs: runs.api })
+  const watch = watchModule(kernel, { path: paths.watchersFile, editor, ...led })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }

@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
-import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { formatSchedule } from '../triggers/format-schedule.ts'
-import { HeartbeatForm } from './heartbeat-form.tsx'
-import { jobAgain } from './job-edit.ts'
-import { JobForm } from './job-form.tsx'
+import { HeartbeatForm } from '../triggers/heartbeat-form.tsx'
+import { JobButtons } from '../triggers/job-buttons.tsx'
+import { JobForm } from '../triggers/job-form.tsx'
 
 const rowsShown = 5
 
@@ -65,41 +65,6 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
         )}
       </Card>
     </>
-  )
-}
-
-function JobButtons({ job, onChange }: { readonly job: CronJobView; readonly onChange: () => void }) {
-  const { client } = useServices()
-  const stale = ['cronJobs', 'cronHistory'] as const
-  const run = useAction('cronRun', { done: 'The job was fired.', stale })
-  const remove = useAction('cronRemove', {
-    done: 'The job is removed.',
-    stale,
-    undo: () => ({
-      by: 'cronCreate',
-      run: () => client.call('cronCreate', { body: jobAgain(job) }),
-      done: 'The job is made again; its counts begin anew.',
-    }),
-  })
-  const params = { id: job.id }
-  const busy = run.isPending || remove.isPending
-  return (
-    <div className="row">
-      <button type="button" className="button small" disabled={busy} onClick={() => run.mutate({ params })}>
-        Run now
-      </button>
-      <button type="button" className="button small" onClick={onChange}>
-        Change …
-      </button>
-      <button
-        type="button"
-        className="button small quiet"
-        disabled={busy}
-        onClick={() => remove.mutate({ params })}
-      >
-        Remove
-      </button>
-    </div>
   )
 }
 

@@ -1,8 +1,9 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
-import { useMesh } from '../../data/use-mesh.ts'
+import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { HeartbeatForm } from './heartbeat-form.tsx'
 import { JobHistory } from './job-history.tsx'
 import { formatSchedule } from './format-schedule.ts'
 
@@ -11,6 +12,8 @@ export function Heartbeats() {
   const beats = useMesh('heartbeats')
   const jobs = useMesh('cronJobs')
   const [shown, setShown] = useState<string | null>(null)
+  /** The agent whose heartbeat is changed. */
+  const [changing, setChanging] = useState<string | null>(null)
   const jobOf = (agent: string) => jobs.data?.jobs.find((job) => job.heartbeat && job.agent === agent)?.id
   return (
     <Card title="Heartbeats">
@@ -39,6 +42,7 @@ export function Heartbeats() {
                   beat={beat}
                   jobId={jobOf(beat.agent_id)}
                   open={shown === beat.agent_id}
+                  onChange={() => setChanging(beat.agent_id)}
                   onToggle={() => setShown(shown === beat.agent_id ? null : beat.agent_id)}
                 />
               ))}
@@ -46,22 +50,46 @@ export function Heartbeats() {
           </table>
         </Scrolls>
       )}
+      {changing !== null && (
+        <HeartbeatForm
+          key={changing}
+          agentId={changing}
+          schedule={beats.data?.heartbeats.find((beat) => beat.agent_id === changing)?.schedule ?? null}
+          onClose={() => setChanging(null)}
+        />
+      )}
     </Card>
   )
 }
 
 function Beat({
-  beat: { agent_id: agent, schedule, locked, last },
+  beat: { agent_id: agent, schedule, locked, archived, last },
   jobId,
   open,
+  onChange,
   onToggle,
 }: {
   readonly beat: HeartbeatView
   /** The job that it is fired by; undefined where it has none. */
   readonly jobId: string | undefined
   readonly open: boolean
+  readonly onChange: () => void
   readonly onToggle: () => void
 }) {
+  const stale = ['heartbeats', 'cronJobs', 'cronHistory'] as const
+  const run = useAction('heartbeatRun', { done: `${agent} has looked around.`, stale: [...stale, 'runs'] })
+  const { client } = useServices()
+  const set = (next: string | null) =>
+    client.call('heartbeatSet', { params: { id: agent }, body: { schedule: next } })
+  const pause = useAction('heartbeatSet', {
+    done: `${agent} does not look around by itself any more.`,
+    stale,
+    undo: () => ({
+      by: 'heartbeatSet',
+      run: () => set(schedule),
+      done: `${agent} looks around as before.`,
+    }),
+  })
   return (
     <>
       <tr>
@@ -81,11 +109,39 @@ function Beat({
           )}
         </td>
         <td>
-          {jobId !== undefined && (
-            <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
-              Why and when<span className="hidden-words"> {agent}</span>
-            </button>
-          )}
+          <div className="row">
+            {!archived && (
+              <button
+                type="button"
+                className="button small"
+                disabled={run.isPending}
+                onClick={() => run.mutate({ params: { id: agent }, body: {} })}
+              >
+                {run.isPending ? 'Looking around' : 'Look now'}
+                <span className="hidden-words"> {agent}</span>
+              </button>
+            )}
+            {!locked && !archived && (
+              <button type="button" className="button small" onClick={onChange}>
+                Change …<span className="hidden-words"> {agent}</span>
+              </button>
+            )}
+            {!locked && schedule !== null && (
+              <button
+                type="button"
+                className="button small"
+                disabled={pause.isPending}
+                onClick={() => pause.mutate({ params: { id: agent }, body: { schedule: null } })}
+              >
+                Stop<span className="hidden-words"> {agent}</span>
+              </button>
+            )}
+            {jobId !== undefined && (
+              <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
+                Why and when<span className="hidden-words"> {agent}</span>
+              </button>
+            )}
+          </div>
         </td>
       </tr>
       {open && jobId !== undefined && (

@@ -1,24 +1,34 @@
 import { useState } from 'react'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
-import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { JobButtons } from './job-buttons.tsx'
+import { JobForm } from './job-form.tsx'
 import { JobHistory } from './job-history.tsx'
 import { formatSchedule } from './format-schedule.ts'
 
 export function Jobs() {
   const jobs = useMesh('cronJobs')
   const [shown, setShown] = useState<string | null>(null)
+  /** The id of the one that is changed; empty for a new one. */
+  const [changing, setChanging] = useState<string | null>(null)
   // Heartbeats have a card of their own.
   const listed = (jobs.data?.jobs ?? []).filter(({ heartbeat }) => !heartbeat)
   return (
-    <Card title="Jobs by the clock">
+    <Card
+      title="Jobs by the clock"
+      more={
+        <button type="button" className="button small" onClick={() => setChanging('')}>
+          New job …
+        </button>
+      }
+    >
       {jobs.isPending && <Loading />}
       {jobs.error && <Failed error={jobs.error} retry={jobs.refetch} />}
       {jobs.data?.broken != null && <Failed error={new Error(jobs.data.broken)} />}
       {jobs.isSuccess && listed.length === 0 && (
         <Empty title="No job yet">
-          Ask an agent to do something every morning, or run{' '}
-          <code>flotilla cron add AGENT &quot;0 9 * * *&quot; --message &quot;…&quot;</code>.
+          Make one above, or ask an agent in Chat to do something every morning.
         </Empty>
       )}
       {listed.length > 0 && (
@@ -43,12 +53,21 @@ export function Jobs() {
                   key={job.id}
                   job={job}
                   open={shown === job.id}
+                  onChange={() => setChanging(job.id)}
                   onToggle={() => setShown(shown === job.id ? null : job.id)}
                 />
               ))}
             </tbody>
           </table>
         </Scrolls>
+      )}
+      {changing !== null && (
+        <JobForm
+          key={changing}
+          agentId={listed.find(({ id }) => id === changing)?.agent ?? null}
+          job={listed.find(({ id }) => id === changing) ?? null}
+          onClose={() => setChanging(null)}
+        />
       )}
     </Card>
   )
@@ -57,15 +76,14 @@ export function Jobs() {
 function JobRow({
   job,
   open,
+  onChange,
   onToggle,
 }: {
   readonly job: CronJobView
   readonly open: boolean
+  readonly onChange: () => void
   readonly onToggle: () => void
 }) {
-  const stale = ['cronJobs', 'cronHistory'] as const
-  const run = useAction('cronRun', { done: `The job of ${job.agent} was fired.`, stale })
-  const update = useAction('cronUpdate', { stale })
   return (
     <>
       <tr>
@@ -81,7 +99,7 @@ function JobRow({
           {job.mode === 'tool' ? <span className="mono">{job.tool_name}</span> : (job.message ?? job.mode)}
           {job.note !== '' && <div className="small muted">{job.note}</div>}
         </td>
-        <td data-label="Next">{job.next_run === null ? <Badge>off</Badge> : <Ago at={job.next_run} />}</td>
+        <td data-label="Next">{job.next_run === null ? <Badge>paused</Badge> : <Ago at={job.next_run} />}</td>
         <td data-label="Last">
           {job.last_run === null ? <span className="muted">never</span> : <Ago at={job.last_run} />}
           {job.errors_in_row > 0 && <Badge tone="bad">{job.errors_in_row} failed in a row</Badge>}
@@ -92,22 +110,7 @@ function JobRow({
         </td>
         <td>
           <div className="row">
-            <button
-              type="button"
-              className="button small"
-              disabled={run.isPending}
-              onClick={() => run.mutate({ params: { id: job.id } })}
-            >
-              Run now
-            </button>
-            <button
-              type="button"
-              className="button small"
-              disabled={update.isPending}
-              onClick={() => update.mutate({ params: { id: job.id }, body: { enabled: !job.enabled } })}
-            >
-              {job.enabled ? 'Switch off' : 'Switch on'}
-            </button>
+            <JobButtons job={job} onChange={onChange} />
             <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
               Why and when
             </button>

@@ -1,21 +1,37 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
+import type { WatcherFields, WatchView } from '@flotilla/protocol/watch-api'
 import { formatBytes } from '../../data/format.ts'
-import { useMesh } from '../../data/use-mesh.ts'
+import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { runTone } from '../../live/draw-event.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { WatcherForm } from './watcher-form.tsx'
+
+/** As often as the mesh looks, which tells nothing while all is well. */
+const lookEveryMs = 5000
 
 /** Files whose changes start work. */
 export function Watchers() {
-  const watchers = useMesh('watchers')
+  const watchers = useMesh('watchers', {}, { refetchInterval: lookEveryMs })
+  /** The id of the one that is changed; empty for a new one. */
+  const [changing, setChanging] = useState<string | null>(null)
+  const one = watchers.data?.watchers.find(({ id }) => id === changing)
   const fired = useMesh('watcherHistory', { query: { limit: 20 } })
   return (
-    <Card title="Watched files">
+    <Card
+      title="Watched files"
+      more={
+        <button type="button" className="button small" onClick={() => setChanging('')}>
+          New folder …
+        </button>
+      }
+    >
       {watchers.isPending && <Loading />}
       {watchers.error && <Failed error={watchers.error} retry={watchers.refetch} />}
       {watchers.data?.broken != null && <Failed error={new Error(watchers.data.broken)} />}
       {watchers.data?.watchers.length === 0 && (
         <Empty title="No folder is watched">
-          Name one in <code>config/watchers.yaml</code>; a file that is new or changed there becomes a run.
+          Choose one above: each file that is new or changed there becomes a run.
         </Empty>
       )}
       <ul className="stack body">
@@ -40,6 +56,7 @@ export function Watchers() {
                 </span>
               )}
             </div>
+            <WatcherButtons watch={watch} onChange={() => setChanging(watch.id)} />
             {watch.trouble !== null && <div className="note warn small">{watch.trouble}</div>}
             {watch.held !== null && <div className="note warn small">{watch.held}</div>}
           </li>
@@ -55,6 +72,46 @@ export function Watchers() {
           </li>
         ))}
       </ul>
+      {changing !== null && (
+        <WatcherForm
+          key={changing}
+          watcher={one === undefined ? null : fieldsOf(one)}
+          onClose={() => setChanging(null)}
+        />
+      )}
     </Card>
   )
+}
+
+function WatcherButtons({ watch, onChange }: { readonly watch: WatchView; readonly onChange: () => void }) {
+  const { client } = useServices()
+  const before = fieldsOf(watch)
+  const remove = useAction('watcherChange', {
+    done: `${watch.path} is not watched any more.`,
+    stale: ['watchers'],
+    undo: () => ({
+      by: 'watcherChange',
+      run: () => client.call('watcherChange', { body: { before: null, after: before } }),
+      done: `${watch.path} is watched again; what is there by now counts as seen.`,
+    }),
+  })
+  return (
+    <div className="row">
+      <button type="button" className="button small" onClick={onChange}>
+        Change …<span className="hidden-words"> {watch.path}</span>
+      </button>
+      <button
+        type="button"
+        className="button small quiet"
+        disabled={remove.isPending}
+        onClick={() => remove.mutate({ body: { before, after: null } })}
+      >
+        Stop watching<span className="hidden-words"> {watch.path}</span>
+      </button>
+    </div>
+  )
+}
+
+function fieldsOf({ path, pattern, agent, message, when }: WatchView): WatcherFields {
+  return { path, pattern, agent, message, when }
 }

@@ -17,6 +17,8 @@ import { guardOther, ownJob, requireJob, unknownJob, visibleJobs } from './job-a
 import { changedMarkSchema, digestOf, madeMarkSchema, markOf } from './job-mark.ts'
 import { jobView, rowView } from './job-view.ts'
 import { nextDues } from './plan-dues.ts'
+import { previewSchedule } from './preview-schedule.ts'
+import type { AskedPreview, SchedulePreview } from './preview-schedule.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 
@@ -34,6 +36,8 @@ const explainedRows = 10
  */
 export interface ManageCron {
   list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
+  /** When such a job would be due if it were made now, or which field is wrong. */
+  preview(caller: Caller, asked: AskedPreview): SchedulePreview
   create(caller: Caller, input: NewCronJob & Keyed<CronJobView>, signal: AbortSignal): Promise<CronJobView>
   /**
    * What is not named stays as it is, the fields that choose the mode above all. Problem `edit-overtaken` where something else
@@ -113,6 +117,10 @@ export function createManageCron({
       const broken = file.broken()
       // The reason quotes the file, where the jobs of others are.
       return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
+    },
+    preview(caller, asked) {
+      guard(caller, { do: 'view-fleet' })
+      return previewSchedule(asked, { now: clock.now(), readCondition: jobs.readCondition })
     },
     async create(caller, { step = onceOnly(database), ...input }, signal) {
       guard(caller, { do: 'manage-cron' })

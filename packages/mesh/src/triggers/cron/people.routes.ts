@@ -4,6 +4,7 @@ import type { ManageCron } from './manage-cron.ts'
 
 export function cronPeopleRoutes({ bind }: PeopleSurface, cron: ManageCron): void {
   bind(endpoints.cronJobs, api.cronJobs, ({ caller, query }) => cron.list(caller, query.agent))
+  bind(endpoints.cronPreview, api.cronPreview, ({ caller, query }) => cron.preview(caller, query))
   bind(endpoints.cronCreate, api.cronCreate, ({ caller, body, gone }) => cron.create(caller, body, gone()))
   bind(endpoints.cronUpdate, api.cronUpdate, ({ caller, params: { id }, body, gone }) => {
     const { seen, ...change } = body

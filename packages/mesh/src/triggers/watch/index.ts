@@ -2,6 +2,7 @@ import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { RunRecord, SubmitRun } from '../../runs/index.ts'
 import type { FileEditor } from '../../config/index.ts'
+import { createChangeWatcher } from './change-watcher.ts'
 import { createFileWatches } from './carry-watchers.ts'
 import type { FileWatches } from './carry-watchers.ts'
 import { createFireChange } from './fire-change.ts'
@@ -27,10 +28,11 @@ export function watchModule(
     /** Of `config/watchers.yaml`. */
     readonly path: string
     readonly editor: FileEditor
+    readonly agents: { requireWorking(agentId: string): void }
     readonly runs: { readonly submitRun: SubmitRun; find(runId: string): RunRecord | null }
   },
 ): MeshModule<FileWatches> {
-  const { path, editor, runs } = needs
+  const { path, editor, agents, runs } = needs
   const thread = createScanThread(kernel)
   const { scanFolder } = thread
   const table = createWatchTable(kernel.database)
@@ -51,9 +53,16 @@ export function watchModule(
     guard: kernel.guard,
     findRun: (runId) => runs.find(runId),
   })
+  const files = createFileWatches({ path, editor, scanFolder })
+  const change = createChangeWatcher({
+    kernel,
+    files,
+    requireWorking: (agentId) => agents.requireWorking(agentId),
+    refresh: watches.refresh,
+  })
   return {
-    api: createFileWatches({ path, editor, scanFolder }),
-    routes: { people: (surface) => watchPeopleRoutes(surface, show) },
+    api: files,
+    routes: { people: (surface) => watchPeopleRoutes(surface, { show, change }) },
     run: async (signal) => {
       await watches.run(signal)
       await thread.close()

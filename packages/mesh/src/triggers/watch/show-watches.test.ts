@@ -25,6 +25,7 @@ test('a check says of a folder that does not answer that it does not, and goes o
     watches: {
       active: () => [],
       counts: () => ({ done: 0, skipped: 0, longestMs: 0 }),
+      refresh: async () => {},
       poll: async () => {},
       run: async () => {},
     },

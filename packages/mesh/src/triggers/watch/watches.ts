@@ -34,6 +34,8 @@ export interface PollCounts {
 export interface Watches {
   readonly active: () => readonly ActiveWatch[]
   readonly counts: () => PollCounts
+  /** Takes the file as it is now, between polls as well; what it asks for is scanned by the next poll. */
+  refresh(): Promise<void>
   /** One poll. Never rejects. */
   poll(signal: AbortSignal): Promise<void>
   /** Polls every 5 seconds until the signal aborts. */
@@ -181,6 +183,7 @@ export function createWatches(deps: WatchesDeps): Watches {
   return {
     active: () => active,
     counts: () => counts,
+    refresh: takeRules,
     poll,
     run: async (signal) => {
       let nextAt = clock.now()

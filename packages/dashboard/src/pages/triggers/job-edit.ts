@@ -22,7 +22,7 @@ export function fieldsOf({ schedule, timezone, message, when, enabled }: CronJob
 export function jobText(job: JobFields): string {
   return [
     `schedule: ${job.schedule.trim()}`,
-    `time zone: ${job.timezone.trim() === '' ? 'the fleet’s' : job.timezone.trim()}`,
+    `time zone: ${job.timezone.trim() === '' ? 'UTC' : job.timezone.trim()}`,
     `only when: ${job.when.trim() === '' ? 'always' : job.when.trim()}`,
     `switched: ${job.enabled ? 'on' : 'off'}`,
     `says: ${job.message.trim()}`,

@@ -5,27 +5,34 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { useAction, useServices } from '../../data/use-mesh.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { formatSchedule } from '../triggers/format-schedule.ts'
+import { AgentChoice, useWorkingAgents } from './agent-choice.tsx'
 import { fieldsOf, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
 import type { JobFields } from './job-edit.ts'
+import { SchedulePreview, useSchedulePreview } from './schedule-preview.tsx'
 
+const names = { schedule: 'Schedule', timezone: 'Time zone', when: 'Only when' } as const
 const stale = ['cronJobs', 'cronHistory'] as const
 
 /** A job of an agent, new or changed, with a look at the difference; both can be taken back. */
 export function JobForm({
-  agentId,
+  agentId: given,
   job,
   onClose,
 }: {
-  readonly agentId: string
+  /** Null for one that is chosen here. */
+  readonly agentId: string | null
   /** Null for a new one. */
   readonly job: CronJobView | null
   readonly onClose: () => void
 }) {
   const { client } = useServices()
+  const agents = useWorkingAgents()
+  const [chosen, setChosen] = useState(given ?? '')
+  const agentId = chosen === '' ? (agents[0] ?? '') : chosen
   // As it was when the form was opened, whatever is told of it meanwhile.
   const [before] = useState(job === null ? null : fieldsOf(job))
   const [after, setAfter] = useState<JobFields>(before ?? newJob)
+  const preview = useSchedulePreview(after)
   const create = useAction('cronCreate', {
     done: `${agentId} has another job.`,
     stale,
@@ -62,22 +69,27 @@ export function JobForm({
   }
   return (
     <EditDialog
-      title={job === null ? `A new job for ${agentId}` : `Job of ${agentId}`}
+      title={given === null ? 'A new job' : job === null ? `A new job for ${agentId}` : `Job of ${agentId}`}
       before={before === null ? '' : jobText(before)}
       after={jobText(after)}
       fault={
-        after.schedule.trim() === ''
-          ? 'It wants a schedule.'
-          : asksWords && after.message.trim() === ''
-            ? 'Say what the agent is to do.'
-            : null
+        agentId === ''
+          ? 'There is no agent to set to work.'
+          : after.schedule.trim() === ''
+            ? 'It wants a schedule.'
+            : preview?.fault
+              ? `${names[preview.fault.field]}: ${preview.fault.reason}`
+              : asksWords && after.message.trim() === ''
+                ? 'Say what the agent is to do.'
+                : null
       }
       busy={create.isPending || update.isPending}
       onSave={save}
       onClose={onClose}
     >
       <div className="form-row">
-        <FormField label="Schedule" hint={formatSchedule(after.schedule)}>
+        {given === null && <AgentChoice agents={agents} value={agentId} onChange={setChosen} />}
+        <FormField label="Schedule" hint="Five fields of cron, or every 15m.">
           <input
             className="input wide mono"
             maxLength={cronLimits.scheduleMaxChars}
@@ -87,7 +99,7 @@ export function JobForm({
           />
         </FormField>
         {job === null && (
-          <FormField label="Time zone" hint="Empty: the fleet’s. It stays what it is.">
+          <FormField label="Time zone" hint="Empty: UTC. It stays what it is.">
             <input
               className="input wide"
               maxLength={64}
@@ -98,6 +110,9 @@ export function JobForm({
           </FormField>
         )}
       </div>
+      {preview !== undefined && preview.fault?.field !== 'schedule' && (
+        <SchedulePreview schedule={after.schedule} next={preview.next} />
+      )}
       {asksWords && (
         <FormField label="What it is told">
           <textarea

@@ -3,6 +3,7 @@ import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
 import { useAction, useServices } from '../../data/use-mesh.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
+import { formatSchedule } from './format-schedule.ts'
 
 const usual = 'every 30m'
 
@@ -54,7 +55,11 @@ export function HeartbeatForm({
       {after !== null && (
         <FormField
           label="How often"
-          hint="Such as every 15m, every 2h or every 1d; a minute to a week apart."
+          hint={
+            read?.success === true
+              ? `${formatSchedule(after)}, counted from when it is saved.`
+              : 'Such as every 15m, every 2h or every 1d; a minute to a week apart.'
+          }
         >
           <input
             className="input wide mono"

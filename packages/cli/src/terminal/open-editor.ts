@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CommandFailed } from '../command-failed.ts'
+
+/** A text that a person has left an editor with. */
+export interface EditedText {
+  readonly text: string
+  /** Where it lies until it is taken; whoever cannot use it leaves it there. */
+  readonly path: string
+  taken(): Promise<void>
+}
+
+/** Opens a text in the person's own editor, under a name that the editor knows the form by, until they close it. */
+export async function openEditor(
+  editor: string,
+  { name, text }: { readonly name: string; readonly text: string },
+): Promise<EditedText> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-edit-'))
+  const path = join(folder, name)
+  await writeFile(path, text, { mode: 0o600 })
+  // A shell, because people write `code --wait` into EDITOR.
+  const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit' })
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', resolve)
+  })
+  if (code !== 0) {
+    throw new CommandFailed('editor-failed', {
+      detail: `The editor ${editor} ended with ${code ?? 'a signal'}, so nothing was changed; what it left is ${path}.`,
+      repair: 'Name another with EDITOR, or give the value on the line: @file reads it from a file.',
+    })
+  }
+  const written = await readFile(path, 'utf8')
+  return {
+    // Most editors end a file with a line break, which is none of the person's.
+    text: text.endsWith('\n') ? written : written.replace(/\n$/, ''),
+    path,
+    taken: () => rm(folder, { recursive: true, force: true }),
+  }
+}

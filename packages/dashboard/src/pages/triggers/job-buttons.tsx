@@ -1,0 +1,57 @@
+import type { CronJobView } from '@flotilla/protocol/cron-api'
+import { useAction, useServices } from '../../data/use-mesh.ts'
+import { jobAgain } from './job-edit.ts'
+
+const stale = ['cronJobs', 'cronHistory'] as const
+
+/** What can be done with a job; all but a firing can be taken back. */
+export function JobButtons({ job, onChange }: { readonly job: CronJobView; readonly onChange: () => void }) {
+  const { client } = useServices()
+  const params = { id: job.id }
+  const run = useAction('cronRun', { done: `The job of ${job.agent} was fired.`, stale })
+  const change = useAction('cronUpdate', {
+    done: job.enabled ? 'The job is paused.' : 'The job goes on.',
+    stale,
+    undo: () => ({
+      by: 'cronUpdate',
+      run: () => client.call('cronUpdate', { params, body: { enabled: job.enabled } }),
+      done: 'The job is as it was.',
+    }),
+  })
+  const remove = useAction('cronRemove', {
+    done: 'The job is removed.',
+    stale,
+    undo: () => ({
+      by: 'cronCreate',
+      run: () => client.call('cronCreate', { body: jobAgain(job) }),
+      done: 'The job is made again; its counts begin anew.',
+    }),
+  })
+  const busy = run.isPending || change.isPending || remove.isPending
+  return (
+    <div className="row">
+      <button type="button" className="button small" disabled={busy} onClick={() => run.mutate({ params })}>
+        Run now
+      </button>
+      <button type="button" className="button small" onClick={onChange}>
+        Change …
+      </button>
+      <button
+        type="button"
+        className="button small"
+        disabled={busy}
+        onClick={() => change.mutate({ params, body: { enabled: !job.enabled } })}
+      >
+        {job.enabled ? 'Pause' : 'Go on'}
+      </button>
+      <button
+        type="button"
+        className="button small quiet"
+        disabled={busy}
+        onClick={() => remove.mutate({ params })}
+      >
+        Remove
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,59 @@
+import { keepPreviousData } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { formatMoment } from '../../data/format.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { formatSchedule } from './format-schedule.ts'
+
+/** Until a person has typed to an end. */
+const settleMs = 250
+
+export interface PreviewedJob {
+  readonly schedule: string
+  /** IANA name; empty for UTC. */
+  readonly timezone: string
+  readonly when: string
+}
+
+/** What the mesh makes of a schedule before a job is made of it: its next times, or the field that is wrong. */
+export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
+  const asked = useSettled(JSON.stringify([schedule.trim(), timezone.trim(), when.trim()]))
+  const [settledSchedule, settledZone, settledWhen] = JSON.parse(asked) as [string, string, string] // as it was written above
+  const preview = useMesh(
+    'cronPreview',
+    {
+      query: {
+        schedule: settledSchedule,
+        ...(settledZone === '' ? {} : { timezone: settledZone }),
+        ...(settledWhen === '' ? {} : { when: settledWhen }),
+      },
+    },
+    { enabled: settledSchedule !== '', placeholderData: keepPreviousData },
+  )
+  return settledSchedule === '' ? undefined : preview.data
+}
+
+/** The sentence that a schedule is, and when it comes next where the browser is. */
+export function SchedulePreview({
+  schedule,
+  next,
+}: {
+  readonly schedule: string
+  readonly next: readonly number[]
+}) {
+  if (next.length === 0) return null
+  return (
+    <p className="small" role="status">
+      <strong>{formatSchedule(schedule)}</strong>
+      <span className="muted">, next {next.slice(0, 3).map(formatMoment).join(', ')}</span>
+    </p>
+  )
+}
+
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), settleMs)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}

@@ -1,0 +1,116 @@
+import { useState } from 'react'
+import type { WatcherFields } from '@flotilla/protocol/watch-api'
+import { useAction, useServices } from '../../data/use-mesh.ts'
+import { EditDialog } from '../../design/edit-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
+import { AgentChoice, useWorkingAgents } from './agent-choice.tsx'
+
+const stale = ['watchers'] as const
+
+/** One watched folder, new or changed, with a look at the difference; the mesh wants the owner's proof for it. */
+export function WatcherForm({
+  watcher,
+  onClose,
+}: {
+  /** Null for a new one. */
+  readonly watcher: WatcherFields | null
+  readonly onClose: () => void
+}) {
+  const { client } = useServices()
+  const agents = useWorkingAgents()
+  // As it was when the form was opened, whatever a hand makes of the file meanwhile.
+  const [before] = useState(watcher)
+  const [fields, setFields] = useState<WatcherFields>(
+    before ?? { path: '', pattern: '*', agent: '', message: '', when: null },
+  )
+  const agent = fields.agent === '' ? (agents[0] ?? '') : fields.agent
+  const when = fields.when === null || fields.when.trim() === '' ? null : fields.when.trim()
+  const after: WatcherFields = { ...fields, path: fields.path.trim(), agent, when }
+  const change = (part: Partial<WatcherFields>) => setFields({ ...fields, ...part })
+  const send = useAction('watcherChange', {
+    done: before === null ? `${after.path} is watched.` : 'The watcher is changed.',
+    stale,
+    undo: () => ({
+      by: 'watcherChange',
+      run: () => client.call('watcherChange', { body: { before: after, after: before } }),
+      done: before === null ? 'The folder is not watched any more.' : 'The watcher is as it was.',
+    }),
+  })
+  return (
+    <EditDialog
+      title={before === null ? 'A new watched folder' : `Watched folder ${before.path}`}
+      before={before === null ? '' : watcherText(before)}
+      after={watcherText(after)}
+      fault={faultOf(after)}
+      busy={send.isPending}
+      onSave={() => send.mutate({ body: { before, after } }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <div className="form-row">
+        <FormField label="Folder" hint="On the machine of the mesh, from the root on.">
+          <input
+            className="input wide mono"
+            maxLength={4096}
+            placeholder="/srv/inbox"
+            spellCheck={false}
+            value={fields.path}
+            onChange={(event) => change({ path: event.target.value })}
+          />
+        </FormField>
+        <FormField label="Names" hint="Such as *.csv.">
+          <input
+            className="input wide mono"
+            maxLength={255}
+            spellCheck={false}
+            value={fields.pattern}
+            onChange={(event) => change({ pattern: event.target.value })}
+          />
+        </FormField>
+        <AgentChoice agents={agents} value={agent} onChange={(value) => change({ agent: value })} />
+      </div>
+      <FormField
+        label="What it is told"
+        hint={
+          <>
+            <code>&#123;filename&#125;</code> and <code>&#123;filepath&#125;</code> stand for the file.
+          </>
+        }
+      >
+        <textarea
+          className="input wide"
+          rows={3}
+          maxLength={10_000}
+          value={fields.message}
+          onChange={(event) => change({ message: event.target.value })}
+        />
+      </FormField>
+      <FormField label="Only when" hint="Such as size_bytes > 0; empty for each file that is new or changed.">
+        <input
+          className="input wide mono"
+          maxLength={1000}
+          spellCheck={false}
+          value={fields.when ?? ''}
+          onChange={(event) => change({ when: event.target.value })}
+        />
+      </FormField>
+    </EditDialog>
+  )
+}
+
+function faultOf({ path, pattern, agent, message }: WatcherFields): string | null {
+  if (!path.startsWith('/')) return 'Name a folder from the root on, such as /srv/inbox.'
+  if (pattern === '' || pattern.includes('/')) return 'Names are those within the folder, without a slash.'
+  if (agent === '') return 'There is no agent to tell.'
+  return message.trim() === '' ? 'Say what the agent is to do with a file.' : null
+}
+
+/** One line for each, so that a difference can be read. Pure. */
+function watcherText({ path, pattern, agent, message, when }: WatcherFields): string {
+  return [
+    `folder: ${path}`,
+    `names: ${pattern}`,
+    `agent: ${agent}`,
+    `only when: ${when ?? 'always'}`,
+    `says: ${message.trim()}`,
+  ].join('\n')
+}

@@ -1,0 +1,39 @@
+import { cronLimits } from '@flotilla/protocol/cron-api'
+import { limits } from '@flotilla/protocol/limits'
+import type { ReadCondition } from './cron-job.ts'
+import { nextDue } from './cron-schedule.ts'
+import { readSchedule } from './read-schedule.ts'
+
+export interface AskedPreview {
+  readonly schedule: string
+  /** IANA name; UTC where it is left out. */
+  readonly timezone?: string | undefined
+  readonly when?: string | undefined
+}
+
+export interface SchedulePreview {
+  readonly fault: { readonly field: 'schedule' | 'timezone' | 'when'; readonly reason: string } | null
+  /** Milliseconds since 1970. */
+  readonly next: number[]
+}
+
+/** When a job that is made now would be due, or what of it would be refused and why. Pure. */
+export function previewSchedule(
+  { schedule: text, timezone = 'UTC', when = '' }: AskedPreview,
+  { now, readCondition }: { readonly now: number; readonly readCondition: ReadCondition },
+): SchedulePreview {
+  const reading = readSchedule(text, { timezone, anchor: now - (now % limits.cronTickMs) })
+  if (!reading.ok) return { fault: { field: reading.field, reason: reading.reason }, next: [] }
+  const next: number[] = []
+  for (let due = nextDue(reading.schedule, now); next.length < cronLimits.nextShown;) {
+    if (due === null || !Number.isFinite(due)) break
+    next.push(due)
+    due = nextDue(reading.schedule, due)
+  }
+  try {
+    if (when.trim() !== '') readCondition(when)
+  } catch (error) {
+    return { fault: { field: 'when', reason: error instanceof Error ? error.message : String(error) }, next }
+  }
+  return { fault: null, next }
+}
