@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
@@ -282,6 +284,64 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
       'now.hour > 50',
     )
     await picture('triggers-why')
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('has jobs, heartbeats and watched folders made, paused and taken away in the page, with the next times before', async () => {
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    const dialog = page.getByRole('dialog')
+    const save = async () => {
+      await dialog.getByRole('button', { name: 'Look at the change' }).click()
+      await dialog.getByRole('button', { name: 'Save' }).click()
+    }
+    await open('/triggers')
+
+    const jobs = page.getByRole('region', { name: 'Jobs by the clock' })
+    await jobs.getByRole('button', { name: 'New job …' }).click()
+    await dialog.getByLabel('Agent').selectOption('courier')
+    await dialog.getByLabel('What it is told').fill('Water the plants.')
+    await dialog.getByLabel('Schedule').fill('61 * * * *')
+    await dialog.getByText(/^Schedule: /).waitFor()
+    expect(await dialog.getByRole('button', { name: 'Look at the change' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Schedule').fill('0 7 * * MON')
+    await dialog.getByText('At 07:00, only on Monday').waitFor()
+    await picture('triggers-new-job')
+    await save()
+    const row = jobs.getByRole('row').filter({ hasText: 'Water the plants.' })
+    await row.getByRole('button', { name: 'Pause' }).click()
+    await row.getByText('paused').waitFor()
+    await row.getByRole('button', { name: 'Go on' }).click()
+    await row.getByRole('button', { name: 'Pause' }).waitFor()
+    await row.getByRole('button', { name: 'Remove' }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.getByText('The job is removed.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).last().click()
+    await row.waitFor()
+
+    const beats = page.getByRole('region', { name: 'Heartbeats' })
+    await beats.getByRole('button', { name: 'Change … courier' }).click()
+    await dialog.getByRole('checkbox').check()
+    await dialog.getByLabel('How often').fill('every 2h')
+    await dialog.getByText('Every 2 hours').waitFor()
+    await save()
+    await beats.getByText('Every 2 hours').waitFor()
+    await beats.getByRole('button', { name: 'Stop courier' }).click()
+    await beats.getByRole('row').filter({ hasText: 'courier' }).getByText('not by itself').waitFor()
+
+    const watched = page.getByRole('region', { name: 'Watched files' })
+    await watched.getByRole('button', { name: 'New folder …' }).click()
+    await dialog.getByLabel('Folder').fill('/srv/no-such-inbox')
+    await dialog.getByLabel('Names').fill('*.csv')
+    await dialog.getByLabel('What it is told').fill('See {filename}.')
+    await picture('triggers-new-watcher')
+    await save()
+    await giveProof(mesh, page)
+    await watched.getByText('/srv/no-such-inbox/*.csv').waitFor()
+    const kept = await readFile(join(mesh.home, 'config', 'watchers.yaml'), 'utf8')
+    expect(kept).toContain('path: /srv/no-such-inbox')
+    await watched.getByRole('button', { name: 'Stop watching /srv/no-such-inbox' }).click()
+    await watched.getByText('No folder is watched').waitFor()
     expect(faults).toEqual([])
     await context.close()
   })
