@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
+import { keptEndpoints } from '@flotilla/protocol/kept-api'
+import { setupEndpoints } from '@flotilla/protocol/setup-api'
+import type { Browser, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { labelKeys } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
 import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
@@ -10,8 +12,10 @@ import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
+import { fireHook } from './fire-hook.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+import type { WatchedPage } from './open-browser.ts'
 
 const cassette = aCassette(
   {
@@ -32,6 +36,12 @@ const cassette = aCassette(
     ],
   },
   {
+    agents: ['scribe'],
+    when: 'The shop is on fire',
+    turns: [runs('echo heard'), says('I heard of the shop.')],
+  },
+  { agents: ['scribe'], when: 'Water the plants', turns: [runs('echo water'), says('They are watered.')] },
+  {
     agent_kind: 'operator',
     when: '^remove scribe$',
     turns: [
@@ -42,7 +52,6 @@ const cassette = aCassette(
   { agent_kind: 'operator', when: 'What you asked a person for', turns: [says('So it is done.')] },
   { turns: [says('Yes.')] },
 )
-
 const found = await engineOfThisMachine()
 
 withEngine(
@@ -53,7 +62,14 @@ withEngine(
     let homeId: string
     beforeAll(async () => {
       const environment = { FLOTILLA_NO_INSTALL: '1' }
-      mesh = await startMesh({ runtime: 'docker', environment, cassettes: { containers: cassette } })
+      // Nobody has chosen a model yet.
+      const settings = { default_model: undefined }
+      mesh = await startMesh({
+        runtime: 'docker',
+        environment,
+        settings,
+        cassettes: { containers: cassette },
+      })
       homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
       browser = await openBrowser()
     }, patient(200_000))
@@ -67,49 +83,168 @@ withEngine(
         filters: { label: [`${labelKeys.home}=${homeTag(homeId)}`, `${labelKeys.agent}=${agent}`] },
       })
 
-    it.skipIf(!hasBrowser)(
-      'an agent is made, talked to, shown a picture, started anew and deleted, and its container follows',
+    const openSlow = async (): Promise<WatchedPage> => {
+      const watched = await openPage(browser, mesh.url)
+      watched.page.setDefaultTimeout(patient(60_000))
+      return watched
+    }
+    // One fleet for all: each goes on with what the one before it has made.
+    const step = it.skipIf(!hasBrowser)
+
+    step('the first run leads to a model, and an agent is made, changed and changed back', async () => {
+      const { page, open, faults, context } = await openSlow()
+      await open('/')
+      await page.getByRole('heading', { name: 'Welcome' }).waitFor()
+      await page.getByRole('button', { name: 'Show me a recording' }).click()
+      await page.getByRole('button', { name: 'Let it play' }).click()
+      await page.getByText('scripted/first-look').waitFor()
+      // What is played from here on is ours.
+      await mesh.call(setupEndpoints.setupModel, { body: { model: 'scripted/containers' } })
+      await open('/fleet')
+      await page.getByRole('button', { name: 'New agent …' }).first().click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill('scribe')
+      await dialog.getByLabel('Role').fill('Writes down where it is.')
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor()
+      await page.getByRole('tab', { name: 'Identity' }).click()
+      const text = page.getByRole('textbox', { name: 'Text of INSTRUCTIONS.md' })
+      await text.fill('Say it kindly.')
+      await page.getByRole('button', { name: 'Look at the change' }).click()
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.locator('.toast').getByText('INSTRUCTIONS.md saved').waitFor()
+      const written = async () => {
+        const file = { id: 'scribe', file: 'INSTRUCTIONS.md' }
+        return String((await mesh.call(keptEndpoints.identityFile, { params: file })).json()['content'])
+      }
+      expect(await written()).toBe('Say it kindly.')
+      await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+      await page.locator('.toast').getByText('scribe is as it was.').waitFor()
+      expect(await written()).not.toContain('Say it kindly.')
+      expect(faults).toEqual([])
+      await context.close()
+    })
+
+    step('it is talked to, shown a picture and started anew, in a container of its own', async () => {
+      const { page, open, picture, faults, context } = await openSlow()
+      await open('/chat/scribe')
+      const log = page.getByRole('log', { name: 'Messages' })
+      const say = async (words: string) => {
+        await page.getByRole('textbox').last().fill(words)
+        await page.keyboard.press('Enter')
+      }
+
+      await say('where are you?')
+      await log.getByText('In a container of my own.').waitFor()
+      await log.locator('details.tool summary').first().click()
+      const result = log.getByRole('region', { name: 'Result of run_command' })
+      expect(await result.textContent()).toMatch(/I am 1000[^]*nothing is written there/)
+      const [before] = await containersOf('scribe')
+      expect(before?.State).toBe('running')
+
+      await page
+        .getByLabel('Files for scribe', { exact: true })
+        .setInputFiles([{ name: 'chart.png', mimeType: 'image/png', buffer: await page.screenshot() }])
+      await page.getByRole('list', { name: 'Attached files' }).getByText('chart.png').waitFor()
+      await say('look at the chart')
+      await log.getByText('It goes up.').waitFor()
+      const seen = log.locator('.seen-picture img')
+      const widthOf = () => seen.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth)
+      await expect.poll(widthOf).toBe(1280)
+      await picture('containers-chat')
+
+      await open('/agents/scribe')
+      await page.getByRole('button', { name: 'Start anew' }).click()
+      await page.getByText('scribe was started anew.').waitFor()
+      const after = await eventually('it runs in another container', async () => {
+        const [now] = await containersOf('scribe')
+        return now !== undefined && now.State === 'running' && now.Id !== before?.Id ? now : null
+      })
+      expect(after.Image).toBe(before?.Image)
+      expect(faults).toEqual([])
+      await context.close()
+    })
+
+    step(
+      'a webhook that curl fires and a job by the clock set it to work, and each shows its run',
       async () => {
-        const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
-        page.setDefaultTimeout(patient(60_000))
-        await mesh.createWorker('scribe', { role: 'Writes down where it is.' })
-        await open('/chat/scribe')
-        const log = page.getByRole('log', { name: 'Messages' })
-        const say = async (words: string) => {
-          await page.getByRole('textbox').last().fill(words)
-          await page.keyboard.press('Enter')
-        }
+        const { page, open, picture, faults, context } = await openSlow()
+        await open('/settings/integrations')
+        await page.getByRole('button', { name: 'Make a webhook' }).click()
+        await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Alerts of the shop')
+        await page.getByRole('combobox', { name: 'Agent' }).selectOption('scribe')
+        await page.getByLabel('What the agent does with an event').fill('The shop is on fire.')
+        await page.getByRole('button', { name: 'Make it' }).click()
+        const secret = (await page.locator('code.secret').textContent()) ?? ''
+        const url = (await page.locator('code.path').textContent()) ?? ''
+        expect(await fireHook(url, secret, '{"where":"cellar"}')).toMatch(/ 202/)
+        await page.getByRole('button', { name: 'I have it' }).click()
 
-        await say('where are you?')
-        await log.getByText('In a container of my own.').waitFor()
-        await log.locator('details.tool summary').first().click()
-        const result = log.getByRole('region', { name: 'Result of run_command' })
-        expect(await result.textContent()).toMatch(/I am 1000[^]*nothing is written there/)
-        const [before] = await containersOf('scribe')
-        expect(before?.State).toBe('running')
+        await open('/triggers')
+        const dialog = page.getByRole('dialog')
+        await page.getByRole('button', { name: 'New job …' }).click()
+        await dialog.getByLabel('Agent').selectOption('scribe')
+        await dialog.getByLabel('Schedule').fill('every 5s')
+        await dialog.getByText('Every 5 seconds').waitFor()
+        await dialog.getByLabel('What it is told').fill('Water the plants.')
+        await dialog.getByRole('button', { name: 'Look at the change' }).click()
+        await dialog.getByRole('button', { name: 'Save' }).click()
+        const row = page.getByRole('row').filter({ hasText: 'Water the plants.' })
+        await row.getByRole('button', { name: 'Why and when' }).click()
+        const history = page.getByRole('region', { name: 'History' })
+        const runLink = history.getByRole('link', { name: /Its run/ }).last()
+        await runLink.waitFor()
+        await row.getByRole('button', { name: 'Pause' }).click()
+        await row.getByText('paused').waitFor()
+        await picture('containers-triggers')
+        await runLink.click()
+        await page.getByText('They are watered.').first().waitFor()
 
-        await page
-          .getByLabel('Files for scribe', { exact: true })
-          .setInputFiles([{ name: 'chart.png', mimeType: 'image/png', buffer: await page.screenshot() }])
-        await page.getByRole('list', { name: 'Attached files' }).getByText('chart.png').waitFor()
-        await say('look at the chart')
-        await log.getByText('It goes up.').waitFor()
-        const seen = log.locator('.seen-picture img')
-        const widthOf = () => seen.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth)
-        await expect.poll(widthOf).toBe(1280)
-        await picture('containers-chat')
+        await open('/runs?from=webhook')
+        await page.getByText('The shop is on fire').first().click()
+        await page.getByText('I heard of the shop.').first().waitFor()
+        expect(faults).toEqual([])
+        await context.close()
+      },
+    )
 
-        await open('/agents/scribe')
-        await page.getByRole('button', { name: 'Start anew' }).click()
-        await page.getByText('scribe was started anew.').waitFor()
-        const after = await eventually('it runs in another container', async () => {
-          const [now] = await containersOf('scribe')
-          return now !== undefined && now.State === 'running' && now.Id !== before?.Id ? now : null
-        })
-        expect(after.Image).toBe(before?.Image)
+    step('a page whose socket breaks has seen all of it once it is back', async () => {
+      const { page, open, faults, context } = await openSlow()
+      const opened: string[] = []
+      let last: WebSocketRoute | undefined
+      let refused = false
+      await page.routeWebSocket(/\/ws\/events/, (socket) => {
+        opened.push(socket.url())
+        if (refused) return void socket.close()
+        last = socket
+        socket.connectToServer()
+      })
+      await open('/fleet')
+      await page.locator('[data-line=live]').waitFor()
+      refused = true
+      await last?.close()
+      await page.locator('[data-line=broken]').waitFor()
+      await mesh.createWorker('meanwhile')
+      refused = false
+      await page.locator('[data-line=live]').waitFor()
+      await page.getByRole('heading', { name: 'meanwhile' }).waitFor()
+      await page.locator('.feed').getByText('was created: Works in a test.').waitFor()
+      expect(opened.at(-1)).toMatch(/since=[1-9]/)
+      expect(faults).toEqual([])
+      await context.close()
+    })
 
+    step(
+      'what the operator asks for is approved with the owner’s proof, and its container goes',
+      async () => {
+        const { page, open, faults, context } = await openSlow()
         const runId = await mesh.submit('remove scribe')
         await open('/approvals')
+        await page.getByText('Deleting it calls no model and costs nothing.').first().waitFor()
+        await page
+          .getByText(/^The run of operator that asked goes on either way.* for \d+ calls?/)
+          .first()
+          .waitFor()
         await page.getByRole('button', { name: 'Approve …' }).click()
         await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
         await giveProof(mesh, page)

@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process'
-import { createHmac } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { backupEndpoints } from '@flotilla/protocol/backup-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,10 +7,10 @@ import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startDashboardFleet } from './dashboard-fleet.ts'
+import { fireHook } from './fire-hook.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
-const run = promisify(execFile)
 const rightKey = 'sk-right-0123456789abcdef'
 
 describe.skipIf(!hasBrowser)('the settings', () => {
@@ -31,25 +28,6 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await browser?.close()
     await Promise.all([mesh?.stop(), provider?.close()])
   })
-
-  /** Posts as another system does, signed with a secret. */
-  async function fire(url: string, secret: string, body: string): Promise<string> {
-    const signature = createHmac('sha256', secret).update(body).digest('hex')
-    const { stdout } = await run('curl', [
-      '--silent',
-      '--show-error',
-      '--write-out',
-      ' %{http_code}',
-      '--header',
-      'content-type: application/json',
-      '--header',
-      `x-webhook-signature: ${signature}`,
-      '--data-binary',
-      body,
-      url,
-    ])
-    return stdout
-  }
 
   it('make a backup with the owner’s proof, read it to its end, and say what a restore needs', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
@@ -101,8 +79,8 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await page.getByRole('button', { name: 'I have it' }).click()
     expect(await shown.count()).toBe(0)
     const url = (await page.locator('code.path').textContent()) ?? ''
-    expect(await fire(url, 'not the secret at all', '{"first":true}')).toContain('401')
-    expect(await fire(url, secret, '{"first":true}')).toMatch(/accepted.* 202/)
+    expect(await fireHook(url, 'not the secret at all', '{"first":true}')).toContain('401')
+    expect(await fireHook(url, secret, '{"first":true}')).toMatch(/accepted.* 202/)
     await page.getByRole('button', { name: 'Deliveries' }).click()
     const deliveries = page.getByRole('list', { name: 'Deliveries of Alerts <b>of</b> the shop' })
     await deliveries.getByText('accepted').waitFor()
@@ -117,8 +95,8 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await shown.waitFor()
     const next = (await shown.textContent()) ?? ''
     expect(next).not.toBe(secret)
-    expect(await fire(url, next, '{"second":true}')).toMatch(/ 202/)
-    expect(await fire(url, secret, '{"third":true}')).toMatch(/ 202/)
+    expect(await fireHook(url, next, '{"second":true}')).toMatch(/ 202/)
+    expect(await fireHook(url, secret, '{"third":true}')).toMatch(/ 202/)
     await page.reload()
     await page.getByRole('button', { name: 'Deliveries' }).waitFor()
     expect(await page.content()).not.toContain(next)

@@ -1,4 +1,5 @@
 import { diffRows } from '../data/diff-rows.ts'
+import './diff-view.css'
 
 const marks = { same: ' ', added: '+', removed: '−', skipped: '⋯' } as const
 const said = { same: '', added: 'added: ', removed: 'removed: ', skipped: '' } as const

@@ -2,6 +2,7 @@ import { Dialog, DialogHeading } from '@ariakit/react/dialog'
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { DiffView } from './diff-view.tsx'
+import './form-dialog.css'
 
 /** Something is changed in fields, looked at as a difference, and saved. */
 export function EditDialog({

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import './form-dialog.css'
 
 /** A field with its name above it and, where it helps, a sentence below. */
 export function FormField({

@@ -44,7 +44,7 @@ export function SchedulePreview({
   return (
     <p className="small" role="status">
       <strong>{formatSchedule(schedule)}</strong>
-      <span className="muted">, next {next.slice(0, 3).map(formatMoment).join(', ')}</span>
+      <span className="muted">, next {next.slice(0, 3).map(formatMoment).join(' · ')}</span>
     </p>
   )
 }
