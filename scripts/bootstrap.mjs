@@ -19,25 +19,53 @@ const lock = createHash('sha256')
   .update(readFileSync(join(root, 'package-lock.json')))
   .digest('hex')
 
+const pinned = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
+
 function installed() {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
 }
 
+/** The smallest systems lack a library of the pinned Node: installed where that is allowed, else told. */
+function makeRunnable(program) {
+  const tried = () => spawnSync(program, ['--version'], { encoding: 'utf8' })
+  const first = tried()
+  if (first.status === 0) return
+  const missing = /lib(atomic|stdc\+\+)\.so/.test(first.stderr ?? '')
+  const packages = ['libatomic1', 'libstdc++6']
+  if (
+    missing &&
+    process.getuid?.() === 0 &&
+    existsSync('/usr/bin/apt-get') &&
+    !process.env.FLOTILLA_NO_INSTALL
+  ) {
+    process.stderr.write(`Installing what the pinned Node needs: ${packages.join(' ')} ...\n`)
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
+      spawnSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+    }
+    if (tried().status === 0) return
+  }
+  const repair = missing
+    ? `apt-get install ${packages.join(' ')}`
+    : 'use a system with glibc 2.28 or newer, as Debian 12 is'
+  process.stderr.write(`The pinned Node does not start: ${(first.stderr ?? '').trim()}\nRepair: ${repair}\n`)
+  process.exit(1)
+}
+
 if (!installed()) {
   process.stderr.write('Installing dependencies (once; about half a minute) ...\n')
-  const done = spawnSync('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  // No package that we use needs a script of its own at its installation, and one that has none can do nothing there.
+  const args = ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error']
+  const done = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   if (done.status !== 0) {
     process.stderr.write('npm ci failed. Check the registry in ~/.npmrc, then run this command again.\n')
     process.exit(1)
   }
+  if (existsSync(pinned)) makeRunnable(pinned)
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, lock)
 }
 
-const pinned = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
 const node = existsSync(pinned) ? pinned : process.execPath
 if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 24) {
   process.stderr.write(
