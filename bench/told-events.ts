@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
-import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
 import { startToldPages } from '../tests/support/told-pages.ts'
 import { heapOf, readSeen, watchPage } from './page-measures.ts'

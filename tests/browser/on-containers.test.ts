@@ -89,81 +89,86 @@ withEngine(
       return watched
     }
     // One fleet for all: each goes on with what the one before it has made.
-    const step = it.skipIf(!hasBrowser)
 
-    step('the first run leads to a model, and an agent is made, changed and changed back', async () => {
-      const { page, open, faults, context } = await openSlow()
-      await open('/')
-      await page.getByRole('heading', { name: 'Welcome' }).waitFor()
-      await page.getByRole('button', { name: 'Show me a recording' }).click()
-      await page.getByRole('button', { name: 'Let it play' }).click()
-      await page.getByText('scripted/first-look').waitFor()
-      // What is played from here on is ours.
-      await mesh.call(setupEndpoints.setupModel, { body: { model: 'scripted/containers' } })
-      await open('/fleet')
-      await page.getByRole('button', { name: 'New agent …' }).first().click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Name').fill('scribe')
-      await dialog.getByLabel('Role').fill('Writes down where it is.')
-      await dialog.getByRole('button', { name: 'Create' }).click()
-      await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor()
-      await page.getByRole('tab', { name: 'Identity' }).click()
-      const text = page.getByRole('textbox', { name: 'Text of INSTRUCTIONS.md' })
-      await text.fill('Say it kindly.')
-      await page.getByRole('button', { name: 'Look at the change' }).click()
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.locator('.toast').getByText('INSTRUCTIONS.md saved').waitFor()
-      const written = async () => {
-        const file = { id: 'scribe', file: 'INSTRUCTIONS.md' }
-        return String((await mesh.call(keptEndpoints.identityFile, { params: file })).json()['content'])
-      }
-      expect(await written()).toBe('Say it kindly.')
-      await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
-      await page.locator('.toast').getByText('scribe is as it was.').waitFor()
-      expect(await written()).not.toContain('Say it kindly.')
-      expect(faults).toEqual([])
-      await context.close()
-    })
+    it.skipIf(!hasBrowser)(
+      'the first run leads to a model, and an agent is made, changed and changed back',
+      async () => {
+        const { page, open, faults, context } = await openSlow()
+        await open('/')
+        await page.getByRole('heading', { name: 'Welcome' }).waitFor()
+        await page.getByRole('button', { name: 'Show me a recording' }).click()
+        await page.getByRole('button', { name: 'Let it play' }).click()
+        await page.getByText('scripted/first-look').waitFor()
+        // What is played from here on is ours.
+        await mesh.call(setupEndpoints.setupModel, { body: { model: 'scripted/containers' } })
+        await open('/fleet')
+        await page.getByRole('button', { name: 'New agent …' }).first().click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByLabel('Name').fill('scribe')
+        await dialog.getByLabel('Role').fill('Writes down where it is.')
+        await dialog.getByRole('button', { name: 'Create' }).click()
+        await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor()
+        await page.getByRole('tab', { name: 'Identity' }).click()
+        const text = page.getByRole('textbox', { name: 'Text of INSTRUCTIONS.md' })
+        await text.fill('Say it kindly.')
+        await page.getByRole('button', { name: 'Look at the change' }).click()
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.locator('.toast').getByText('INSTRUCTIONS.md saved').waitFor()
+        const written = async () => {
+          const file = { id: 'scribe', file: 'INSTRUCTIONS.md' }
+          return String((await mesh.call(keptEndpoints.identityFile, { params: file })).json()['content'])
+        }
+        expect(await written()).toBe('Say it kindly.')
+        await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
+        await page.locator('.toast').getByText('scribe is as it was.').waitFor()
+        expect(await written()).not.toContain('Say it kindly.')
+        expect(faults).toEqual([])
+        await context.close()
+      },
+    )
 
-    step('it is talked to, shown a picture and started anew, in a container of its own', async () => {
-      const { page, open, picture, faults, context } = await openSlow()
-      await open('/chat/scribe')
-      const log = page.getByRole('log', { name: 'Messages' })
-      const say = async (words: string) => {
-        await page.getByRole('textbox').last().fill(words)
-        await page.keyboard.press('Enter')
-      }
+    it.skipIf(!hasBrowser)(
+      'it is talked to, shown a picture and started anew, in a container of its own',
+      async () => {
+        const { page, open, picture, faults, context } = await openSlow()
+        await open('/chat/scribe')
+        const log = page.getByRole('log', { name: 'Messages' })
+        const say = async (words: string) => {
+          await page.getByRole('textbox').last().fill(words)
+          await page.keyboard.press('Enter')
+        }
 
-      await say('where are you?')
-      await log.getByText('In a container of my own.').waitFor()
-      await log.locator('details.tool summary').first().click()
-      const result = log.getByRole('region', { name: 'Result of run_command' })
-      expect(await result.textContent()).toMatch(/I am 1000[^]*nothing is written there/)
-      const [before] = await containersOf('scribe')
-      expect(before?.State).toBe('running')
+        await say('where are you?')
+        await log.getByText('In a container of my own.').waitFor()
+        await log.locator('details.tool summary').first().click()
+        const result = log.getByRole('region', { name: 'Result of run_command' })
+        expect(await result.textContent()).toMatch(/I am 1000[^]*nothing is written there/)
+        const [before] = await containersOf('scribe')
+        expect(before?.State).toBe('running')
 
-      await page
-        .getByLabel('Files for scribe', { exact: true })
-        .setInputFiles([{ name: 'chart.png', mimeType: 'image/png', buffer: await page.screenshot() }])
-      await page.getByRole('list', { name: 'Attached files' }).getByText('chart.png').waitFor()
-      await say('look at the chart')
-      await log.getByText('It goes up.').waitFor()
-      const seen = log.locator('.seen-picture img')
-      const widthOf = () => seen.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth)
-      await expect.poll(widthOf).toBe(1280)
-      await picture('containers-chat')
+        await page
+          .getByLabel('Files for scribe', { exact: true })
+          .setInputFiles([{ name: 'chart.png', mimeType: 'image/png', buffer: await page.screenshot() }])
+        await page.getByRole('list', { name: 'Attached files' }).getByText('chart.png').waitFor()
+        await say('look at the chart')
+        await log.getByText('It goes up.').waitFor()
+        const seen = log.locator('.seen-picture img')
+        const widthOf = () => seen.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth)
+        await expect.poll(widthOf).toBe(1280)
+        await picture('containers-chat')
 
-      await open('/agents/scribe')
-      await page.getByRole('button', { name: 'Start anew' }).click()
-      await page.getByText('scribe was started anew.').waitFor()
-      const after = await eventually('it runs in another container', async () => {
-        const [now] = await containersOf('scribe')
-        return now !== undefined && now.State === 'running' && now.Id !== before?.Id ? now : null
-      })
-      expect(after.Image).toBe(before?.Image)
-      expect(faults).toEqual([])
-      await context.close()
-    })
+        await open('/agents/scribe')
+        await page.getByRole('button', { name: 'Start anew' }).click()
+        await page.getByText('scribe was started anew.').waitFor()
+        const after = await eventually('it runs in another container', async () => {
+          const [now] = await containersOf('scribe')
+          return now !== undefined && now.State === 'running' && now.Id !== before?.Id ? now : null
+        })
+        expect(after.Image).toBe(before?.Image)
+        expect(faults).toEqual([])
+        await context.close()
+      },
+    )
 
     step(
       'a webhook that curl fires and a job by the clock set it to work, and each shows its run',
@@ -208,7 +213,7 @@ withEngine(
       },
     )
 
-    step('a page whose socket breaks has seen all of it once it is back', async () => {
+    it.skipIf(!hasBrowser)('a page whose socket breaks has seen all of it once it is back', async () => {
       const { page, open, faults, context } = await openSlow()
       const opened: string[] = []
       let last: WebSocketRoute | undefined

@@ -108,7 +108,7 @@ function Beat({
             </div>
           )}
         </td>
-        <td>
+        <td className="trigger-buttons">
           <div className="row">
             {!archived && (
               <button

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useAction, useServices } from '../../data/use-mesh.ts'
 import { jobAgain } from './job-edit.ts'
@@ -5,7 +6,16 @@ import { jobAgain } from './job-edit.ts'
 const stale = ['cronJobs', 'cronHistory'] as const
 
 /** What can be done with a job; all but a firing can be taken back. */
-export function JobButtons({ job, onChange }: { readonly job: CronJobView; readonly onChange: () => void }) {
+export function JobButtons({
+  job,
+  onChange,
+  children,
+}: {
+  readonly job: CronJobView
+  readonly onChange: () => void
+  /** More of them. */
+  readonly children?: ReactNode
+}) {
   const { client } = useServices()
   const params = { id: job.id }
   const run = useAction('cronRun', { done: `The job of ${job.agent} was fired.`, stale })
@@ -52,6 +62,7 @@ export function JobButtons({ job, onChange }: { readonly job: CronJobView; reado
       >
         Remove
       </button>
+      {children}
     </div>
   )
 }

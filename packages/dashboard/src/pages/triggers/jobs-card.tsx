@@ -108,13 +108,12 @@ function JobRow({
           {job.run_count}
           {job.skip_count > 0 && <div className="small muted">{job.skip_count} skipped</div>}
         </td>
-        <td>
-          <div className="row">
-            <JobButtons job={job} onChange={onChange} />
+        <td className="trigger-buttons">
+          <JobButtons job={job} onChange={onChange}>
             <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
               Why and when
             </button>
-          </div>
+          </JobButtons>
         </td>
       </tr>
       {open && (

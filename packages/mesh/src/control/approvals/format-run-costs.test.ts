@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatRunCosts } from './format-run-costs.ts'
 
-const limit = (scope: string, name: string, of: number, left: number) => ({
+const limit = (scope: string, name: string, [of, left]: readonly [number, number]) => ({
   name,
   scope,
   limit_usd: of,
@@ -10,9 +10,9 @@ const limit = (scope: string, name: string, of: number, left: number) => ({
 
 test('what a run that waits has cost is told by the call, and of its limits the tightest', () => {
   const limits = [
-    limit('agent', 'daily', 5, 4.5),
-    limit('run', 'run', 1, 0.988),
-    limit('fleet', 'daily', 20, 19),
+    limit('agent', 'daily', [5, 4.5]),
+    limit('run', 'run', [1, 0.988]),
+    limit('fleet', 'daily', [20, 19]),
   ]
   expect(formatRunCosts({ agentId: 'operator', calls: 3, spentUsd: 0.012, limits })).toEqual([
     'The run of operator that asked goes on either way, and its calls cost more: so far USD 0.01 for 3 calls, USD 0.004000 each.',

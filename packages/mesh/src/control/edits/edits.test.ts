@@ -217,6 +217,10 @@ describe('an edit of what was looked at', () => {
     }
     expect(texts.get('w/SOUL.md')).toBe('new soul')
     expect(world.fleet.find('w')?.role).toBe('reads')
+    // What an agent wrote with marks that nobody sees is shown without them, and can be changed all the same.
+    texts.set('w/SOUL.md', 'calm\u200B soul')
+    await edits.apply(atTerminal, 'w', { edit: { ...soul('calmer'), seen: 'calm soul' } })
+    expect(texts.get('w/SOUL.md')).toBe('calmer')
   })
 })
 
