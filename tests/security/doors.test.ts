@@ -491,6 +491,8 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'POST /api/pending/{id}/cancel': 'lets nothing happen; the agent asks again',
   'POST /api/projects/{name}/manage': 'renames and puts away, and is taken back',
   'POST /api/recording': 'keeps in memory what runs say, for who may read them anyway',
+  'PUT /api/watchers':
+    'asks for it in its use case, before a folder is watched; to stop watching tells nobody anything',
   'POST /api/templates/apply':
     'asked in the use case for MCP servers, watched folders, and what gives agents that are there more',
   'POST /api/templates/plan': 'changes nothing',
