@@ -74,7 +74,8 @@ async function measure(browser: Browser, options: BenchOptions) {
       {
         name: `Fleet, ${agents} agents`,
         url: `${mesh.url}/fleet`,
-        ready: `document.querySelectorAll('.agent-card').length >= ${agents}`,
+        // Cards out of view are not drawn.
+        ready: `Number(document.querySelector('[aria-setsize]')?.getAttribute('aria-setsize')) > ${agents}`,
       },
       {
         name: `Runs, ${runs} of them`,
