@@ -18,9 +18,11 @@ export const channelLimits = {
   /** How long one who was refused is not told again, days. */
   strangersKeptDays: 30,
   /** Of one channel; once there are so many, whoever was told first is forgotten. */
-  strangersMax: 1000,
-  /** Strangers who are told so in an hour, of one channel. */
-  strangersToldPerHour: 30,
+  strangersMax: 10_000,
+  /** Strangers who are told so in a minute, of one channel; half of it is for those who were turned away before. */
+  strangersToldPerMinute: 20,
+  /** Strangers who were turned away untold and are known again, of all channels. */
+  strangersTurnedAwayMax: 10_000,
   talksKeptDays: 90,
   runsKeptDays: 14,
   lettersKeptDays: 14,

@@ -112,7 +112,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
         attachments.push({ path, size: content.length, isPicture: imageTypeOf(content) !== null })
       } catch (error) {
         signal.throwIfAborted()
-        const why = whyNoFile(error)
+        const why = whyNoFile(file, error)
         if (why.waitMs !== null && !isLastTry) throw new NotYet(why.detail, why.waitMs)
         leftOut.push(`${file.name}: ${why.detail}`)
       }
