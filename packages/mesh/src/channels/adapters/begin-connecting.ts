@@ -11,10 +11,7 @@ export interface Connecting {
  * Begins the life of connections to a platform, one after the other. `live` says when the first stands, and rejects where no
  * further one is tried.
  */
-export function beginConnecting(
-  platform: string,
-  live: (onFirst: () => void) => Promise<void>,
-): Connecting {
+export function beginConnecting(platform: string, live: (onFirst: () => void) => Promise<void>): Connecting {
   const { promise: first, resolve, reject } = Promise.withResolvers<void>()
   const over = live(resolve).then(
     () => reject(new ChannelFailure('unreachable', `the channel was closed before ${platform} answered`)),

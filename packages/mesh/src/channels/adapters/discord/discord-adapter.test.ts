@@ -358,7 +358,12 @@ describe('Discord', () => {
     const { server, adapter } = await started({
       clock: { ...systemClock, now: () => systemClock.now() + time.shiftMs },
     })
-    const file = { place: server.places.alone, name: 'a.txt', mediaType: 'text/plain', bytes: Buffer.from('x') }
+    const file = {
+      place: server.places.alone,
+      name: 'a.txt',
+      mediaType: 'text/plain',
+      bytes: Buffer.from('x'),
+    }
     server.platform.failNext('cut-after')
     await expect(adapter.upload?.({ ...file, clientId: 'file_1-0' }, never)).rejects.toMatchObject({
       kind: 'unsure',
