@@ -90,6 +90,8 @@ export interface ReceivedMessage {
   /** Whether it is meant for us: a private conversation, a mention, a command, a thread that we are in. */
   readonly addressed: boolean
   readonly attachments: readonly ReceivedAttachment[]
+  /** What several messages of one person bear that were sent as one; absent for one alone. */
+  readonly albumId?: string
 }
 
 export interface ConversationPlace {
