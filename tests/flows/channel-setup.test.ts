@@ -6,33 +6,90 @@ import type { ChannelView } from '@flotilla/protocol/channels-api'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { playTelegram, playedTelegramPlaces } from '../../packages/mesh/src/testing/played-telegram.ts'
+import {
+  callbackEntry,
+  callbackOf,
+  playedWhatsApp,
+  playGraph,
+  signedCallback,
+} from '../../packages/mesh/src/testing/played-whatsapp.ts'
+import type { PlayedGraph } from '../../packages/mesh/src/testing/played-whatsapp.ts'
 import { aCassette, says } from '../support/cassettes.ts'
+import { discordToken, startDiscordServer } from '../support/discord-server.ts'
+import type { DiscordServer } from '../support/discord-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla, flotillaWith } from '../support/flotilla-command.ts'
+import { httpCall } from '../support/http-call.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { cliProgram } from '../support/programs.ts'
 import { runAtTerminal } from '../support/pty-screen.ts'
+import { slackTokens, startSlackWorkspace } from '../support/slack-workspace.ts'
+import type { SlackWorkspace } from '../support/slack-workspace.ts'
+import { verifies } from '../verifies.ts'
 
 const token = '777:secret-part'
 const answer = 'Nothing new.'
 
 let telegram: Awaited<ReturnType<typeof playTelegram>>
+let discord: DiscordServer
+let slack: SlackWorkspace
+let graph: PlayedGraph
 let mesh: MeshProcess
 
 beforeAll(async () => {
-  telegram = await playTelegram()
+  ;[telegram, discord, slack, graph] = await Promise.all([
+    playTelegram(),
+    startDiscordServer(),
+    startSlackWorkspace(),
+    playGraph(),
+  ])
   mesh = await startMesh({
     cassettes: { day: aCassette({ agents: ['clerk'], when: '.', turns: [says(answer)] }) },
-    settings: { channels: { per_minute: 600, telegram: { api_url: telegram.root } } },
+    settings: {
+      channels: {
+        per_minute: 600,
+        telegram: { api_url: telegram.root },
+        discord: { api_url: discord.api },
+        slack: { api_url: slack.apiUrl },
+        whatsapp: { api_url: graph.root },
+      },
+    },
   })
   await mesh.createWorker('clerk')
 })
 afterAll(async () => {
   await mesh?.stop()
-  await telegram?.close()
+  await Promise.all([telegram, discord, slack, graph].map((one) => one?.close()))
 })
+
+const appSecret = 'ab'.repeat(16)
+const credentialsOf = {
+  discord: [discordToken],
+  slack: [slackTokens.bot, slackTokens.app],
+  whatsapp: ['EAA-of-this-test', playedWhatsApp.phoneNumberId, appSecret],
+} as const
+
+/** Somebody alone with the bot there, and what they are shown. */
+function somebodyOn(name: keyof typeof credentialsOf) {
+  if (name === 'whatsapp') return { say: callBack, shown: graph.shown }
+  const { platform, places } = name === 'discord' ? discord : slack
+  const say = (text: string) => platform.say({ place: places.alone, text, by: 'person', addressed: true })
+  return { say, shown: platform.shown }
+}
+
+/** As Meta does: again until it is taken. */
+async function callBack(text: string): Promise<void> {
+  const { headers, body } = signedCallback(
+    callbackOf(callbackEntry([{ id: `wamid.${text}`, text }])),
+    appSecret,
+  )
+  await eventually(`${text} is taken`, async () => {
+    const url = `${mesh.url}/channel/whatsapp`
+    return (await httpCall({ method: 'POST', url, body: Buffer.from(body), headers })).status === 200
+  })
+}
 
 const home = () => ({ url: mesh.url, home: mesh.home })
 const alone = playedTelegramPlaces.alone
@@ -81,6 +138,7 @@ describe('a channel that is added', () => {
   )
 
   it('asks at a terminal without showing, pairs while it waits, and is on without a new start', async () => {
+    verifies('purpose:chat-mode:four-platforms')
     const words = [process.execPath, cliProgram, 'channels', 'add', 'telegram', '--url', mesh.url]
     const program = runAtTerminal(words, { columns: 100, home: mesh.home })
     try {
@@ -158,4 +216,26 @@ describe('a channel that is added', () => {
     expect((await flotilla(home(), 'channels', 'remove', 'webhook')).code).toBe(0)
     expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).not.toContain('127.0.0.1:9')
   })
+
+  it.each(['discord', 'slack', 'whatsapp'] as const)(
+    '%s is on at once, knows whoever shows the code, and answers what they say',
+    async (name) => {
+      verifies('purpose:chat-mode:four-platforms')
+      const input = `${credentialsOf[name].join('\n')}\n`
+      const added = await flotillaWith({ ...home(), input }, 'channels', 'add', name, '--json')
+      expect(added, added.err).toMatchObject({ code: 0 })
+      const { code } = (JSON.parse(added.out) as { pairing: { code: string } }).pairing
+      // What is said to a bot of Discord before it ever was there is in no history.
+      await eventually('it is connected', async () => (await view(name))?.state === 'connected')
+      const there = somebodyOn(name)
+      await there.say(code)
+      const isShown = (words: string) => there.shown().some(({ text }) => text.includes(words))
+      await eventually('the owner is known', () => isShown('You are owner here'))
+      await there.say('@clerk anything new?')
+      await eventually('the answer is shown', () => isShown(answer))
+      expect(await view(name)).toMatchObject({ state: 'connected', linked: [{ person: 'owner' }] })
+      // Off again, so that each is heard by itself.
+      expect((await flotilla(home(), 'channels', 'remove', name)).code).toBe(0)
+    },
+  )
 })

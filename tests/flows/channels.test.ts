@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { channelLimits } from '../../packages/mesh/src/channels/channel-limits.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
@@ -15,6 +16,8 @@ import { aWebhookPlatform } from '../support/webhook-platform.ts'
 
 const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'The report is written.'
+/** Messages of one person. */
+const perMinute = 100
 const cassette = aCassette({ agents: ['clerk'], when: '^report', turns: [says(answer)] })
 
 let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
@@ -26,7 +29,7 @@ beforeAll(async () => {
   arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
   mesh = await startMesh({
     cassettes: { channels: cassette },
-    settings: { channels: { per_minute: 600, webhook: { url: platform.url } } },
+    settings: { channels: { per_minute: perMinute, webhook: { url: platform.url } } },
     environment: {
       FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
       NODE_OPTIONS: `--import=${preload}`,
@@ -120,6 +123,116 @@ describe('a channel', () => {
     expect((await fetch(`${mesh.url}/channel/webhook`, forged)).status).toBe(401)
     expect((await fetch(`${mesh.url}/channel/telegram`, forged)).status).toBe(404)
     expect((await fetch(`${mesh.url}/channel/__proto__`, forged)).status).toBe(404)
+  })
+})
+
+describe('many people at once', () => {
+  const people = Array.from({ length: 30 }, (_one, n) => `webhook:intranet:p${n}`)
+  const senderOf = (identity: string) => identity.slice('webhook:'.length)
+  const runsOf = (ledger: ReturnType<typeof openLedger>, person: string) =>
+    ledger.rows('SELECT created_at, ended_at FROM channel_runs WHERE person = ? ORDER BY created_at', person)
+
+  beforeAll(async () => {
+    const path = join(mesh.home, 'config', 'people.json')
+    const written = await readFile(path, 'utf8')
+    const { people: known } = JSON.parse(written) as { people: object[] }
+    const others = people.map((identity, n) => ({ name: `p${n}`, role: 'owner', identities: [identity] }))
+    await writeFile(path, JSON.stringify({ people: [...known, ...others] }))
+    await eventually('all are known', async () => {
+      const { channels } = channelsApi.channels.response.parse(
+        (await mesh.call(channelEndpoints.channels)).json(),
+      )
+      return channels.some(({ name, people: count }) => name === 'webhook' && count === people.length + 1)
+    })
+  })
+
+  it('thirty who talk are each answered, while one of them says forty things more', async () => {
+    const flood = Array.from({ length: 40 }, (_one, n) => ({
+      sender: 'intranet:p0',
+      conversation: 'flood',
+      n,
+    }))
+    const said = people.map((identity, n) => ({ sender: senderOf(identity), conversation: `crowd ${n}`, n }))
+    // The one who says much is heard first.
+    const replies = await Promise.all(
+      [...flood, ...said].map(({ sender, conversation, n }) =>
+        platform.deliver(mesh.url, `${conversation}-${n}`, { sender, conversation, text: '@clerk report' }),
+      ),
+    )
+    expect(replies.filter(({ status }) => status !== 202)).toEqual([])
+    const isAnswered = ({ conversation }: { conversation: string }) =>
+      platform.in(conversation).some(({ text }) => text.includes(answer))
+    // All but the one who floods, who has more waiting than their part.
+    await eventually('each is answered', () => said.slice(1).every(isAnswered))
+    const ledger = openLedger(mesh.home)
+    try {
+      await eventually('nothing is under way', () =>
+        runsOf(ledger, 'p0').every(({ ended_at: end }) => end !== null),
+      )
+      const own = runsOf(ledger, 'p0')
+      const openAt = (moment: number) =>
+        own.filter(({ created_at: from, ended_at: to }) => Number(from) <= moment && Number(to) > moment)
+          .length
+      expect(Math.max(...own.map(({ created_at: at }) => openAt(Number(at))))).toBeLessThanOrEqual(
+        channelLimits.openRunsPerPersonMax,
+      )
+      for (let n = 1; n < people.length; n++) expect(runsOf(ledger, `p${n}`)).toHaveLength(1)
+    } finally {
+      ledger.close()
+    }
+    // What found no room was told, each of it, in words.
+    const told = () => [...platform.in('flood'), ...platform.in('crowd 0')]
+    await eventually('all is told', () => told().length === flood.length + 1)
+    expect(
+      told().filter(({ text }) => !text.includes(answer) && !text.includes('takes no more now')),
+    ).toEqual([])
+  })
+
+  it('a thousand messages, of strangers and of one person, fill no lane, and none of the others’ is lost', async () => {
+    const all: { readonly sender: string; readonly conversation: string; readonly text: string }[] = []
+    for (let n = 0; n < 500; n++) {
+      all.push({ sender: `intranet:stranger${n}`, conversation: `stranger ${n}`, text: '@clerk report' })
+      all.push({ sender: 'intranet:p0', conversation: 'thousand', text: '@clerk report' })
+      if (n % 100 === 50) {
+        all.push({ sender: `intranet:p${n / 50}`, conversation: `rightful ${n}`, text: '@clerk report' })
+      }
+    }
+    const rightful = all.map(({ conversation }) => conversation).filter((one) => one.startsWith('rightful'))
+    let next = 0
+    const statuses = new Map<number, number>()
+    const line = async () => {
+      for (let at = next++; at < all.length; at = next++) {
+        const { status } = await platform.deliver(mesh.url, `thousands-${at}`, all[at] ?? {})
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+    }
+    await Promise.all(Array.from({ length: 50 }, line))
+    expect([...statuses]).toEqual([[202, all.length]])
+    await eventually('each of the others is answered', () =>
+      rightful.every((one) => platform.in(one).some(({ text }) => text.includes(answer))),
+    )
+    expect(
+      platform.shown.filter(({ conversation }) => conversation.startsWith('stranger')).length,
+    ).toBeLessThanOrEqual(channelLimits.strangersToldPerMinute)
+    const ledger = openLedger(mesh.home)
+    try {
+      const count = (where: string) =>
+        ledger.rows(
+          `SELECT message_id FROM channel_messages WHERE message_id LIKE 'thousands-%' AND ${where}`,
+        ).length
+      expect(count("became = 'run' AND sender_id LIKE 'intranet:stranger%'")).toBe(0)
+      // What one may say in a minute, answered or refused, is written down; the rest leaves nothing behind.
+      expect(count("sender_id = 'intranet:p0'")).toBeLessThanOrEqual(perMinute + 1)
+      expect(count('TRUE')).toBeLessThanOrEqual(
+        perMinute + 1 + channelLimits.strangersToldPerMinute + rightful.length,
+      )
+      await eventually(
+        'nothing is to be told any more',
+        () => ledger.rows("SELECT id FROM channel_letters WHERE state = 'open'").length === 0,
+      )
+    } finally {
+      ledger.close()
+    }
   })
 })
 

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { playTelegram } from '../../packages/mesh/src/testing/played-telegram.ts'
-import type { PlayedTelegram } from '../../packages/mesh/src/testing/played-telegram.ts'
+import { playedWhatsApp, playGraph } from '../../packages/mesh/src/testing/played-whatsapp.ts'
+import { discordToken, startDiscordServer } from '../support/discord-server.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { startPageReader } from '../support/page-reader.ts'
 import type { CommandEnded, PageReader } from '../support/page-reader.ts'
 import { patient } from '../support/patience.ts'
 import { readmeSteps } from '../support/readme-steps.ts'
+import { slackTokens, startSlackWorkspace } from '../support/slack-workspace.ts'
 
 const guide = join(repositoryRoot, 'docs', 'guide')
 
@@ -18,11 +20,14 @@ const initLine =
 const typed: Readonly<Record<string, string>> = {
   [initLine]: 'sk-of-this-test\n',
   'flotilla channels add telegram': '777:a-token-of-this-test\n',
+  'flotilla channels add discord': `${discordToken}\n`,
+  'flotilla channels add slack': `${slackTokens.bot}\n${slackTokens.app}\n`,
+  'flotilla channels add whatsapp': `EAA-of-this-test\n${playedWhatsApp.phoneNumberId}\n${'ab'.repeat(16)}\n`,
   'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
 }
 /** Named in the prose of pages, with words in capitals that say what belongs there. */
 const shapes =
-  /^flotilla (?:init|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT|upgrade --from FILE|prune|channels add (?:discord|slack|whatsapp))$/
+  /^flotilla (?:init|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|restart AGENT|upgrade --from FILE|prune)$/
 /** Blocks that another test tries. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',
@@ -30,7 +35,7 @@ const triedElsewhere: Readonly<Record<string, string>> = {
 }
 
 let reader: PageReader
-let telegram: PlayedTelegram
+let platforms: readonly { readonly close: () => Promise<void> }[] = []
 /** Ids that commands of the pages printed, which later ones name. */
 const ids = { hook: '', secret: '', delivery: '' }
 
@@ -41,14 +46,25 @@ beforeAll(async () => {
     block,
   })
   // Nobody's home yet: what `init` finds there it keeps.
-  telegram = await playTelegram()
-  const channels = { telegram: { api_url: telegram.root } }
+  const [telegram, discord, slack, graph] = await Promise.all([
+    playTelegram(),
+    startDiscordServer(),
+    startSlackWorkspace(),
+    playGraph(),
+  ])
+  platforms = [telegram, discord, slack, graph]
+  const channels = {
+    telegram: { api_url: telegram.root },
+    discord: { api_url: discord.api },
+    slack: { api_url: slack.apiUrl },
+    whatsapp: { api_url: graph.root },
+  }
   await reader.take({ kind: 'settings', text: JSON.stringify({ channels }) })
   await chmod(join(reader.folder, '.flotilla'), 0o700)
 })
 afterAll(async () => {
   await reader.close()
-  await telegram.close()
+  await Promise.all(platforms.map(({ close }) => close()))
 })
 
 /** What rows of lists have that pages go by. */

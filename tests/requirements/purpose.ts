@@ -29,7 +29,7 @@ export const purposeClauses = [
   { line: 12, id: 'purpose:task-mode:returns-task-result', state: 'covered', by: 'run-loop', text: 'Task mode returns a TaskResult.' },
   { line: 12, id: 'purpose:chat-mode:interactive', state: 'covered', by: 'run-loop', text: 'Chat mode is interactive.' },
   { line: 12, id: 'purpose:chat-mode:command-line', state: 'covered', by: 'cli', text: 'Chat mode is used via a command line.' },
-  { line: 12, id: 'purpose:chat-mode:four-platforms', state: 'planned', by: 'channels', text: 'Chat mode is used via four chat platforms.' },
+  { line: 12, id: 'purpose:chat-mode:four-platforms', state: 'covered', by: 'channels', text: 'Chat mode is used via four chat platforms.' },
   { line: 12, id: 'purpose:chat-mode:webhook-channel', state: 'covered', by: 'webhook', text: 'Chat mode is used via a webhook channel.' },
   { line: 12, id: 'purpose:heartbeat-mode:cheap-monitoring', state: 'covered', by: 'heartbeat', text: 'Heartbeat mode is cheap autonomous monitoring.' },
   { line: 13, id: 'purpose:assume-compromised', state: 'covered', by: 'security', text: 'The design assumes that agents can be compromised.' },

@@ -240,6 +240,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     response: ServerResponse,
   ): void {
     const [, , channelId = '', , messageId] = path.split('/')
+    if (path === '/users/@me') return sayDiscord(response, 200, { id: ids.bot, username: 'flotilla' })
     if (path === '/gateway/bot') {
       return sayDiscord(response, 200, {
         url: `ws://127.0.0.1:${port}`,

@@ -39,7 +39,10 @@ export interface ChannelTraits {
   readonly editEveryMs: number | null
   /** How many buttons one message can bear; 0 where it has none. */
   readonly buttonsMax: number
-  /** Whether the platform itself throws away a message whose `clientId` it has; else a repeat is marked as one. */
+  /**
+   * Whether a message whose `clientId` the platform has is not shown again; else a repeat is marked as one. Where the adapter
+   * can tell that for a while only, it marks by itself what comes later.
+   */
   readonly dropsRepeats: boolean
   /** The largest file that `upload` takes; 0 where there is none. */
   readonly fileBytesMax: number
@@ -87,6 +90,8 @@ export interface ReceivedMessage {
   /** Whether it is meant for us: a private conversation, a mention, a command, a thread that we are in. */
   readonly addressed: boolean
   readonly attachments: readonly ReceivedAttachment[]
+  /** What several messages of one person bear that were sent as one; absent for one alone. */
+  readonly albumId?: string
 }
 
 export interface ConversationPlace {
@@ -108,6 +113,9 @@ export interface ReceivedAttachment {
   /** What `download` finds it by, at most `referenceMaxChars`; where it is longer, the file is left out. */
   readonly reference: string
 }
+
+/** Begins what may be there already, where nobody sees whether it is. */
+export const repeatMark = '(may be a repeat) '
 
 /** Of the reference of a file, UTF-16 code units: some platforms give out signed addresses. */
 export const referenceMaxChars = 2048

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aChannelHarness, ann, issuer } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
@@ -118,11 +119,11 @@ describe('strangers', () => {
   test('are told at a bounded rate, and are bounded rows', async () => {
     const world = await open()
     for (let n = 1; n <= 100; n++) await world.say('hi', { senderId: String(10_000 + n) })
-    expect(world.told()).toHaveLength(30)
-    expect(world.rows('SELECT * FROM channel_strangers')).toHaveLength(30)
-    await world.clock.advance(3_600_001)
+    expect(world.told()).toHaveLength(10)
+    expect(world.rows('SELECT * FROM channel_strangers')).toHaveLength(10)
+    await world.clock.advance(60_001)
     await world.say('hi', { senderId: '77777' })
-    expect(world.told()).toHaveLength(31)
+    expect(world.told()).toHaveLength(11)
   })
 })
 
@@ -270,6 +271,7 @@ describe('commands', () => {
   })
 
   test('a viewer looks and changes nothing; a member acts on what is granted', async () => {
+    heedsLesson(20)
     const world = await open({
       people: [
         { name: 'vera', role: 'viewer', identities: ['telegram:1000'] },
@@ -307,6 +309,7 @@ test.each([
   ['/broadcast x', 'call-route'],
   ['/pending', 'call-route'],
 ])('that %s was refused to a member stays on record', async (text, subject) => {
+  heedsLesson(20)
   const world = await open({
     people: [{ name: 'max', role: 'member', agents: ['scout'], identities: ['telegram:1000'] }],
   })

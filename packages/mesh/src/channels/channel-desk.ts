@@ -22,6 +22,7 @@ import { createRunPlaces } from './delivery/run-places.ts'
 import { createSendLetter } from './delivery/send-letter.ts'
 import { createTellNotices } from './delivery/tell-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
+import { albumTimes } from './intake/join-album.ts'
 import { createBringFiles } from './intake/bring-files.ts'
 import type { BringFiles, BringFilesDeps } from './intake/bring-files.ts'
 import { createHearVoice } from './intake/hear-voice.ts'
@@ -161,6 +162,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     passOver,
     resume: async () => {
       notices.catchUp()
+      messages.gatherAgain(albumTimes(clock.now()))
       await answering.resume()
     },
     serve: async (adapter, signal) => {

@@ -18,9 +18,11 @@ export const channelLimits = {
   /** How long one who was refused is not told again, days. */
   strangersKeptDays: 30,
   /** Of one channel; once there are so many, whoever was told first is forgotten. */
-  strangersMax: 1000,
-  /** Strangers who are told so in an hour, of one channel. */
-  strangersToldPerHour: 30,
+  strangersMax: 10_000,
+  /** Strangers who are told so in a minute, of one channel; half of it is for those who were turned away before. */
+  strangersToldPerMinute: 20,
+  /** Strangers who were turned away untold and are known again, of all channels. */
+  strangersTurnedAwayMax: 10_000,
   talksKeptDays: 90,
   runsKeptDays: 14,
   lettersKeptDays: 14,
@@ -37,6 +39,13 @@ export const channelLimits = {
   /** Messages whose files are not all fetched: of one person, and of one channel. */
   openFilesPerPersonMax: 10,
   openFilesMax: 300,
+  /** Of an album, whose files come in messages of their own. */
+  albumFilesMax: 10,
+  /** After the last of an album so long is waited for another, and after the first so long at most, milliseconds. */
+  albumQuietMs: 1500,
+  albumMaxMs: 10_000,
+  /** Albums that were answered in words, known so that the rest of them is not answered too. */
+  answeredAlbumsMax: 1000,
   /** After so many tries a file is left out, and whoever sent it is told. */
   fileTriesMax: 5,
   /** Files that an agent made in one run and that are sent beside its answer; the others are named. */

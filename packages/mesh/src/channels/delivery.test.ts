@@ -3,8 +3,8 @@ import { aChannelHarness } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import type { FakeChannel } from '../testing/fake-channel.ts'
+import { repeatMark } from './adapter.ts'
 import { channelLimits, sendBackOffMs } from './channel-limits.ts'
-import { repeatMark } from './delivery/send-letter.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 

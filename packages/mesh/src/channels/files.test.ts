@@ -242,6 +242,84 @@ describe('files that people send', () => {
   })
 })
 
+describe('an album, whose pictures are messages of their own', () => {
+  const picture = (world: Awaited<ReturnType<typeof open>>, n: number) => ({
+    albumId: 'album-1',
+    attachments: [sent(world.fake, `${n}.jpg`, { kind: 'picture', content: png })],
+  })
+  const gathered = channelLimits.albumQuietMs
+
+  test('is one run, with the words of whichever has them, once nothing more comes', async () => {
+    const world = await open()
+    await world.say('', picture(world, 1))
+    await world.clock.advance(gathered - 1)
+    await world.say('@scout compare', picture(world, 2))
+    await world.say('', picture(world, 3))
+    expect(world.said()).toEqual([])
+    expect(world.rows('SELECT became FROM channel_messages').map(({ became }) => became)).toEqual([
+      'files',
+      'album',
+      'album',
+    ])
+    await world.clock.advance(gathered)
+    expect(world.said()).toEqual([
+      expect.stringMatching(/^compare\n\nAttached files:\n\S*- .*-1\.jpg .*\n- .*-2\.jpg .*\n- .*-3\.jpg /),
+    ])
+    expect(world.ledger.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual(['scout'])
+    // One that is late is work of its own.
+    await world.say('', picture(world, 4))
+    await world.clock.advance(gathered)
+    expect(world.said()).toHaveLength(2)
+  })
+
+  test('is bounded in files and in time, and what is over is told', async () => {
+    const world = await open({ perMinute: 2 })
+    const count = channelLimits.albumFilesMax
+    for (let n = 0; n < count + 2; n++) await world.say('', picture(world, n))
+    await world.clock.advance(gathered)
+    expect(world.written.size).toBe(count)
+    expect(world.told()).toEqual([expect.stringContaining('too much at once'), 'Left out: 1 more: too many.'])
+    const other = await open()
+    const steps = Math.ceil(channelLimits.albumMaxMs / (gathered / 2)) + 1
+    for (let n = 0; n < steps; n++) {
+      await other.say('', picture(other, n % 3))
+      await other.clock.advance(gathered / 2)
+    }
+    expect(other.said().length).toBeGreaterThan(0)
+  })
+
+  test('is whole where the mesh died between two of its messages, and each comes once', async () => {
+    const world = await open()
+    await world.say('look', picture(world, 1))
+    await world.stop()
+    await world.clock.advance(gathered)
+    const again = await open({ of: world }, world.fake)
+    await again.say('look', { ...picture(world, 1), id: 'said-1' })
+    await again.say('', { ...picture(world, 2), id: 'said-2' })
+    await again.clock.advance(gathered)
+    expect(again.said()).toEqual([expect.stringMatching(/^look[\s\S]*-1\.jpg[\s\S]*-2\.jpg/)])
+    expect(again.written.size).toBe(2)
+  })
+
+  test('in a group is for us where one of its messages is, and is answered once where it is for nobody', async () => {
+    const world = await open()
+    const place = { conversationId: '-5', threadId: null, isPrivate: false }
+    await world.say('@scout look', { ...picture(world, 1), place })
+    await world.say('', { ...picture(world, 2), place, addressed: false })
+    await world.say('', { ...picture(world, 3), place, addressed: false, senderId: '2000' })
+    await world.clock.advance(gathered)
+    expect(world.said()).toEqual([expect.stringMatching(/-1\.jpg[\s\S]*-2\.jpg[^\n]*$/)])
+    const refused = await open({
+      people: [{ name: 'max', role: 'member', agents: ['scout'], identities: ['telegram:1000'] }],
+    })
+    await refused.say('@auditor look', picture(refused, 1))
+    await refused.say('', picture(refused, 2))
+    await refused.clock.advance(gathered)
+    expect(refused.told()).toHaveLength(1)
+    expect(refused.said()).toEqual([])
+  })
+})
+
 describe('files that go out', () => {
   const answered = async (
     world: Awaited<ReturnType<typeof open>>,

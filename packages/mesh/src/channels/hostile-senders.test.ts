@@ -53,23 +53,37 @@ describe('strangers', () => {
     const world = await open()
     for (const sender of strangers(2000)) await world.say(sender, 'hello')
     await world.clock.settle()
-    expect(world.fake.messages()).toHaveLength(channelLimits.strangersToldPerHour)
+    expect(world.fake.messages()).toHaveLength(channelLimits.strangersToldPerMinute / 2)
     await world.say('1000', '/help')
     const { code } = world.codes.issue('telegram', issuer)
     await world.say('2000', code)
     await world.clock.settle()
     expect(world.toldTo('1000')).toEqual([expect.stringContaining('/agents')])
     expect(world.identityOf('telegram', '2000')).toBe('owner')
-    await world.clock.advance(3_600_001)
+  })
+
+  test('who ask again are told how to be let in while others flood the channel, and no more in a minute than are bounded', async () => {
+    const world = await open()
+    for (const sender of strangers(1000)) await world.say(sender, 'hello')
     await world.say('3000', 'may I come in?')
     await world.clock.settle()
+    expect(world.toldTo('3000')).toEqual([])
+    await world.say('3000', 'hello?')
+    await world.clock.settle()
     expect(world.toldTo('3000')).toEqual([expect.stringContaining('telegram:3000')])
+    for (const sender of strangers(1000)) await world.say(sender, 'hello again')
+    await world.clock.settle()
+    expect(world.fake.messages()).toHaveLength(channelLimits.strangersToldPerMinute)
+    await world.clock.advance(60_001)
+    await world.say('4000', 'and I?')
+    await world.clock.settle()
+    expect(world.toldTo('4000')).toEqual([expect.stringContaining('telegram:4000')])
   })
 
   test('who came for weeks are forgotten for those who come now', async () => {
     const world = await open()
     const { strangersMax } = channelLimits
-    const old = world.clock.now() - 3_600_001
+    const old = world.clock.now() - 60_001
     for (const sender of strangers(strangersMax)) {
       world.database
         .prepare('INSERT INTO channel_strangers (channel, sender_id, refused_at) VALUES (?, ?, ?)')

@@ -11,7 +11,7 @@ import type { Models } from '../models/index.ts'
 import type { People } from '../people/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
-import { channelFactories, createCheckTokens, publicRoots, telegramRootOf } from './adapters/index.ts'
+import { channelFactories, createCheckTokens, platformRootsOf } from './adapters/index.ts'
 import { createChannelLife } from './channel-life.ts'
 import type { ChannelLife } from './channel-life.ts'
 import { createChannelSwitch } from './channel-switch.ts'
@@ -56,10 +56,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     codes,
   })
   const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })
-  const checkTokens = createCheckTokens(() => ({
-    ...publicRoots,
-    telegram: telegramRootOf(kernel.settings().channels),
-  }))
+  const checkTokens = createCheckTokens(() => platformRootsOf(kernel.settings().channels))
   const setUp = createSetUpChannels(kernel, {
     vault,
     settingsFile: needs.settings,

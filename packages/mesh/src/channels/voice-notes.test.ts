@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aChannelHarness, ann } from '../testing/channel-harness.ts'
+import { voiceLimits } from '../models/index.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import type { ReceivedAttachment } from './adapter.ts'
@@ -55,6 +56,20 @@ describe('voice notes, where a model for them is set', () => {
     await world.say('@scout listen', [world.note('/stop')])
     expect(world.transcribed).toEqual([{ agentId: 'scout', audio: '/stop' }])
     expect(world.said()[0]).toBe(`listen\n\n${marked('/stop')}`)
+  })
+
+  test('that the platform says are too large for a model are refused before they are fetched; those that lie are read no further', async () => {
+    const world = await open()
+    const { audioMaxBytes } = voiceLimits
+    await world.say('', [{ ...world.note('stated'), sizeBytes: audioMaxBytes + 1 }])
+    expect(world.fake.downloads()).toEqual([])
+    const lie = world.note('lie')
+    world.fake.keep(lie.reference, Buffer.alloc(audioMaxBytes + 1))
+    await world.say('', [lie])
+    await world.say('', [{ ...world.note('whole'), sizeBytes: audioMaxBytes }])
+    expect(world.said()).toEqual([marked('whole')])
+    expect(world.transcribed).toHaveLength(1)
+    expect(world.told()).toEqual(Array(2).fill('Left out: voice.bin: it is larger than 8 MB.'))
   })
 
   test('lose what nobody could see in them', async () => {

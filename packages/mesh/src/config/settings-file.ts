@@ -238,8 +238,14 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** Messages that one person may send in a minute. */
       per_minute: z.number().int().min(1).max(600).default(20),
-      /** An own Bot API server, instead of Telegram's; read when the channel is switched on. */
+      /** An own Bot API server, instead of Telegram's; read when the channel is switched on, as are the next three. */
       telegram: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
+      /** What stands between the mesh and Discord, in place of https://discord.com/api. */
+      discord: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
+      /** In place of https://slack.com/api. */
+      slack: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
+      /** With its version, in place of https://graph.facebook.com/v23.0. */
+      whatsapp: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** Where the webhook channel posts what is said to people. */
       webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** Writes down what voice notes say, at a provider that speaks OpenAI's form; left out, they are refused in words. */

@@ -66,7 +66,11 @@ export async function playGraph(): Promise<PlayedGraph> {
     const known = answers.get(path)
     if (known) return void response.writeHead(known.status).end(known.body)
     if (path.endsWith('/media')) return void response.end(JSON.stringify({ id: await upload(request, raw) }))
-    if (!path.endsWith('/messages')) return void response.end('{"id":"m1"}')
+    if (!path.endsWith('/messages')) {
+      return void response.end(
+        JSON.stringify({ id: 'm1', display_phone_number: `+${playedWhatsApp.ownNumber}` }),
+      )
+    }
     const failure = failures.shift()
     if (failure !== undefined && failure !== 'cut-after') {
       const { status, code } = refusals[failure as keyof typeof refusals]

@@ -70,7 +70,7 @@ const names = Object.keys(values) as (keyof typeof values)[]
 describe('the check of a channel’s tokens', () => {
   test.each([
     ['telegram', '@fleet_bot', ['GET /bot777:secret-part/getMe']],
-    ['discord', 'fleet', ['GET /users/@me Bot secret.discord']],
+    ['discord', 'fleet', ['GET /v10/users/@me Bot secret.discord']],
     [
       'slack',
       'Acme',

@@ -34,7 +34,7 @@ export interface PlatformRoots {
 
 export const publicRoots: PlatformRoots = {
   telegram: 'https://api.telegram.org',
-  discord: 'https://discord.com/api/v10',
+  discord: 'https://discord.com/api',
   slack: 'https://slack.com/api',
   whatsapp: 'https://graph.facebook.com/v23.0',
 }
@@ -71,7 +71,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
   },
   discord: async (ask, values, root) => {
     const headers = { authorization: `Bot ${values['discord_bot_token']}` }
-    const asked = await ask({ method: 'GET', url: `${root}/users/@me`, headers })
+    const asked = await ask({ method: 'GET', url: `${root}/v10/users/@me`, headers })
     if (asked.status === 401 || asked.status === 403) throw unknownToken('Discord', 'the token of the bot')
     return readAs(discordSchema, 'Discord', asked).username
   },

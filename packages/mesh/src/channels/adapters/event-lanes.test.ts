@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createEventLanes } from './event-lanes.ts'
-import { createRecentIds } from './recent-ids.ts'
+import { createRecentIds } from '../recent-ids.ts'
 import { createRetryPace } from './retry-pace.ts'
 
 const clock = createManualClock()

@@ -11,8 +11,9 @@ import { createWebhookChannel } from './webhook/index.ts'
 import { createWhatsAppAdapter } from './whatsapp/index.ts'
 
 import { publicRoots } from './check-tokens.ts'
+import type { PlatformRoots } from './check-tokens.ts'
 
-export { createCheckTokens, publicRoots } from './check-tokens.ts'
+export { createCheckTokens } from './check-tokens.ts'
 export type { ChannelValues, CheckTokens } from './check-tokens.ts'
 
 export interface AdapterGiven {
@@ -41,9 +42,16 @@ export interface ChannelFactory {
   readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
 }
 
-/** Where Telegram is asked: the owner's own server, if they named one. Pure. */
-export function telegramRootOf(settings: Settings['channels']): string {
-  return settings.telegram?.api_url.replace(/\/+$/, '') ?? publicRoots.telegram
+/** Where each platform is asked: at its own address, unless the owner named another. Pure. */
+export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
+  const rootOf = (name: keyof PlatformRoots) =>
+    settings[name]?.api_url.replace(/\/+$/, '') ?? publicRoots[name]
+  return {
+    telegram: rootOf('telegram'),
+    discord: rootOf('discord'),
+    slack: rootOf('slack'),
+    whatsapp: rootOf('whatsapp'),
+  }
 }
 
 /** Which platforms there are. One more is a folder here and a line below. */
@@ -58,7 +66,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
         token: secret('telegram_bot_token'),
         clock,
         menu,
-        apiRoot: telegramRootOf(settings),
+        apiRoot: platformRootsOf(settings).telegram,
       })
     },
   },
@@ -66,9 +74,10 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
     needs: ['discord_bot_token'],
     howTo:
       'Make an application at discord.com/developers/applications, switch on Message Content Intent under Bot, invite it with the scopes bot and applications.commands; give its token to: flotilla channels add discord',
-    create: ({ secret, clock, marks, menu }) =>
+    create: ({ secret, clock, marks, menu, settings }) =>
       createDiscordAdapter({
         token: secret('discord_bot_token'),
+        api: platformRootsOf(settings).discord,
         clock,
         marks,
         commands: menu.map(({ command, description }) => ({
@@ -82,8 +91,9 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
     needs: ['slack_bot_token', 'slack_app_token'],
     howTo:
       'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, message.channels, message.groups and message.im, and the scopes app_mentions:read, channels:history, groups:history, im:history, chat:write, commands, files:read, files:write and users:read; give its tokens (xoxb-, and xapp- with connections:write) to: flotilla channels add slack',
-    create: ({ secret, clock }) =>
+    create: ({ secret, clock, settings }) =>
       createSlackAdapter({
+        apiUrl: `${platformRootsOf(settings).slack}/`,
         botToken: secret('slack_bot_token'),
         appToken: secret('slack_app_token'),
         clock,
@@ -94,8 +104,9 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
     howTo:
       'Make an app with WhatsApp at developers.facebook.com; give its access token, phone number id and app secret to: flotilla channels add whatsapp. Then give Meta the call-back https://HOST/channel/whatsapp with the verify token and the field messages.',
-    create: ({ secret, secretOrNull, clock }) =>
+    create: ({ secret, secretOrNull, clock, settings }) =>
       createWhatsAppAdapter({
+        graphRoot: platformRootsOf(settings).whatsapp,
         accessToken: secret('whatsapp_access_token'),
         appSecret: secretOrNull('whatsapp_app_secret'),
         verifyToken: secretOrNull('whatsapp_verify_token'),

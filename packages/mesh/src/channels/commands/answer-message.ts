@@ -5,6 +5,7 @@ import type { Log } from '../../platform/index.ts'
 import { problemText, writeAnswered, writeReply } from '../intake/write-answer.ts'
 import type { WriteDeps } from '../intake/write-answer.ts'
 import { voiceRefusal } from '../intake/bring-files.ts'
+import { albumTimes, joinAlbum } from '../intake/join-album.ts'
 import type { FileWork } from '../intake/message-table.ts'
 import type { PlainFile } from '../intake/plain-message.ts'
 import type { StrangerTable } from '../intake/stranger-table.ts'
@@ -61,6 +62,21 @@ export function createAnswerMessage(deps: Deps): {
     atOnce(call, () => ({ text: '', became: 'run', runId: giveToAgent(deps, call, { agentId, text }) }))
   }
 
+  /** What came before of the same album, while it is open. */
+  const albumOf = ({ channel, message }: CommandCall) =>
+    deps.messages.openAlbum(channel, message, deps.clock.now())
+
+  function join(call: CommandCall, album: FileWork, said: Pick<FileWork, 'agentId' | 'text'> | null): void {
+    const { channel, message } = call
+    const now = deps.clock.now()
+    deps.database.transaction(() => {
+      const { id: messageId, senderId } = message
+      if (!deps.messages.take({ channel, messageId, senderId, became: 'album', at: now })) return
+      deps.messages.changeAlbum(channel, joinAlbum(album, message, { said, now }))
+      deps.database.afterCommit(() => deps.wakeFiles(channel))
+    })
+  }
+
   function withFiles(
     call: CommandCall,
     { agentId, text }: Pick<FileWork, 'agentId' | 'text'>,
@@ -70,15 +86,18 @@ export function createAnswerMessage(deps: Deps): {
     // What is only said becomes words of the message, and nothing is put into the agent's files.
     const isStored = ({ kind }: PlainFile) => kind !== 'voice' || !deps.hearsVoice()
     if (message.files.some(isStored)) deps.guard(call.caller, { do: 'manage-agent', agentId })
+    const before = albumOf(call)
+    if (before !== null) return join(call, before, { agentId, text })
     if (open.own >= channelLimits.openFilesPerPersonMax || open.all >= channelLimits.openFilesMax) {
       throw new Problem('lane-full', {
         detail: 'files that were sent before are still being fetched; send it again in a while',
       })
     }
     const at = deps.clock.now()
+    const album = message.albumId === null ? null : albumTimes(at)
     deps.database.transaction(() => {
       const row = { channel, messageId: message.id, senderId: message.senderId, at } as const
-      if (!deps.messages.take({ ...row, became: 'files', open: { message, agentId, text } })) return
+      if (!deps.messages.take({ ...row, became: 'files', open: { message, agentId, text, album } })) return
       deps.strangers.forget(channel, message.senderId)
       deps.talks.spoke({ channel, person, place: message.place }, message.senderId, at)
       deps.database.afterCommit(() => deps.wakeFiles(channel))
@@ -151,6 +170,8 @@ export function createAnswerMessage(deps: Deps): {
       if (agentId === null) return atOnce(call, () => ({ text: 'That button is of no use any more.' }))
       return command(call, { kind: 'command', command: use, argument: agentId })
     }
+    const album = message.text === '' ? albumOf(call) : null
+    if (album !== null) return join(call, album, null)
     const parsed = parseText(message.text)
     switch (parsed.kind) {
       case 'command':

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelAdapter, ChannelFailureKind } from '../adapter.ts'
-import { ChannelFailure } from '../adapter.ts'
+import { ChannelFailure, repeatMark } from '../adapter.ts'
 import { backOffMs, channelLimits, sendBackOffMs } from '../channel-limits.ts'
 import { partsOf } from './letter-parts.ts'
 import type { LetterPart } from './letter-parts.ts'
@@ -10,8 +10,6 @@ import { sendFile } from './send-file.ts'
 import type { SendFileDeps } from './send-file.ts'
 
 const whyDropped = 'for whom it was is not let in any more'
-/** Before a piece that may be there already, where the platform does not see that. */
-export const repeatMark = '(may be a repeat) '
 
 export interface SendLetterDeps extends SendFileDeps {
   readonly letters: LetterTable

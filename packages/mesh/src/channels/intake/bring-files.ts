@@ -112,7 +112,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
         attachments.push({ path, size: content.length, isPicture: imageTypeOf(content) !== null })
       } catch (error) {
         signal.throwIfAborted()
-        const why = whyNoFile(error)
+        const why = whyNoFile(file, error)
         if (why.waitMs !== null && !isLastTry) throw new NotYet(why.detail, why.waitMs)
         leftOut.push(`${file.name}: ${why.detail}`)
       }
@@ -200,7 +200,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     let begun = 0
     // Of one person there is one; those that wait for their time are few, and the next stand behind them.
     for (const work of messages.nextFiles(adapter.name, [...underWay.keys()], channelLimits.openFilesMax)) {
-      const dueAt = tries.get(work.message.id)?.dueAt ?? now
+      const dueAt = tries.get(work.message.id)?.dueAt ?? work.album?.until ?? now
       if (dueAt > now) waitMs = Math.min(waitMs, dueAt - now)
       if (dueAt > now || begun >= room) continue
       begun++

@@ -1,10 +1,15 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { voiceLimits } from '../../models/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { PlainFile } from './plain-message.ts'
 
-const tooLarge = `it is larger than ${channelLimits.fileInMaxBytes / 1024 / 1024} MB`
+/** A voice note is for a model's ears and not for anybody's files. */
+const bytesMaxOf = (kind: PlainFile['kind']) =>
+  kind === 'voice' ? voiceLimits.audioMaxBytes : channelLimits.fileInMaxBytes
+
+const tooLarge = (kind: PlainFile['kind']) => `it is larger than ${bytesMaxOf(kind) / 1024 / 1024} MB`
 
 /** Why a file is not fetched at all, or null. Pure. */
 export function fileFault(
@@ -14,24 +19,27 @@ export function fileFault(
 ): string | null {
   if (kind === 'voice' && !hearsVoice) return 'voice notes are not understood here'
   if (download === undefined) return 'this channel takes no files'
-  return sizeBytes !== null && sizeBytes > channelLimits.fileInMaxBytes ? tooLarge : null
+  return sizeBytes !== null && sizeBytes > bytesMaxOf(kind) ? tooLarge(kind) : null
 }
 
 export async function fetchFile(
   { download }: ChannelAdapter,
-  { reference }: PlainFile,
+  { kind, reference }: PlainFile,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const content = await download?.(reference, channelLimits.fileInMaxBytes, signal)
+  const content = await download?.(reference, bytesMaxOf(kind), signal)
   if (content === undefined || content.length === 0) throw new ChannelFailure('gone', 'it is empty')
   return content
 }
 
 /** In words, and how long to wait at least before it is tried again; null where that is of no use. Pure. */
-export function whyNoFile(error: unknown): { readonly detail: string; readonly waitMs: number | null } {
+export function whyNoFile(
+  { kind: fileKind }: PlainFile,
+  error: unknown,
+): { readonly detail: string; readonly waitMs: number | null } {
   if (error instanceof ChannelFailure) {
     const { kind, message, retryAfterMs } = error
-    if (kind === 'too-large') return { detail: tooLarge, waitMs: null }
+    if (kind === 'too-large') return { detail: tooLarge(fileKind), waitMs: null }
     const isOver = kind === 'gone' || kind === 'refused'
     return { detail: message, waitMs: isOver ? null : (retryAfterMs ?? 0) }
   }

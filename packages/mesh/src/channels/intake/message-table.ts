@@ -2,15 +2,16 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
+import { conversationOf } from '../conversation.ts'
 import type { PlainMessage } from './plain-message.ts'
 import { plainMessageSchema } from './plain-message.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
 /**
  * What a message became; `limited` and `refused` were answered in words or not at all, `files` waits for its files to be
- * fetched and becomes something else then.
+ * fetched and becomes something else then, `album` went along with another that did.
  */
-export type Became = 'files' | 'run' | 'steer' | 'command' | 'paired' | 'refused' | 'limited'
+export type Became = 'files' | 'album' | 'run' | 'steer' | 'command' | 'paired' | 'refused' | 'limited'
 
 export interface TakenMessage {
   readonly channel: ChannelName
@@ -24,7 +25,13 @@ export interface TakenMessage {
 }
 
 /** A message that waits for its files, and whom it is for. */
-const fileWorkSchema = z.object({ message: plainMessageSchema, agentId: z.string(), text: z.string() })
+const fileWorkSchema = z.object({
+  message: plainMessageSchema,
+  agentId: z.string(),
+  text: z.string(),
+  /** Of the first of an album: others join it until then, and nothing is fetched before. Milliseconds since 1970. */
+  album: z.object({ since: z.number(), until: z.number() }).nullable().default(null),
+})
 export type FileWork = z.infer<typeof fileWorkSchema>
 
 const dayMs = 24 * 3600 * 1000
@@ -81,6 +88,35 @@ export function createMessageTable(database: Database) {
         )
         .get(senderId, channel)
       return { all: Number(row?.['all_of_them'] ?? 0), own: Number(row?.['own'] ?? 0) }
+    },
+    /** The first message of the same album, while others may join it. */
+    openAlbum: (
+      channel: ChannelName,
+      { senderId, albumId, place }: Pick<PlainMessage, 'senderId' | 'albumId' | 'place'>,
+      now: number,
+    ): FileWork | null => {
+      if (albumId === null) return null
+      const row = database
+        .prepare(
+          "SELECT open FROM channel_messages WHERE channel = ? AND sender_id = ? AND became = 'files' AND json_extract(open, '$.message.albumId') = ? AND json_extract(open, '$.album.until') > ?",
+        )
+        .get(channel, senderId, albumId, now)
+      const work = row ? fileRowSchema.parse(row).open : null
+      return work !== null && conversationOf(work.message.place) === conversationOf(place) ? work : null
+    },
+    /** What the first of an album is now, with those that joined it. Joins the caller's transaction. */
+    changeAlbum: (channel: ChannelName, work: FileWork): void => {
+      database
+        .prepare('UPDATE channel_messages SET open = ? WHERE channel = ? AND message_id = ?')
+        .run(JSON.stringify(work), channel, work.message.id)
+    },
+    /** A mesh that died may have had a part of an album: the rest comes again, and finds it open. */
+    gatherAgain: (album: NonNullable<FileWork['album']>): void => {
+      database
+        .prepare(
+          "UPDATE channel_messages SET open = json_set(open, '$.album', json(?)) WHERE open IS NOT NULL AND became = 'files' AND json_extract(open, '$.album.until') IS NOT NULL",
+        )
+        .run(JSON.stringify(album))
     },
     /** Its files are fetched, or never will be. Joins the caller's transaction; false where that was so before. */
     filesOver: (

@@ -30,6 +30,8 @@ export const plainMessageSchema = z.object({
   files: z.array(plainFileSchema).default([]),
   /** Files that were over a bound. */
   filesLeftOut: z.number().default(0),
+  /** What the other messages of the same album bear; null for one alone. */
+  albumId: z.string().nullable().default(null),
 })
 export type PlainMessage = z.infer<typeof plainMessageSchema>
 
@@ -38,7 +40,7 @@ export type PlainMessage = z.infer<typeof plainMessageSchema>
  * too long stays so long that it is seen to be. Pure.
  */
 export function plainMessage(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
-  const { id, senderId, place, pressed } = received
+  const { id, senderId, place, pressed, albumId = '' } = received
   if (!place.isPrivate && !received.addressed) return null
   if (!channelIdentities[channel].form.test(senderId)) return null
   if (id === '' || id.length > channelLimits.messageIdMaxChars) return null
@@ -60,6 +62,7 @@ export function plainMessage(channel: ChannelName, received: ReceivedMessage): P
     pressed: pressed === null ? null : sanitizeForPrompt(pressed.slice(0, 2 * channelLimits.nameMaxChars)),
     files,
     filesLeftOut,
+    albumId: albumId === '' || albumId.length > channelLimits.messageIdMaxChars ? null : albumId,
   }
 }
 

@@ -3,11 +3,14 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { CallRate, HumanCaller } from '../../access/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { ReceivedMessage } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
 import type { AnswerMessage } from '../commands/answer-message.ts'
 import { codeIn } from '../pairing/pairing-codes.ts'
 import type { PairingCodes } from '../pairing/pairing-codes.ts'
+import { hasRoom } from './join-album.ts'
 import { plainMessage } from './plain-message.ts'
 import type { PlainMessage } from './plain-message.ts'
+import { createRecentIds } from '../recent-ids.ts'
 import type { StrangerTable } from './stranger-table.ts'
 import { problemText, writeAnswered } from './write-answer.ts'
 import type { WriteDeps } from './write-answer.ts'
@@ -38,6 +41,8 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
   const { people, messages, codes } = deps
   /** Messages that are being taken, so that one that comes twice at once is waited for and not begun twice. */
   const underWay = new Map<string, Promise<void>>()
+  /** Of which the first was answered in words: the rest would be answered the same. */
+  const answeredAlbums = createRecentIds(channelLimits.answeredAlbumsMax)
 
   async function take(channel: ChannelName, message: PlainMessage): Promise<void> {
     if (messages.isTaken(channel, message.id)) return
@@ -53,8 +58,11 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
 
   async function answer(channel: ChannelName, message: PlainMessage, caller: HumanCaller): Promise<void> {
     const person = caller.person ?? message.senderId
+    const albumKey = message.albumId === null ? null : `${channel} ${message.senderId} ${message.albumId}`
+    if (albumKey !== null && message.text === '' && answeredAlbums.has(albumKey)) return
+    const album = messages.openAlbum(channel, message, deps.clock.now())
     try {
-      deps.rate.take(person)
+      if (album === null || !hasRoom(album)) deps.rate.take(person)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       // Told once; of a flood nothing is kept that could fill the disk.
@@ -65,14 +73,26 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
     }
     try {
       deps.answer({ caller, channel, person, message, argument: '' })
+      const isOpen = messages.openAlbum(channel, message, deps.clock.now()) !== null
+      if (albumKey !== null && !isOpen) answeredAlbums.add(albumKey)
     } catch (error) {
       if (!(error instanceof Problem) || error.code === 'disk-full') throw error
+      if (albumKey !== null) answeredAlbums.add(albumKey)
       writeAnswered(deps, { channel, message, person, became: 'refused' }, { text: problemText(error) })
     }
   }
 
+  /** In a group only one message of an album names us; the others go along with it. */
+  function partOfAlbum(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
+    if (received.albumId === undefined || received.addressed) return null
+    const message = plainMessage(channel, { ...received, addressed: true })
+    return message !== null && messages.openAlbum(channel, message, deps.clock.now()) !== null
+      ? message
+      : null
+  }
+
   return (channel, received) => {
-    const message = plainMessage(channel, received)
+    const message = plainMessage(channel, received) ?? partOfAlbum(channel, received)
     if (message === null) return Promise.resolve()
     const key = `${channel} ${message.id}`
     const known = underWay.get(key)

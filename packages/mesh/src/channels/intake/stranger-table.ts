@@ -1,18 +1,32 @@
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
+import { createRecentIds } from '../recent-ids.ts'
 
-const hourMs = 3600 * 1000
+const minuteMs = 60_000
+const dayMs = 24 * 3600 * 1000
 
 export type StrangerTable = ReturnType<typeof createStrangerTable>
 
 /**
  * Who was told that nobody knows them: once, and then they hear nothing. Where as many were told as are kept, whoever was told
- * first is forgotten, so that a flood of strangers keeps nobody from being told how to be let in for longer than an hour.
+ * first is forgotten. In a minute only so many are told, and half of them only where they ask again after they were turned
+ * away: a flood of names that come once keeps nobody from being told how to be let in.
  */
 export function createStrangerTable(database: Database) {
-  const count = (sql: string, ...values: (string | number)[]): number =>
-    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+  const turnedAway = createRecentIds(channelLimits.strangersTurnedAwayMax)
+
+  const isTold = (channel: ChannelName, senderId: string): boolean =>
+    database
+      .prepare('SELECT 1 AS one FROM channel_strangers WHERE channel = ? AND sender_id = ?')
+      .get(channel, senderId) !== undefined
+
+  const toldSince = (channel: ChannelName, since: number): number =>
+    Number(
+      database
+        .prepare('SELECT count(*) AS count FROM channel_strangers WHERE refused_at > ? AND channel = ?')
+        .get(since, channel)?.['count'] ?? 0,
+    )
 
   function dropOldest(channel: ChannelName): void {
     database
@@ -25,20 +39,18 @@ export function createStrangerTable(database: Database) {
   return {
     /** Whether to tell them; false for one who was told, and while too many were. Joins the caller's transaction. */
     refuse: (channel: ChannelName, senderId: string, now: number): boolean => {
-      const lately = count(
-        'SELECT count(*) AS count FROM channel_strangers WHERE channel = ? AND refused_at > ?',
-        channel,
-        now - hourMs,
-      )
-      if (lately >= channelLimits.strangersToldPerHour) return false
-      const isNew =
-        database
-          .prepare(
-            'INSERT OR IGNORE INTO channel_strangers (channel, sender_id, refused_at) VALUES (?, ?, ?)',
-          )
-          .run(channel, senderId, now).changes === 1
-      if (isNew) dropOldest(channel)
-      return isNew
+      if (isTold(channel, senderId)) return false
+      const identity = `${channel}:${senderId}`
+      const { strangersToldPerMinute: perMinute } = channelLimits
+      if (toldSince(channel, now - minuteMs) >= (turnedAway.has(identity) ? perMinute : perMinute / 2)) {
+        turnedAway.add(identity)
+        return false
+      }
+      database
+        .prepare('INSERT INTO channel_strangers (channel, sender_id, refused_at) VALUES (?, ?, ?)')
+        .run(channel, senderId, now)
+      dropOldest(channel)
+      return true
     },
     /** They are somebody now; should that end, they are told once more. */
     forget: (channel: ChannelName, senderId: string): void => {
@@ -49,7 +61,7 @@ export function createStrangerTable(database: Database) {
     trim: (now: number): void => {
       database
         .prepare('DELETE FROM channel_strangers WHERE refused_at < ?')
-        .run(now - channelLimits.strangersKeptDays * 24 * hourMs)
+        .run(now - channelLimits.strangersKeptDays * dayMs)
     },
   }
 }

@@ -1,5 +1,6 @@
 import MarkdownIt from 'markdown-it'
 import type { Token } from 'markdown-it'
+import { wholeUpTo } from './clean-text.ts'
 import { createRunWriter } from './run-writer.ts'
 import type { RunWriter } from './run-writer.ts'
 import { tableText } from './table-text.ts'
@@ -19,6 +20,8 @@ export interface ReadMarkdown extends RunText {
 
 /** Blocks whose words are read in one step. */
 const blocksPerStep = 20
+/** Words of one block that are read in one step, UTF-16 code units. */
+const paragraphCharsMax = 8000
 
 /**
  * Reads CommonMark with tables and strike-through; HTML is text. `keepsLinks` as of `createRunWriter`. In steps: the blocks
@@ -39,11 +42,22 @@ export function createReadMarkdown(): (
     const definitions = {}
     const tokens = blocks.parse(markdown, definitions)
     yield
-    for (let from = 0; from < tokens.length; from += blocksPerStep) {
+    const readWords = (some: Token[]) => {
       const state = new words.core.State('', words, definitions)
-      state.tokens = tokens.slice(from, from + blocksPerStep)
+      state.tokens = some
       words.core.process(state)
+    }
+    const readPart = (content: string): readonly Token[] => {
+      const { Token: Part } = new words.core.State('', words, definitions)
+      const part = Object.assign(new Part('inline', '', 0), { content, children: [] })
+      readWords([part])
+      return part.children
+    }
+    for (let from = 0; from < tokens.length; from += blocksPerStep) {
+      const some = tokens.slice(from, from + blocksPerStep)
+      readWords(some.filter(({ content }) => content.length <= paragraphCharsMax))
       yield
+      for (const long of some) if (long.content.length > paragraphCharsMax) yield* readInParts(long, readPart)
     }
     for (let index = 0; index < tokens.length; index += 1) {
       const token = tokens[index]!
@@ -55,10 +69,30 @@ export function createReadMarkdown(): (
   }
 }
 
+/** A mark that would hold beyond the end of a part stays as it is written. */
+function* readInParts(token: Token, readPart: (content: string) => readonly Token[]): Generator<void, void> {
+  if (token.type !== 'inline') return
+  const { content } = token
+  const children: Token[] = []
+  for (let from = 0; from < content.length;) {
+    let to = Math.min(content.length, from + paragraphCharsMax)
+    const blank =
+      to < content.length ? Math.max(...['\n', ' '].map((one) => content.lastIndexOf(one, to))) : to
+    if (blank > from) to = blank
+    const part = wholeUpTo(content.slice(from), to - from)
+    for (const child of readPart(part)) children.push(child)
+    from += part.length
+    yield
+  }
+  token.children = children
+}
+
 function createParser() {
   const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: nestingMax })
   // Only what says that it is an address is one: README.md is no host.
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+  // Names no scheme, so that it is none; looking for it takes time by the square of the text.
+  parser.linkify.add('//', null)
   // Where a link may lead is judged by safe-link.ts, which sees the label too.
   parser.validateLink = () => true
   parser.normalizeLink = (address) => address

@@ -274,9 +274,23 @@ describe('hostile text', () => {
       let turns = 0
       const made = await createPacedSplit(async () => void turns++)(split)
       expect(turns).toBeGreaterThan(0)
-      expect(made).toEqual(splitText(split))
-      expect([...createSplitSteps()(split)].length).toBeGreaterThan(20)
+      const work = createSplitSteps()(split)
+      let steps = 0
+      let step = work.next()
+      for (; step.done !== true; step = work.next()) steps++
+      expect(made).toEqual(step.value)
+      expect(steps).toBeGreaterThan(20)
     }
+  })
+})
+
+describe('a paragraph without an end', () => {
+  test('is read in parts, and nothing that is read of it is lost', () => {
+    const words = Array.from({ length: 4000 }, (_one, n) => `w${n}`)
+    const made = pieces('discord', words.join(' '))
+    expect(made.join(' ').split(/\s+/)).toEqual(words)
+    const endless = '👩'.repeat(10_000)
+    expect(pieces('discord', endless).join('')).toBe(endless)
   })
 })
 
@@ -354,6 +368,7 @@ describe('what is hostile', () => {
     ['mentions', '@a '],
     ['ticks', 'e`` '],
     ['addresses', 'http://a.b/( '],
+    ['addresses without a scheme', '//a.b/'],
     ['rows', '|x|y|\n|-|-|\n'],
     ['combined marks', 'e\u0301\u0302'],
     ['emoji', '👩‍👩‍👧'],

@@ -76,7 +76,8 @@ describe('Discord', () => {
     const server = given.server ?? (await startDiscordServer({ heartbeatMs }))
     if (!given.server) closing.push(server.close)
     const marks = given.marks ?? createMemoryMarks()
-    const adapter = adapterOf(server, { marks, token: given.token ?? discordToken })
+    const { token = discordToken, clock = systemClock } = given
+    const adapter = adapterOf(server, { marks, token, clock })
     closing.push(adapter.close)
     const heard: ReceivedMessage[] = []
     const states: ChannelState[] = []
@@ -96,6 +97,7 @@ describe('Discord', () => {
     readonly server: DiscordServer
     readonly marks: ChannelMarks
     readonly token: string
+    readonly clock: typeof systemClock
   }
 
   async function started(given: Parameters<typeof opened>[0] = {}) {
@@ -349,6 +351,29 @@ describe('Discord', () => {
     expect(server.platform.shown()).toHaveLength(1)
     await adapter.send({ ...message, clientId: 'note_2-0' }, never)
     expect(server.platform.shown()).toHaveLength(2)
+  })
+
+  test('a file that may have arrived and is sent after Discord forgot its nonce bears the mark of a repeat', async () => {
+    const time = { shiftMs: 0 }
+    const { server, adapter } = await started({
+      clock: { ...systemClock, now: () => systemClock.now() + time.shiftMs },
+    })
+    const file = {
+      place: server.places.alone,
+      name: 'a.txt',
+      mediaType: 'text/plain',
+      bytes: Buffer.from('x'),
+    }
+    server.platform.failNext('cut-after')
+    await expect(adapter.upload?.({ ...file, clientId: 'file_1-0' }, never)).rejects.toMatchObject({
+      kind: 'unsure',
+    })
+    server.forgetNonces()
+    time.shiftMs = 600_000
+    await adapter.upload?.({ ...file, clientId: 'file_1-0' }, never)
+    await adapter.upload?.({ ...file, clientId: 'file_2-0' }, never)
+    expect(server.platform.shownFiles()).toHaveLength(3)
+    expect(server.platform.shown().map(({ text }) => text)).toEqual(['', '(may be a repeat)', ''])
   })
 
   test('more than can be under way is read from the history', async () => {

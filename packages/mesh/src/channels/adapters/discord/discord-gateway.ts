@@ -3,6 +3,8 @@ import type { Client as DiscordClient, IShardingStrategy } from 'discord.js'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelState } from '../../adapter.ts'
+import { beginConnecting } from '../begin-connecting.ts'
+import type { Connecting } from '../begin-connecting.ts'
 import { createRetryPace } from '../retry-pace.ts'
 import { discordFailure, isTokenRefused } from './discord-failure.ts'
 import type { DiscordRestOptions } from './discord-rest.ts'
@@ -61,7 +63,7 @@ export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   const ending = new AbortController()
   const pace = createRetryPace(deps.clock)
   let session: GatewaySession | null = null
-  let living: Promise<void> | null = null
+  let connecting: Connecting | null = null
 
   async function live(onFirst: () => void): Promise<void> {
     while (!ending.signal.aborted) {
@@ -92,17 +94,14 @@ export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   }
 
   return {
-    start: () =>
-      new Promise((resolve, reject) => {
-        living = live(resolve).then(
-          () => reject(new ChannelFailure('unreachable', 'the channel was closed before Discord answered')),
-          (error: unknown) => reject(error instanceof Error ? error : new Error(String(error))),
-        )
-      }),
+    start: () => {
+      connecting = beginConnecting('Discord', live)
+      return connecting.first
+    },
     close: async () => {
       ending.abort()
       await session?.end()
-      await living
+      await connecting?.over
     },
   }
 }

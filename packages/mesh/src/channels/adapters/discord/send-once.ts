@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
-import { ChannelFailure } from '../../adapter.ts'
+import { ChannelFailure, repeatMark } from '../../adapter.ts'
 import type { SentMessage } from '../../adapter.ts'
 import { wireList, wireText } from '../wire-text.ts'
 import type { ChannelMarks } from './channel-marks.ts'
@@ -49,7 +49,7 @@ const pageSchema = wireList(
 /**
  * Sends a message so that Discord has it once. For a few minutes Discord itself throws a repeat away, by its nonce. Of a
  * message that may have arrived is kept when it was sent first: a repeat that comes later than those minutes is looked for
- * in its channel before it is sent.
+ * in its channel before it is sent, and a file, which nothing there is known by, is marked as one.
  */
 export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps) {
   const kept = () =>
@@ -92,18 +92,21 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps) 
     const nonce = createHash('sha256').update(clientId).digest('base64url').slice(0, nonceMaxChars)
     const firstAt = kept().get(nonce)
     if (firstAt === undefined) change((unsure) => unsure.set(nonce, clock.now()))
-    else if (looksLike !== null && clock.now() - firstAt > nonceHoldsMs) {
+    const isForgotten = firstAt !== undefined && clock.now() - firstAt > nonceHoldsMs
+    if (isForgotten && looksLike !== null) {
       const sent = await findSent(sending, firstAt, signal)
       if (sent) {
         change((unsure) => unsure.delete(nonce))
         return sent
       }
     }
+    // What has no text is not found again; it bears the mark itself.
+    const marked = isForgotten && looksLike === null ? { content: repeatMark.trim() } : {}
     try {
       const request: RestRequest = {
         method: 'post',
         path: `/channels/${channelId}/messages`,
-        body: { ...body, nonce, enforce_nonce: true },
+        body: { ...body, ...marked, nonce, enforce_nonce: true },
         ...(files === undefined ? {} : { files }),
       }
       const { id } = await rest.ask(request, sentSchema, signal)

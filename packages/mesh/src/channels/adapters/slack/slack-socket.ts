@@ -5,6 +5,8 @@ import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelState } from '../../adapter.ts'
 import type { Fetch } from '../bounded-download.ts'
+import { beginConnecting } from '../begin-connecting.ts'
+import type { Connecting } from '../begin-connecting.ts'
 import { createRetryPace } from '../retry-pace.ts'
 import { quietClient } from './slack-calls.ts'
 import { isTokenRefused, slackFailure } from './slack-failure.ts'
@@ -49,7 +51,7 @@ const tokenRepair =
 export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
   const ending = new AbortController()
   const pace = createRetryPace(deps.clock)
-  let living: Promise<void> | null = null
+  let connecting: Connecting | null = null
 
   async function live(onFirst: () => void): Promise<void> {
     while (!ending.signal.aborted) {
@@ -76,16 +78,13 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
   }
 
   return {
-    start: () =>
-      new Promise((resolve, reject) => {
-        living = live(resolve).then(
-          () => reject(new ChannelFailure('unreachable', 'the channel was closed before Slack answered')),
-          (error: unknown) => reject(error instanceof Error ? error : new Error(String(error))),
-        )
-      }),
+    start: () => {
+      connecting = beginConnecting('Slack', live)
+      return connecting.first
+    },
     close: async () => {
       ending.abort()
-      await living
+      await connecting?.over
     },
   }
 }

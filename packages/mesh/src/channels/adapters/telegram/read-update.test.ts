@@ -22,6 +22,13 @@ test('what a person says alone is heard', () => {
   expect(read({ message: said() })).toMatchObject({ id: '1000:5', senderId: '1000', addressed: true })
 })
 
+test('the messages of an album bear what they have in common', () => {
+  const photo = [{ file_id: 'f', file_unique_id: 'u', width: 1, height: 1 }]
+  const message = said({ text: undefined, photo, media_group_id: '13' })
+  expect(read({ message })).toMatchObject({ albumId: '13', attachments: [{ kind: 'picture' }] })
+  expect(read({ message: said({ photo }) })).not.toHaveProperty('albumId')
+})
+
 test.each([
   ['an edit', { edited_message: said({ edit_date: 1 }) }],
   ['a deletion', { deleted_business_messages: { chat: alone, message_ids: [5] } }],

@@ -52,6 +52,7 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
     pressed: null,
     addressed: chat.type === 'private' || (!words.isForOther && (words.isForUs || answersUs)),
     attachments: files,
+    ...(message.media_group_id === undefined ? {} : { albumId: message.media_group_id }),
     callbackId: null,
   }
 }
