@@ -31,6 +31,7 @@ import { cronModule, openCronJobs } from '../triggers/cron/index.ts'
 import { heartbeatModule } from '../triggers/heartbeat/index.ts'
 import { watchModule } from '../triggers/watch/index.ts'
 import { webhookModule } from '../triggers/webhook/index.ts'
+import { walletModule } from '../wallet/index.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
@@ -97,6 +98,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
+  const wallet = await walletModule(kernel, { agents: agents.api, paths })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
@@ -132,7 +134,16 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
   const shared = { blackboard, artifacts, notes, messages, topics, projects }
-  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
+  const guarded = {
+    skills: skillsModule(kernel),
+    credentials,
+    wallet,
+    egress,
+    models,
+    setup,
+    control,
+    pauses,
+  }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
   const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
   const diagnostics = diagnosticsModule(kernel, {

@@ -227,6 +227,15 @@ export const settingsSchema = z.strictObject({
       fleet: countWithin(spawnLimits.fleetMax),
     })
     .prefault({}),
+  wallet: z
+    .strictObject({
+      /**
+       * How addresses on Solana come of the seed: `hmac` over the path's text, or `slip-10` as common wallets do. A change
+       * holds for addresses that are given from then on.
+       */
+      solana_derivation: z.enum(['hmac', 'slip-10']).default('hmac'),
+    })
+    .prefault({}),
   webhooks: z
     .strictObject({
       /** Deliveries that each webhook takes in a minute, unless the hook says otherwise. */

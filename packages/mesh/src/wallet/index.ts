@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import type { Agents } from '../agents/index.ts'
+import { noSuchAgent } from '../agents/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { createManageWallet, ownerIndex } from './manage-wallet.ts'
+import { walletPeopleRoutes } from './people.routes.ts'
+import { createSeedFiles } from './seed/seed-files.ts'
+import { createSeedStore } from './seed/seed-store.ts'
+import { createWalletTable } from './wallet-table.ts'
+
+interface Needs {
+  readonly agents: Pick<Agents, 'find' | 'list'>
+  readonly paths: { readonly walletSeed: string; readonly walletKey: string }
+}
+
+/** The seed that the keys of all agents' wallets come of, and whose index is whose. */
+export async function walletModule(kernel: Kernel, { agents, paths }: Needs): Promise<MeshModule<null>> {
+  const table = createWalletTable(kernel.database)
+  const files = createSeedFiles({ seedPath: paths.walletSeed, keyPath: paths.walletKey, log: kernel.log })
+  const seed = createSeedStore({ files, now: kernel.clock.now, randomBytes })
+  const manage = createManageWallet({
+    ...kernel,
+    seed,
+    table,
+    randomBytes,
+    requireAgent: (agentId) => {
+      if (agents.find(agentId) === null) {
+        throw noSuchAgent(
+          agentId,
+          agents.list().map(({ id }) => id),
+        )
+      }
+    },
+  })
+  kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
+  await seed.load(table.seed()?.ownerAddress ?? null)
+  const header = seed.header()
+  // It was made by a mesh that ended before the row; whoever asked for it has no words of it.
+  if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
+  return {
+    api: null,
+    routes: { people: (surface) => walletPeopleRoutes(surface, manage) },
+    notices: () => {
+      const fault = seed.fault()
+      if (fault !== null) return [`The wallet is lost: ${fault}. flotilla wallet import takes its words in.`]
+      return seed.state() === 'locked' ? ['The wallet is locked: flotilla wallet unlock opens it.'] : []
+    },
+    close: seed.close,
+  }
+}

@@ -1,0 +1,27 @@
+import { walletApi as api, walletEndpoints as endpoints } from '@flotilla/protocol/wallet-api'
+import type { PeopleSurface } from '../http/index.ts'
+import type { ManageWallet } from './manage-wallet.ts'
+
+/** What the owner does with the seed. */
+export function walletPeopleRoutes({ bind }: PeopleSurface, wallet: ManageWallet): void {
+  bind(endpoints.walletInit, api.walletInit, ({ caller, body, reply }) => {
+    void reply.header('cache-control', 'no-store')
+    return wallet.init(caller, body.passphrase ?? null)
+  })
+  bind(endpoints.walletSeed, api.walletSeed, ({ caller }) => wallet.reveal(caller))
+  bind(endpoints.walletImport, api.walletImport, ({ caller, body }) =>
+    wallet.import(caller, {
+      mnemonic: body.mnemonic,
+      passphrase: body.passphrase ?? null,
+      firstIndex: body.first_index,
+    }),
+  )
+  bind(endpoints.walletUnlock, api.walletUnlock, ({ caller, body }) => wallet.unlock(caller, body.passphrase))
+  bind(endpoints.walletStatus, api.walletStatus, ({ caller }) => wallet.status(caller))
+  bind(endpoints.walletAddresses, api.walletAddresses, ({ caller }) => ({
+    addresses: wallet.addresses(caller),
+  }))
+  bind(endpoints.walletAddressGive, api.walletAddressGive, ({ caller, body }) =>
+    wallet.give(caller, body.agent_id),
+  )
+}
