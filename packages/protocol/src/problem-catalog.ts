@@ -2,6 +2,7 @@ import { agentProblems } from './agent-problems.ts'
 import { modelProblems } from './model-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
 import { runProblems } from './run-problems.ts'
+import { walletProblems } from './wallet-problems.ts'
 
 /** Every problem that leaves a door of ours. Codes never change meaning; clients treat unknown ones by status. */
 export const problemCatalog = {
@@ -146,19 +147,6 @@ export const problemCatalog = {
     repair:
       'See what stands now (flotilla status, flotilla runs, flotilla pending), and ask for what the detail leaves possible.',
   },
-  'no-wallet': {
-    status: 404,
-    title: 'There is no wallet yet',
-    retryable: false,
-    repair:
-      'The owner makes one with flotilla wallet init, or takes in the words of another with flotilla wallet import.',
-  },
-  'wallet-locked': {
-    status: 409,
-    title: 'The wallet waits for its passphrase',
-    retryable: false,
-    repair: 'The owner opens it with flotilla wallet unlock, once after each start of the mesh.',
-  },
   'home-in-use': {
     status: 409,
     title: 'Another process works on this home',
@@ -269,13 +257,6 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Edit the value instead; flotilla changes shows what it was.',
   },
-  'seed-revealed': {
-    status: 410,
-    title: 'The words of the wallet were shown once and are shown no more',
-    retryable: false,
-    repair:
-      'Use the words that were written down then; flotilla wallet status shows which seed there is, and flotilla wallet import takes its words in again.',
-  },
   'body-too-large': {
     status: 413,
     title: 'The body is too large',
@@ -329,6 +310,7 @@ export const problemCatalog = {
       'Wait as long as the header Retry-After says; for agents the owner sets rate_limits in config/settings.json.',
   },
   ...agentProblems,
+  ...walletProblems,
   ...modelProblems,
   ...runProblems,
   'upstream-failed': {

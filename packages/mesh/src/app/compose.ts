@@ -37,10 +37,7 @@ import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
 
-/**
- * The modules of the mesh, each made of the kernel and of those above it. Nothing is decided here, and nothing starts: see
- * `lifecycle.ts`.
- */
+/** Each module is made of the kernel and of those above it. Nothing is decided here, and nothing starts: `lifecycle.ts`. */
 export async function compose({ context, home, paths, log }: MeshSettings) {
   const { environment, env, repositoryRoot } = context
   const foundation = await createKernel({ env, paths, log, agentPort: environment.agentPort })
@@ -134,18 +131,9 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
   const shared = { blackboard, artifacts, notes, messages, topics, projects }
-  const guarded = {
-    skills: skillsModule(kernel),
-    credentials,
-    wallet,
-    egress,
-    models,
-    setup,
-    control,
-    pauses,
-  }
+  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
-  const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
+  const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, wallet, backup }
   const diagnostics = diagnosticsModule(kernel, {
     ...foundation,
     runtime,
