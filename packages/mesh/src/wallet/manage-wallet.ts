@@ -87,7 +87,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         if (state !== 'none') throw thereIsOne()
         const { newMnemonic } = await import('./seed/make-seed.ts')
         const mnemonic = newMnemonic(deps.randomBytes)
-        await seed.put(mnemonic, 'generated', passphrase, () => {})
+        await seed.put({ words: mnemonic, made: 'generated', passphrase }, () => {})
         return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
       })
     },
@@ -113,7 +113,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         const { isMnemonic, plainMnemonic } = await import('./seed/make-seed.ts')
         const words = plainMnemonic(given.mnemonic)
         if (!isMnemonic(words)) throw noWords()
-        await seed.put(words, 'imported', given.passphrase, (ownerAddress) => {
+        await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
           const before = table.seed()?.ownerAddress ?? ownerAddress
           if (before === ownerAddress || table.count() === 0) {
             // Before the files, which whoever has the words can write again: a first index is never forgotten.

@@ -68,7 +68,7 @@ function hmac512(key: Uint8Array | string, text: Uint8Array | string): Buffer {
 /** EIP-55: the case of each letter says a bit of the hash of the whole. Pure. */
 function checksummed(hex: string): string {
   const hash = Buffer.from(keccak_256(Buffer.from(hex))).toString('hex')
-  const digits = [...hex].map((digit, at) =>
+  const digits = Array.from(hex, (digit, at) =>
     Number.parseInt(hash.charAt(at), 16) >= 8 ? digit.toUpperCase() : digit,
   )
   return `0x${digits.join('')}`

@@ -17,6 +17,12 @@ type HeldSeed =
   | { readonly kind: 'open'; readonly found: SealedFound; readonly seed: Buffer }
 type SealedFound = Extract<FoundSeed, { kind: 'sealed' }>
 
+export interface GivenSeed {
+  readonly words: string
+  readonly made: SeedHeader['made']
+  readonly passphrase: string | null
+}
+
 export interface SeedStore {
   state(): WalletState
   fault(): string | null
@@ -27,12 +33,7 @@ export interface SeedStore {
   /** False where the passphrase does not open it. */
   unlock(passphrase: string): Promise<boolean>
   /** Seals the seed of these words and holds it open; `accept` throws the Problem of an address that must not stand there. */
-  put(
-    words: string,
-    made: SeedHeader['made'],
-    passphrase: string | null,
-    accept: (ownerAddress: string) => void,
-  ): Promise<void>
+  put(given: GivenSeed, accept: (ownerAddress: string) => void): Promise<void>
   /** Problems `no-wallet`, `wallet-locked`, `conflict` while it is lost. */
   opened(): OpenSeed
   close(): void
@@ -98,7 +99,7 @@ export function createSeedStore(deps: {
       if (held.kind === 'open') return true
       return held.kind === 'locked' && openWith(held.found, passphrase)
     },
-    async put(words, made, passphrase, accept) {
+    async put({ words, made, passphrase }, accept) {
       const [{ seedOf }, { sealSeed, sealKeyBytes }] = [
         await import('./make-seed.ts'),
         await import('./seal-seed.ts'),
