@@ -68,6 +68,7 @@ const reads: Readonly<Record<string, string>> = {
   'credentials list': '',
   'credentials requests': '',
   'wallet status': '',
+  'wallet balances': '',
   'wallet addresses': '',
   'people list': '',
   'channels list': '',

@@ -86,6 +86,7 @@ export const authenticationTable = {
     'GET /api/use': 'viewer',
     'GET /api/wallet': 'owner',
     'GET /api/wallet/addresses': 'owner',
+    'GET /api/wallet/balances': 'owner',
     'GET /api/wallet/seed': 'owner',
     'GET /api/walls': 'viewer',
     'GET /api/watchers': 'viewer',

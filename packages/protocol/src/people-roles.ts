@@ -165,6 +165,7 @@ export const rolesOfRoutes = {
   'PUT /api/projects/{name}/text': 'owner',
   'GET /api/wallet': 'owner',
   'GET /api/wallet/addresses': 'owner',
+  'GET /api/wallet/balances': 'owner',
   'GET /api/wallet/seed': 'owner',
   'POST /api/wallet/addresses': 'owner',
   'POST /api/wallet/import': 'owner',

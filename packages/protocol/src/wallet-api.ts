@@ -30,12 +30,34 @@ export const walletEndpoints = {
     summary: 'Whether there is a seed, and whether it is open',
   },
   walletAddresses: { method: 'GET', path: '/api/wallet/addresses', summary: 'Which address is whose' },
+  walletBalances: {
+    method: 'GET',
+    path: '/api/wallet/balances',
+    summary: 'What addresses hold of each chain’s own coin, asked now',
+  },
   walletAddressGive: {
     method: 'POST',
     path: '/api/wallet/addresses',
     summary: 'The addresses of an agent; gives it an index of its own where it has none',
   },
 } as const satisfies Record<string, Endpoint>
+
+/** By the names that permission records use: the number that tells a chain from all others (EIP-155), and its own coin. */
+export const evmChains = {
+  ethereum: { id: 1, coin: 'ETH' },
+  base: { id: 8453, coin: 'ETH' },
+  arbitrum: { id: 42_161, coin: 'ETH' },
+  polygon: { id: 137, coin: 'POL' },
+  sepolia: { id: 11_155_111, coin: 'ETH' },
+} as const
+export type ChainName = keyof typeof evmChains
+export const chainNames = [
+  'ethereum',
+  'base',
+  'arbitrum',
+  'polygon',
+  'sepolia',
+] as const satisfies readonly ChainName[]
 
 export type WalletEndpointName = keyof typeof walletEndpoints
 
@@ -48,6 +70,8 @@ export const walletLimits = {
   indexMax: 2 ** 31 - 1,
   /** Addresses that are listed, the newest. */
   listedMax: 1000,
+  /** Of which balances are asked in one call, beside the owner's: the newest. */
+  balancesMax: 20,
 } as const
 
 /** How a seed came here. */
@@ -96,6 +120,28 @@ export const walletAddressSchema = z.strictObject({
 })
 export type WalletAddress = z.infer<typeof walletAddressSchema>
 
+export const walletBalanceSchema = z.strictObject({
+  /** Null for the owner's own address. */
+  agent_id: z.nullable(z.string()),
+  index: z.number(),
+  evm: z.string(),
+  chain: z.enum(chainNames),
+  coin: z.string(),
+  /** Base units, in digits; null where the chain could not be asked. */
+  raw: z.nullable(z.string()),
+  /** The same in whole coins, to the last digit. */
+  amount: z.nullable(z.string()),
+  /** Why there is no amount. */
+  problem: z.nullable(z.string()),
+})
+export type WalletBalance = z.infer<typeof walletBalanceSchema>
+export const walletBalancesSchema = z.strictObject({
+  /** Those that the owner has set up. */
+  chains: z.array(z.enum(chainNames)),
+  balances: z.array(walletBalanceSchema),
+})
+export type WalletBalances = z.infer<typeof walletBalancesSchema>
+
 export const walletApi = {
   walletInit: {
     request: z.strictObject({ passphrase: z.optional(passphrase) }),
@@ -117,6 +163,10 @@ export const walletApi = {
   },
   walletStatus: { response: walletStatusSchema },
   walletAddresses: { response: z.strictObject({ addresses: z.array(walletAddressSchema) }) },
+  walletBalances: {
+    query: z.strictObject({ agent_id: z.optional(agentIdSchema) }),
+    response: walletBalancesSchema,
+  },
   walletAddressGive: {
     request: z.strictObject({ agent_id: agentIdSchema }),
     response: walletAddressSchema,

@@ -1,5 +1,5 @@
-import { walletLimits } from '@flotilla/protocol/wallet-api'
-import type { WalletAddress, WalletStatus } from '@flotilla/protocol/wallet-api'
+import { chainNames, walletLimits } from '@flotilla/protocol/wallet-api'
+import type { WalletAddress, WalletBalance, WalletStatus } from '@flotilla/protocol/wallet-api'
 import type { Command } from 'commander'
 import { commandAction, flagOption, numberOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -63,6 +63,44 @@ export function addWalletCommand(program: Command, deps: CliDeps): void {
     .argument('[agent]', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet addresses\n  $ flotilla wallet addresses scout')
     .action(commandAction(deps, addresses))
+  wallet
+    .command('balances')
+    .summary('what the addresses hold of each chain’s own coin')
+    .description(
+      `Asks the RPC of each chain under wallet.chains of config/settings.json (${chainNames.join(', ')}), which first has to say that it is that chain: of your address and the ${walletLimits.balancesMax} newest, or of one agent.`,
+    )
+    .argument('[agent]', 'id of the agent')
+    .addHelpText('after', '\nExample:\n  $ flotilla wallet balances')
+    .action(commandAction(deps, balances))
+}
+
+async function balances(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const [agentId] = line.operands
+  const reply = await (
+    await context.mesh()
+  ).call('walletBalances', { query: agentId === undefined ? {} : { agent_id: agentId }, signal })
+  terminal.printJson(reply)
+  if (reply.chains.length === 0) {
+    terminal.print(
+      'No chain is set up. Write {"wallet": {"chains": {"base": {"rpc_url": "https://..."}}}} into config/settings.json.',
+    )
+  } else terminal.print(...renderTable(balanceColumns, reply.balances.map(balanceRow)))
+}
+
+const balanceColumns = ['CHAIN', 'WHOSE', 'INDEX', 'ADDRESS', 'HOLDS'].map((title) => ({ title }))
+
+function balanceRow({
+  chain,
+  agent_id: agentId,
+  index,
+  evm,
+  amount,
+  coin,
+  problem,
+}: WalletBalance): string[] {
+  const holds = amount === null ? `not known: ${problem ?? ''}` : `${amount} ${coin}`
+  return [chain, agentId ?? 'you', String(index), evm, holds]
 }
 
 async function init(context: CommandContext, line: CommandLine): Promise<void> {

@@ -46,7 +46,10 @@ async function aHome() {
       seed,
       table,
       randomBytes,
-      settings: () => ({ ...defaultSettings, wallet: { solana_derivation: derivation } }),
+      settings: () => ({
+        ...defaultSettings,
+        wallet: { ...defaultSettings.wallet, solana_derivation: derivation },
+      }),
       requireAgent: (agentId) => {
         if (agentId === 'nobody') throw new Problem('unknown-agent')
       },
