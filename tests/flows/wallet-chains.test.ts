@@ -6,6 +6,7 @@ import { describeChain } from '../../packages/mesh/src/wallet/chain/chain.confor
 import { createEvmChain } from '../../packages/mesh/src/wallet/chain/evm-chain.ts'
 import { anvilProgram, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -80,5 +81,18 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     expect(told, told.err).toMatchObject({ code: 0 })
     expect(told.out).toMatch(/sepolia +you +0 +0xf39F/)
     expect(told.out).toMatch(/sepolia +scout +1 +0x7099\w+ +12345\.000000000000000001 ETH/)
+  })
+
+  it('tells an agent of its own address alone, and only where a person let it look', async () => {
+    const told = async (tool: string, chain: string) =>
+      JSON.stringify((await mesh.invoke('scout', tool, { chain })).outcome)
+    expect(await told('wallet_balance', 'sepolia')).toContain('can_use_wallet')
+    await editPermissions(mesh, 'scout', { can_use_wallet: true, wallet_allowed_chains: ['sepolia', 'base'] })
+    expect(await told('wallet_address', 'sepolia')).toContain(rich)
+    expect(await told('wallet_balance', 'sepolia')).toContain('12345.000000000000000001')
+    expect(await told('wallet_balance', 'polygon')).toContain('wallet_allowed_chains')
+    const other = await told('wallet_balance', 'base')
+    expect(other).toContain('base could not be asked')
+    expect(other).not.toContain(anvil.place)
   })
 })

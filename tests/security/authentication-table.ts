@@ -203,6 +203,8 @@ export const authenticationTable = {
     'GET /mesh/tasks/{id}',
     'GET /mesh/tools',
     'GET /mesh/topics',
+    'GET /mesh/wallet/address',
+    'GET /mesh/wallet/balance',
     'POST /mesh/agents/{id}/steer',
     'POST /mesh/artifacts',
     'POST /mesh/blackboard-watches',

@@ -232,6 +232,7 @@ export const settingsSchema = z.strictObject({
       publish: rate('publish'),
       cron: rate('cron'),
       spawn: rate('spawn'),
+      wallet: rate('wallet'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
     .prefault({}),

@@ -52,7 +52,7 @@ export interface EgressNeeds {
 }
 
 export { startDeadline } from './fetch/deadline.ts'
-export type { PinnedFetch, PinnedReply } from './fetch/pinned-fetch.ts'
+export type { PinnedFetch } from './fetch/pinned-fetch.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {

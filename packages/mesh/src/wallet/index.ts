@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chainNames } from '@flotilla/protocol/wallet-api'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Agents } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
 import type { Vault } from '../credentials/index.ts'
@@ -7,7 +8,9 @@ import type { PinnedFetch } from '../egress/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createEvmChain } from './chain/evm-chain.ts'
 import { rpcOf } from './chain/rpc-address.ts'
+import { walletAgentRoutes } from './agent.routes.ts'
 import { createManageWallet, ownerIndex } from './manage-wallet.ts'
+import { createOwnWallet } from './own-wallet.ts'
 import { walletPeopleRoutes } from './people.routes.ts'
 import { createReadBalances } from './read-balances.ts'
 import { createSeedFiles } from './seed/seed-files.ts'
@@ -45,13 +48,14 @@ export async function walletModule(
     },
   })
   const chainSettings = () => kernel.settings().wallet.chains
-  const readBalances = createReadBalances({
+  const chains = {
     ...kernel,
     table,
     chains: () => chainNames.filter((name) => chainSettings()[name] !== undefined),
-    chain: (name) =>
+    chain: (name: ChainName) =>
       createEvmChain({ ...kernel, name, fetch, rpc: () => rpcOf(name, chainSettings()[name], vault) }),
-  })
+  }
+  const readBalances = createReadBalances(chains)
   kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
@@ -59,7 +63,10 @@ export async function walletModule(
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
   return {
     api: null,
-    routes: { people: (surface) => walletPeopleRoutes(surface, { manage, readBalances }) },
+    routes: {
+      people: (surface) => walletPeopleRoutes(surface, { manage, readBalances }),
+      agent: (surface) => walletAgentRoutes(surface, createOwnWallet(chains)),
+    },
     notices: () => {
       const fault = seed.fault()
       if (fault !== null) return [`The wallet is lost: ${fault}. flotilla wallet import takes its words in.`]

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
-import type { PinnedFetch, PinnedRequest } from '../../egress/index.ts'
+import type { PinnedFetch, PinnedRequest } from '../../egress/fetch/pinned-fetch.ts'
 import { createEvmChain } from './evm-chain.ts'
 
 const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -107,7 +107,7 @@ describe('a chain of the EVM', () => {
       fetch: (_request, signal) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-          clock.advance(10_000)
+          void clock.advance(10_000)
         }),
     })
     await expect(chain.balances([address], never)).rejects.toMatchObject({ code: 'upstream-timeout' })
