@@ -95,12 +95,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
-  const wallet = await walletModule(kernel, {
-    agents: agents.api,
-    fetch: egress.api.fetchForMesh,
-    vault,
-    paths,
-  })
+  const wallet = await walletModule(kernel, { ...led, egress: egress.api, vault, paths })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,

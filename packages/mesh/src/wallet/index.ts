@@ -4,7 +4,7 @@ import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Agents } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
 import type { Vault } from '../credentials/index.ts'
-import type { PinnedFetch } from '../egress/index.ts'
+import type { Egress } from '../egress/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createEvmChain } from './chain/evm-chain.ts'
 import { rpcOf } from './chain/rpc-address.ts'
@@ -19,7 +19,7 @@ import { createWalletTable } from './wallet-table.ts'
 
 interface Needs {
   readonly agents: Pick<Agents, 'find' | 'list'>
-  readonly fetch: PinnedFetch
+  readonly egress: Pick<Egress, 'fetchForMesh'>
   /** Of the mesh: addresses of RPCs with a key in them. */
   readonly vault: Pick<Vault, 'system'>
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
@@ -28,7 +28,7 @@ interface Needs {
 /** The seed that the keys of all agents' wallets come of, and whose index is whose. */
 export async function walletModule(
   kernel: Kernel,
-  { agents, fetch, vault, paths }: Needs,
+  { agents, egress, vault, paths }: Needs,
 ): Promise<MeshModule<null>> {
   const table = createWalletTable(kernel.database)
   const files = createSeedFiles({ seedPath: paths.walletSeed, keyPath: paths.walletKey, log: kernel.log })
@@ -53,7 +53,12 @@ export async function walletModule(
     table,
     chains: () => chainNames.filter((name) => chainSettings()[name] !== undefined),
     chain: (name: ChainName) =>
-      createEvmChain({ ...kernel, name, fetch, rpc: () => rpcOf(name, chainSettings()[name], vault) }),
+      createEvmChain({
+        ...kernel,
+        name,
+        fetch: egress.fetchForMesh,
+        rpc: () => rpcOf(name, chainSettings()[name], vault),
+      }),
   }
   const readBalances = createReadBalances(chains)
   kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
