@@ -49,8 +49,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     environment,
     vault,
     envFile: paths.envFile,
-    // The owner's cassettes first, then those that ship.
-    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')],
+    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')], // the owner's first
     refuseAbove,
   })
   const people = await peopleModule(kernel, { path: paths.peopleFile, editor })
