@@ -130,6 +130,7 @@ beforeAll(async () => {
   await made('tasks give writer Count')
   const { tasks } = (await made('tasks')) as { tasks: { id: string }[] }
   ids['TASK'] = tasks[0]?.id ?? 'none'
+  await made('wallet init')
   await made('projects create books writer')
   await made('blackboard set notes/first 1')
   const job = await made('cron add writer 0_9_*_*_* --message Hello')
