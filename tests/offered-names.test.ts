@@ -29,10 +29,11 @@ const everything = permissionRecordSchema.parse({
   allowed_credentials: ['*'],
   can_manage_cron: true,
   can_spawn: true,
+  can_use_wallet: true,
   ...Object.fromEntries(controlPlaneFlags.map((flag) => [flag, true])),
 })
 /** What the file can say and nothing can do yet. */
-const unbuilt: Partial<PermissionRecord> = { can_use_browser: true, can_use_wallet: true }
+const unbuilt: Partial<PermissionRecord> = { can_use_browser: true }
 
 const briefOf = (kind: Kind, permissions: PermissionRecord | null) =>
   systemBrief({

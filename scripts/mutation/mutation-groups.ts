@@ -273,6 +273,16 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${mesh}/spawning/spawn-bounds.test.ts`],
   },
   {
+    name: 'wallet',
+    decides: 'which seed there is, who sees it, and whose index is whose',
+    files: [
+      `${mesh}/wallet/manage-wallet.ts`,
+      `${mesh}/wallet/seed/derive-keys.ts`,
+      `${mesh}/wallet/seed/seed-store.ts`,
+    ],
+    tests: [`${mesh}/wallet/manage-wallet.test.ts`, `${mesh}/wallet/seed/derive-keys.test.ts`],
+  },
+  {
     name: 'templates',
     decides: 'what a file from anywhere may grant a fleet',
     files: [`${mesh}/templates/hold-template.ts`, `${mesh}/templates/hold-watchers.ts`],

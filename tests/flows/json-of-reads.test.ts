@@ -67,6 +67,9 @@ const reads: Readonly<Record<string, string>> = {
   changes: '',
   'credentials list': '',
   'credentials requests': '',
+  'wallet status': '',
+  'wallet balances': '',
+  'wallet addresses': '',
   'people list': '',
   'channels list': '',
   whoami: '',
@@ -107,6 +110,7 @@ const changes: readonly string[] = [
   ...named('blackboard', 'set delete watch unwatch'),
   ...named('cron', 'add set remove run'),
   ...named('credentials', 'set bind unbind remove deny'),
+  ...named('wallet', 'init import unlock'),
   ...named('people', 'add change link unlink rotate remove'),
   ...named('channels', 'pair add remove'),
   ...named('journal', 'accept begin-anew'),
@@ -126,6 +130,7 @@ beforeAll(async () => {
   await made('tasks give writer Count')
   const { tasks } = (await made('tasks')) as { tasks: { id: string }[] }
   ids['TASK'] = tasks[0]?.id ?? 'none'
+  await made('wallet init')
   await made('projects create books writer')
   await made('blackboard set notes/first 1')
   const job = await made('cron add writer 0_9_*_*_* --message Hello')

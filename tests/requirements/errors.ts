@@ -3,7 +3,7 @@ import type { Clause } from './clause.ts'
 // One clause a line, so that a state changes in one line and two people rarely meet in one.
 // oxfmt-ignore
 export const errorsClauses = [
-  { line: 227, id: 'errors:wallet-seed', state: 'planned', by: 'wallet', text: '`GET /api/wallet/seed` at any time after the reveal results in HTTP 410 Gone.' },
+  { line: 227, id: 'errors:wallet-seed', state: 'covered', by: 'wallet', text: '`GET /api/wallet/seed` at any time after the reveal results in HTTP 410 Gone.' },
   { line: 228, id: 'errors:tool-loop:fourth-repeat', state: 'covered', by: 'run-loop', text: 'A tool call that is the 4th repeat is skipped and an error is returned to the agent.' },
   { line: 229, id: 'errors:tool-loop:ninth-repeat', state: 'covered', by: 'run-loop', text: 'The 9th repeat terminates the loop with failure status.' },
   { line: 230, id: 'errors:permissions:missing-file', state: 'covered', by: 'policy', text: 'A missing `config/permissions.json` results in all permissions denied.' },

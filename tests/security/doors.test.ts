@@ -498,6 +498,8 @@ const unprovedWrites: Readonly<Record<string, string>> = {
   'POST /api/templates/plan': 'changes nothing',
   'POST /api/templates/{name}/apply':
     'makes new agents below the operator’s ceiling; MCP servers and watched folders are asked for there',
+  'POST /api/wallet/addresses': 'tells an address, which is public; an index more is spent',
+  'POST /api/wallet/unlock': 'wants the passphrase, which no page keeps',
   'POST /api/webhooks':
     'asked in the use case where no signatures are wanted; with them the page alone has the secret',
   'POST /api/webhooks/{id}/deliveries/{delivery}/replay': 'starts a run that came before, paid by its agent',

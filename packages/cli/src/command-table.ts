@@ -245,6 +245,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/budget.ts')).addBudgetCommand,
       },
       {
+        commands: { wallet: 'the seed of the fleet’s wallets, and whose address is whose' },
+        load: async () => (await import('./commands/wallet.ts')).addWalletCommand,
+      },
+      {
         commands: { models: 'models: price, health, and who may use them' },
         load: async () => (await import('./commands/models.ts')).addModelsCommand,
       },

@@ -23,6 +23,7 @@ import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
+import { walletApi, walletEndpoints } from '@flotilla/protocol/wallet-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { watchApi, watchEndpoints } from '@flotilla/protocol/watch-api'
 
@@ -36,6 +37,7 @@ export const peopleEndpoints = {
   ...controlEndpoints,
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
+  ...walletEndpoints,
   ...webhookEndpoints,
   ...mcpHumanEndpoints,
   ...heartbeatEndpoints,
@@ -64,6 +66,7 @@ export const peopleApi = {
   ...controlApi,
   ...pauseApi,
   ...vaultHumanApi,
+  ...walletApi,
   ...webhookApi,
   ...mcpHumanApi,
   ...heartbeatApi,

@@ -13,7 +13,7 @@ export const proofLimits = {
 } as const
 
 /**
- * What a page must bring it for, whatever it sends: approvals, deletion, people, a copy of the whole home, where credentials go, who may wake an agent
+ * What a page must bring it for, whatever it sends: approvals, deletion, people, a copy of the whole home, the seed of the wallet, where credentials go, who may wake an agent
  * from outside, and what stands in the journal. Routes that have harmless uses as well are not here: their use cases ask for
  * it (`requireProof`), before permissions, MCP servers and more money.
  */
@@ -24,6 +24,8 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'DELETE /api/projects/{name}',
   'POST /api/journal/accept',
   'POST /api/backups',
+  'POST /api/wallet/init',
+  'POST /api/wallet/import',
   'DELETE /api/webhooks/{id}',
   'POST /api/webhooks/{id}/rotate',
   'DELETE /api/setup/provider/{name}',

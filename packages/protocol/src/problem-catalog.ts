@@ -2,6 +2,7 @@ import { agentProblems } from './agent-problems.ts'
 import { modelProblems } from './model-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
 import { runProblems } from './run-problems.ts'
+import { walletProblems } from './wallet-problems.ts'
 
 /** Every problem that leaves a door of ours. Codes never change meaning; clients treat unknown ones by status. */
 export const problemCatalog = {
@@ -309,6 +310,7 @@ export const problemCatalog = {
       'Wait as long as the header Retry-After says; for agents the owner sets rate_limits in config/settings.json.',
   },
   ...agentProblems,
+  ...walletProblems,
   ...modelProblems,
   ...runProblems,
   'upstream-failed': {

@@ -17,6 +17,7 @@ export const ratePerMinute = {
   publish: 1200,
   cron: 300,
   spawn: 60,
+  wallet: 60,
   other: 3000,
 } as const
 
@@ -40,6 +41,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/signals', bucket: 'publish' },
   { path: '/mesh/cron', bucket: 'cron' },
   { path: '/mesh/spawn', bucket: 'spawn' },
+  { path: '/mesh/wallet', bucket: 'wallet' },
 ]
 
 /** Pure. */

@@ -95,6 +95,12 @@ export const toolGroups = [
     tools: named('vault_list', 'vault_generate_secret', 'request_credential'),
   },
   {
+    name: 'wallet_tool',
+    operatorOnly: false,
+    summary: 'its own address on a chain, and what that holds',
+    tools: named('wallet_address', 'wallet_balance'),
+  },
+  {
     name: 'mcp_tool',
     operatorOnly: false,
     summary: 'how the MCP servers of the agent stand, where it has some',

@@ -12,6 +12,7 @@ export type ToolNeed =
         | 'can_request_user_credentials'
         | 'can_manage_cron'
         | 'can_spawn'
+        | 'can_use_wallet'
         | 'can_manage_projects'
       readonly flag?: 'can_route_tasks'
       /** Enough without the others. */
@@ -46,6 +47,8 @@ export const toolNeeds = {
   watch_blackboard: { field: 'blackboard_read' },
   set_cron: { field: 'can_manage_cron' },
   remove_cron: { field: 'can_manage_cron' },
+  wallet_address: { field: 'can_use_wallet' },
+  wallet_balance: { field: 'can_use_wallet' },
   spawn_fleet_agent: { field: 'can_spawn' },
   request_credential: { field: 'can_request_user_credentials' },
 } as const satisfies Readonly<Record<string, ToolNeed>>

@@ -20,6 +20,7 @@ import { taskTools } from './tasks.ts'
 import { statusTools } from './status.ts'
 import { vaultTools } from './vault.ts'
 import { imageTools } from './view-image.ts'
+import { walletTools } from './wallet.ts'
 import { webSearchTools } from './web-search.ts'
 import { workspaceTools } from './workspace.ts'
 
@@ -52,6 +53,7 @@ export function builtinTools(deps: {
     ...statusTools(deps),
     ...workspaceTools(deps),
     ...vaultTools(),
+    ...walletTools(),
     ...signalTools(),
     ...cronTools(),
     ...memoryTools(deps),

@@ -45,7 +45,7 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
   program
     .command('backup')
     .description(
-      `Home, database and what each agent keeps, as they stand. With a passphrase the file is encrypted; without one say whether its secrets (.env, data/mesh-secret) come along. ${passphraseWords}`,
+      `Home, database and what each agent keeps, as they stand. With a passphrase the file is encrypted; without one say whether its secrets (.env, data/mesh-secret) come along; the seed of the wallet does so in an encrypted file alone. ${passphraseWords}`,
     )
     .argument('<file>', 'what is written; must not be there yet')
     .option('--passphrase-file <file>', 'encrypt it with the passphrase in this file')

@@ -4,6 +4,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import { holdsWallet } from '../mesh-process/mesh-paths.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
@@ -32,7 +33,7 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {
       what: `reset removes ${place.home} for good`,
-      question: `Remove ${place.home} for good?`,
+      question: `${walletWarning(place.home)}Remove ${place.home} for good?`,
       answer: 'yes',
     })
   }
@@ -41,6 +42,13 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.progress.done()
   terminal.printJson({ removed: place.home })
   terminal.print(`The fleet of ${place.home} is gone.`)
+}
+
+/** Before a home is removed: what of it is money. Empty where there is none. */
+export function walletWarning(home: string): string {
+  return holdsWallet(home)
+    ? 'The seed of a wallet is in it: without its words, or an encrypted backup, all that its addresses hold is lost. '
+    : ''
 }
 
 /** Removes what the engine holds of a home, then the home; other things in its folder stay. */

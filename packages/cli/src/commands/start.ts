@@ -12,6 +12,7 @@ import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { startMesh } from '../mesh-process/start-mesh.ts'
 import { askForModel, choiceLines } from '../set-up/set-up-model.ts'
 import type { ModelChoice } from '../set-up/set-up-model.ts'
+import { unlockWallet } from '../set-up/unlock-wallet.ts'
 import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
 
 export function addStartCommand(program: Command, deps: CliDeps): void {
@@ -63,10 +64,14 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.progress.done()
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
   const choice = await firstChoice(context, mesh)
+  const isUnlocked = await unlockAtStart(context, mesh)
   const { url, pid, logPath: log } = mesh
-  // What they say of models was true before the choice.
-  const notices =
-    choice === null ? mesh.notices : mesh.notices.filter((notice) => !notice.startsWith('No model'))
+  // What they say of models and of the wallet was true before.
+  const notices = mesh.notices.filter(
+    (notice) =>
+      !(choice !== null && notice.startsWith('No model')) &&
+      !(isUnlocked && notice.startsWith('The wallet is locked')),
+  )
   terminal.printJson({ url, pid, home: place.home, log, created, notices })
   terminal.print(
     `The mesh answers on ${terminal.color.strong(mesh.url)} (process ${mesh.pid}, home ${place.home}).`,
@@ -88,6 +93,15 @@ async function firstChoice(context: CommandContext, mesh: StartedMesh): Promise<
   const { default_model: standing } = await client.call('setup', { signal: context.signal })
   if (standing !== null) return null
   return askForModel(context, client)
+}
+
+/** Where somebody sits at the terminal and the wallet has a passphrase. True once it is open. */
+async function unlockAtStart(context: CommandContext, mesh: StartedMesh): Promise<boolean> {
+  const { terminal, input } = context
+  if (input.isTTY !== true || !terminal.isInteractive) return false
+  const client = await context.meshAt({ url: mesh.url, home: context.place.home })
+  const { state } = await client.call('walletStatus', { signal: context.signal })
+  return state === 'locked' && unlockWallet(context, client)
 }
 
 export const noIsolationWords =

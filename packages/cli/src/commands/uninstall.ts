@@ -10,7 +10,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
-import { removeFleet } from './reset.ts'
+import { removeFleet, walletWarning } from './reset.ts'
 import { removeService } from './systemd.ts'
 
 export function addUninstallCommand(program: Command, deps: CliDeps): void {
@@ -36,7 +36,7 @@ async function uninstall(context: CommandContext, line: CommandLine): Promise<vo
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {
       what: `uninstall removes ${place.home} for good`,
-      question: 'Take all of it away for good?',
+      question: `${walletWarning(place.home)}Take all of it away for good?`,
       answer: 'yes',
     })
   }

@@ -20,6 +20,10 @@ export const proofWords = {
     'That you went on with a broken journal is written down for good. It mends nothing of what was changed.',
   backupMake:
     'The whole home is written into one file on the disk of the mesh, closed by the passphrase that you gave. You can remove the file in a terminal.',
+  walletInit:
+    'A wallet is made, and its words are shown this once. Whoever has them has all money that it will hold.',
+  walletImport:
+    'The wallet of this home is the one of these words from now on. It changes only while no agent has an address.',
   webhookCreate: 'Anybody who knows the address can wake the agent. You can ask for signatures at any time.',
   webhookChange:
     'Without signatures, anybody who knows the address can wake the agent. You can ask for them again at any time.',

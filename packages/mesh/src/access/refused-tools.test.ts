@@ -27,7 +27,7 @@ test('what a record holds gives its tools back', () => {
   expect(names({ can_request_user_credentials: true })).not.toContain('request_credential')
 })
 
-test('a new worker may all but what routing, projects, topics, jobs, spawning and credentials need', () => {
+test('a new worker may all but what routing, projects, topics, jobs, the wallet, spawning and credentials need', () => {
   expect(refusedBy(workerDefaultRecord).map(({ tool }) => tool)).toEqual([
     'hand_off',
     'review_task',
@@ -42,6 +42,8 @@ test('a new worker may all but what routing, projects, topics, jobs, spawning an
     'write_project',
     'set_cron',
     'remove_cron',
+    'wallet_address',
+    'wallet_balance',
     'spawn_fleet_agent',
     'request_credential',
   ])

@@ -54,7 +54,13 @@ function decideNeed(record: PermissionRecord, need: ToolNeed): Decision {
   return record[field].length > 0 ? { allowed: true, field } : denied(`${field} is empty`, field)
 }
 
-const flags = ['can_request_user_credentials', 'can_manage_cron', 'can_manage_projects', 'can_spawn'] as const
+const flags = [
+  'can_request_user_credentials',
+  'can_manage_cron',
+  'can_manage_projects',
+  'can_spawn',
+  'can_use_wallet',
+] as const
 
 function isFlag(field: string): field is (typeof flags)[number] {
   return flags.some((flag) => flag === field)

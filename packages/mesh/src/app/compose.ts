@@ -31,15 +31,13 @@ import { cronModule, openCronJobs } from '../triggers/cron/index.ts'
 import { heartbeatModule } from '../triggers/heartbeat/index.ts'
 import { watchModule } from '../triggers/watch/index.ts'
 import { webhookModule } from '../triggers/webhook/index.ts'
+import { walletModule } from '../wallet/index.ts'
 import { chooseRuntime } from './choose-runtime.ts'
 import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
 
-/**
- * The modules of the mesh, each made of the kernel and of those above it. Nothing is decided here, and nothing starts: see
- * `lifecycle.ts`.
- */
+/** Each module is made of the kernel and of those above it. Nothing is decided here, and nothing starts: `lifecycle.ts`. */
 export async function compose({ context, home, paths, log }: MeshSettings) {
   const { environment, env, repositoryRoot } = context
   const foundation = await createKernel({ env, paths, log, agentPort: environment.agentPort })
@@ -51,8 +49,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     environment,
     vault,
     envFile: paths.envFile,
-    // The owner's cassettes first, then those that ship.
-    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')],
+    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')], // the owner's first
     refuseAbove,
   })
   const people = await peopleModule(kernel, { path: paths.peopleFile, editor })
@@ -97,6 +94,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
+  const wallet = await walletModule(kernel, { ...led, egress: egress.api, vault, paths })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
@@ -134,7 +132,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const shared = { blackboard, artifacts, notes, messages, topics, projects }
   const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
-  const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
+  const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, wallet, backup }
   const diagnostics = diagnosticsModule(kernel, {
     ...foundation,
     runtime,

@@ -5,6 +5,7 @@ const places: readonly RegExp[] = [
   /^\.env$/,
   /^config\/./,
   /^data\/mesh-secret$/,
+  /^data\/wallet-(?:seed|key)$/,
   /^data\/journal-anchors\.jsonl$/,
   /^data\/artifacts\/./,
   /^cassettes\/./,
@@ -27,7 +28,18 @@ export function checkedPath(path: string): string {
   throw broken(`it holds a file that belongs nowhere in a home: ${JSON.stringify(path).slice(0, 200)}`)
 }
 
-/** What of a home is a secret, and left out where no passphrase closes the backup. Pure. */
-export function isSecret(path: string): boolean {
-  return path === '.env' || path === 'data/mesh-secret'
+const secrets: ReadonlySet<string> = new Set(['.env', 'data/mesh-secret'])
+/** Each opens the other: no backup that anybody can read has them, whatever it is told of other secrets. */
+const wallet: ReadonlySet<string> = new Set(['data/wallet-seed', 'data/wallet-key'])
+
+/** What a backup is told of secrets, and what closes it; null for nothing. */
+export interface BackupSecrets {
+  readonly secrets: boolean
+  readonly passphrase: string | null
+}
+
+/** Whether a file of a home stays out of a backup. Pure. */
+export function isLeftOut(path: string, options: BackupSecrets): boolean {
+  if (wallet.has(path)) return !options.secrets || options.passphrase === null
+  return secrets.has(path) && !options.secrets
 }

@@ -74,7 +74,7 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`)
   try {
     progress('Taking the database and the files as they stand')
-    const cut = await takeCut(paths, folder, { secrets: options.secrets })
+    const cut = await takeCut(paths, folder, options)
     const { agents, schema } = inDatabase(cut.database)
     progress('Writing the database and the files')
     const about: About = {

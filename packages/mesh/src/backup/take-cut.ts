@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../config/index.ts'
 import { copyDatabase } from '../storage/index.ts'
-import { isSecret } from './entry-path.ts'
+import { isLeftOut } from './entry-path.ts'
+import type { BackupSecrets } from './entry-path.ts'
 
 /** What a fleet that writes without a pause would have us begin anew for ever. */
 const triesMax = 20
@@ -29,7 +30,7 @@ export interface CutFile {
 export async function takeCut(
   paths: DataPaths,
   folder: string,
-  options: { readonly secrets: boolean },
+  options: BackupSecrets,
 ): Promise<{ readonly database: string; readonly files: readonly CutFile[] }> {
   const database = join(folder, 'mesh.db')
   for (let tries = 0; tries < triesMax; tries++) {
@@ -50,7 +51,7 @@ export async function takeCut(
 }
 
 /** What the files of a cut hold together, in bytes, as they stand now. */
-export function bytesOfFiles(paths: DataPaths, options: { readonly secrets: boolean }): number {
+export function bytesOfFiles(paths: DataPaths, options: BackupSecrets): number {
   return look(paths, options).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
@@ -62,11 +63,11 @@ interface Seen {
   readonly stamp: string
 }
 
-function look(paths: DataPaths, { secrets }: { readonly secrets: boolean }): readonly Seen[] {
+function look(paths: DataPaths, options: BackupSecrets): readonly Seen[] {
   const seen: Seen[] = []
   const walk = (path: string): void => {
     if (seen.length > filesMax) throw new Problem('unprocessable', { detail: 'the home has too many files' })
-    if (isSecret(path) && !secrets) return
+    if (isLeftOut(path, options)) return
     const found = lstatSync(join(paths.home, path), { bigint: true, throwIfNoEntry: false })
     if (found?.isDirectory() === true) {
       for (const name of namesIn(join(paths.home, path))) walk(`${path}/${name}`)
@@ -86,6 +87,8 @@ function look(paths: DataPaths, { secrets }: { readonly secrets: boolean }): rea
     '.env',
     'config',
     'data/mesh-secret',
+    'data/wallet-seed',
+    'data/wallet-key',
     'data/journal-anchors.jsonl',
     'data/artifacts',
     'cassettes',

@@ -19,6 +19,10 @@ export interface DataPaths {
   readonly stateFile: string
   /** The mesh's own secret and nothing else: what seals the journal and proves the mesh to its agents. */
   readonly meshSecret: string
+  /** The seed of the wallet, sealed. */
+  readonly walletSeed: string
+  /** What seals it and nothing else. */
+  readonly walletKey: string
   /** Checkpoints of the journal, outside of the database. */
   readonly journalAnchors: string
   readonly artifactsFolder: string
@@ -66,6 +70,8 @@ export function dataPaths(home: string): DataPaths {
     database: join(data, 'mesh.db'),
     stateFile: join(data, 'mesh.json'),
     meshSecret: join(data, 'mesh-secret'),
+    walletSeed: join(data, 'wallet-seed'),
+    walletKey: join(data, 'wallet-key'),
     journalAnchors: join(data, 'journal-anchors.jsonl'),
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),

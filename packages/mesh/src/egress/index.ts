@@ -27,6 +27,8 @@ export interface Egress {
   readonly fetchMedia: FetchMediaForAgent
   /** For the mesh's own looks at places of this machine, which are named as exact `host:port`, and at no others. */
   readonly fetchAt: (places: readonly string[]) => PinnedFetch
+  /** For the mesh's own calls to where the owner says: the filter for agents, without an agent's list of hosts. */
+  readonly fetchForMesh: PinnedFetch
   /** Throws the Problem `not-configured` where nobody could search. */
   requireSearch(): void
 }
@@ -49,12 +51,13 @@ export interface EgressNeeds {
   readonly vault: Pick<Vault, 'system'>
 }
 
+export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
   const { agents, runs, rates, openCredentials: credentials } = needs
-  const { networks, filterFor, filterAt } = createOutboundFilter(kernel, needs)
+  const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Requests as calls are counted at the agent door; those through the proxy and for models share their bucket.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
@@ -87,6 +90,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
       networks,
       proxy: forwarding.proxy,
       fetchMedia: createFetchMedia(leaving),
+      fetchForMesh: createPinnedFetch(filterOfMesh),
       fetchAt: (places) => createPinnedFetch(filterAt(places)),
       requireSearch: () => void searchSetup(searchSources),
     },

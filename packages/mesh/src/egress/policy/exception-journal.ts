@@ -3,23 +3,23 @@ import type { Journal } from '../../journal/index.ts'
 import type { Destination } from './destination.ts'
 import { textOf } from './destination.ts'
 
-/** One use of a place is written per agent and this time, ms: a program may connect a hundred times a second. */
+/** One use of a place is written per caller and this time, ms: a program may connect a hundred times a second. */
 export const exceptionWrittenEveryMs = 60_000
-/** Pairs of agent and place that are remembered; forgetting them all only writes more. */
+/** Pairs of caller and place that are remembered; forgetting them all only writes more. */
 const rememberedMax = 1000
 
-/** Writes down that an agent used what the owner opened. */
+/** Writes down that an agent, or the mesh itself, used what the owner opened. */
 export function createExceptionJournal(deps: { readonly journal: Journal; readonly clock: Clock }) {
   const written = new Map<string, number>()
-  return (agentId: string, destination: Destination, address: string): void => {
+  return (actor: string, destination: Destination, address: string): void => {
     const place = textOf(destination)
-    const key = `${agentId} ${place} ${address}`
+    const key = `${actor} ${place} ${address}`
     const now = deps.clock.now()
     if (now - (written.get(key) ?? Number.NEGATIVE_INFINITY) < exceptionWrittenEveryMs) return
     if (written.size >= rememberedMax) written.clear()
     written.set(key, now)
     deps.journal.append({
-      actor: `agent:${agentId}`,
+      actor,
       action: 'egress.exception-used',
       subject: place,
       detail: { address },

@@ -19,6 +19,8 @@ export interface OutboundFilter {
   readonly networks: ClosedNetworks
   /** The filter as the settings have it for one agent. */
   filterFor(agentId: string): CheckDestinationDeps
+  /** The filter for what the mesh asks in nobody's name, where the owner says. */
+  readonly filterOfMesh: CheckDestinationDeps
   /** The filter of the mesh's own looks: these places, as exact `host:port`, and no other, whatever the settings open. */
   filterAt(places: readonly string[]): CheckDestinationDeps
 }
@@ -68,6 +70,15 @@ export function createOutboundFilter(
       allowedPorts: [],
       exceptions: openedBy(() => places),
     }),
+    filterOfMesh: {
+      resolve: (name, signal) => resolve(name, signal),
+      isAllowed: networks.isAllowed,
+      get allowedPorts() {
+        return rules().allowed_ports
+      },
+      exceptions,
+      onException: (destination, address) => writeException('system', destination, address),
+    },
     filterFor: (agentId) => ({
       resolve: (name, signal) => resolve(name, signal, agentId),
       isAllowed: networks.isAllowed,
@@ -76,7 +87,7 @@ export function createOutboundFilter(
       },
       isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[rootOf(kernel.hooks, agentId)], host),
       exceptions,
-      onException: (destination, address) => writeException(agentId, destination, address),
+      onException: (destination, address) => writeException(`agent:${agentId}`, destination, address),
     }),
   }
 }

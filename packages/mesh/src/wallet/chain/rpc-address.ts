@@ -1,0 +1,23 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { Settings } from '../../config/index.ts'
+import type { Vault } from '../../credentials/index.ts'
+
+/** Where the RPC of a chain is. Problem `not-configured` with what to write where, and never with what stands there. */
+export function rpcOf(
+  name: ChainName,
+  settings: Settings['wallet']['chains'][ChainName],
+  vault: Pick<Vault, 'system'>,
+): URL {
+  const { rpc_url: url, rpc_credential: credential } = settings ?? {}
+  if (url !== undefined) return new URL(url)
+  const secret = credential === undefined ? undefined : vault.system(credential)
+  const address = secret?.reveal() ?? ''
+  if (URL.canParse(address) && /^https?:/.test(address)) return new URL(address)
+  throw new Problem('not-configured', {
+    detail:
+      credential === undefined
+        ? `no RPC is set up for ${name}: the owner writes {"wallet": {"chains": {"${name}": {"rpc_url": "https://..."}}}} into config/settings.json`
+        : `the RPC of ${name} wants its address: put FLOTILLA_SYSTEM_${credential.toUpperCase()}=https://... into .env and start the mesh again`,
+  })
+}

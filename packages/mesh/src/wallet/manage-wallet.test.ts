@@ -1,0 +1,256 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import type { Caller } from '../access/index.ts'
+import { defaultSettings } from '../config/settings-file.ts'
+import { silentLog } from '../platform/log.ts'
+import { openDatabase } from '../storage/database.ts'
+import { giveSchema } from '../testing/give-schema.ts'
+import { createManageWallet } from './manage-wallet.ts'
+import { createSeedFiles } from './seed/seed-files.ts'
+import { createSeedStore } from './seed/seed-store.ts'
+import { createWalletTable } from './wallet-table.ts'
+
+const owner: Caller = { kind: 'human', channel: 'cli', role: 'owner' }
+const agent: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
+const abandon = `${'abandon '.repeat(11)}about`
+const junk = `${'test '.repeat(11)}junk`
+
+const folders: string[] = []
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
+})
+
+/** A home whose rows and files outlive the process: `start` is the next one. */
+async function aHome() {
+  const folder = await mkdtemp(join(tmpdir(), 'wallet-'))
+  folders.push(folder)
+  const database = openDatabase(':memory:')
+  giveSchema(database)
+  const clock = createManualClock()
+  const journal: unknown[] = []
+  const table = createWalletTable(database)
+  const paths = { seedPath: join(folder, 'wallet-seed'), keyPath: join(folder, 'wallet-key') }
+  async function start(derivation: 'hmac' | 'slip-10' = 'hmac') {
+    const files = createSeedFiles({ ...paths, log: silentLog })
+    const seed = createSeedStore({ files, now: clock.now, randomBytes })
+    await seed.load(table.seed()?.ownerAddress ?? null)
+    return createManageWallet({
+      database,
+      clock,
+      seed,
+      table,
+      randomBytes,
+      settings: () => ({
+        ...defaultSettings,
+        wallet: { ...defaultSettings.wallet, solana_derivation: derivation },
+      }),
+      requireAgent: (agentId) => {
+        if (agentId === 'nobody') throw new Problem('unknown-agent')
+      },
+      journal: { append: (entry) => void journal.push(entry) },
+      guard: (caller, action) => {
+        if (caller.kind !== 'human' || action.do !== 'manage-credentials') throw new Problem('denied')
+      },
+    })
+  }
+  return { folder, paths, table, journal, clock, start }
+}
+
+const words = (mnemonic: string, firstIndex?: number) => ({ mnemonic, passphrase: null, firstIndex })
+
+describe('the seed', () => {
+  test('is made once, however many ask at once, and shown to the one who made it', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    const all = await Promise.allSettled([1, 2, 3].map(async () => wallet.init(owner, null)))
+    const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    expect(made).toHaveLength(1)
+    expect(made[0]?.mnemonic.split(' ')).toHaveLength(24)
+    await expect(wallet.init(owner, null)).rejects.toMatchObject({ code: 'conflict' })
+    expect(() => wallet.reveal(owner)).toThrow(expect.objectContaining({ code: 'seed-revealed' }))
+    const next = await home.start()
+    expect(next.status(owner)).toEqual({ ...made[0]?.wallet, state: 'open' })
+    await expect(next.init(owner, null)).rejects.toMatchObject({ code: 'conflict' })
+    expect(() => next.reveal(owner)).toThrow(expect.objectContaining({ code: 'seed-revealed' }))
+    const [first] = made
+    const seen = `${JSON.stringify(home.journal)}${await readFile(home.paths.seedPath, 'utf8')}`
+    for (const word of first?.mnemonic.split(' ').filter(({ length }) => length > 6) ?? []) {
+      expect(seen).not.toContain(word)
+    }
+  })
+
+  test('is refused to whoever is no owner, on every way, before anything else', async () => {
+    const wallet = await (await aHome()).start()
+    const ways = [
+      () => wallet.init(agent, null),
+      () => wallet.reveal(agent),
+      () => wallet.import(agent, words('none')),
+      () => wallet.unlock(agent, ''),
+      () => wallet.status(agent),
+      () => wallet.addresses(agent),
+      () => wallet.give(agent, 'nobody'),
+    ]
+    for (const way of ways) expect(way).toThrow(expect.objectContaining({ code: 'denied' }))
+  })
+
+  test('lies in two files that nobody else reads, and closes them to whoever was let in', async () => {
+    const home = await aHome()
+    await (await home.start()).init(owner, null)
+    const modes = async () =>
+      Promise.all(Object.values(home.paths).map(async (path) => (await stat(path)).mode & 0o777))
+    expect((await readdir(home.folder)).toSorted()).toEqual(['wallet-key', 'wallet-seed'])
+    expect(await modes()).toEqual([0o600, 0o600])
+    for (const path of Object.values(home.paths)) await chmod(path, 0o644)
+    await home.start()
+    expect(await modes()).toEqual([0o600, 0o600])
+  })
+
+  test('waits for its passphrase after a start, and is opened by nothing else', async () => {
+    const home = await aHome()
+    const { wallet: made } = await (await home.start()).init(owner, 'correct horse')
+    expect(made).toMatchObject({ state: 'open', passphrase: true })
+    const wallet = await home.start()
+    expect(wallet.status(owner)).toEqual({ ...made, state: 'locked' })
+    expect(() => wallet.give(owner, 'scout')).toThrow(expect.objectContaining({ code: 'wallet-locked' }))
+    await expect(wallet.unlock(owner, 'correct horsE')).rejects.toMatchObject({ code: 'unprocessable' })
+    expect(wallet.status(owner).state).toBe('locked')
+    expect(await wallet.unlock(owner, 'correct horse')).toMatchObject({ state: 'open' })
+    expect(wallet.give(owner, 'scout')).toMatchObject({ index: 1 })
+    expect(JSON.stringify(home.journal)).not.toContain('horse')
+  })
+
+  test.each([
+    ['the key is gone', ({ keyPath }: Paths) => rm(keyPath)],
+    ['the seed is gone', ({ seedPath }: Paths) => rm(seedPath)],
+    [
+      'both are gone',
+      async ({ keyPath, seedPath }: Paths) => {
+        await rm(keyPath)
+        await rm(seedPath)
+      },
+    ],
+    ['the key is cut off', ({ keyPath }: Paths) => writeFile(keyPath, 'AAAA\n')],
+    ['the key is another', ({ keyPath }: Paths) => writeFile(keyPath, `${'A'.repeat(43)}\n`)],
+    ['the seed is no JSON', ({ seedPath }: Paths) => writeFile(seedPath, '{')],
+  ])('is lost where %s: none is made in its place, and its words bring it back', async (_what, harm) => {
+    const home = await aHome()
+    const before = await home.start()
+    await before.import(owner, words(junk))
+    const given = before.give(owner, 'scout')
+    await harm(home.paths)
+    const wallet = await home.start()
+    expect(wallet.status(owner)).toMatchObject({
+      state: 'lost',
+      owner_address: expect.stringMatching(/^0xf39F/),
+    })
+    await expect(wallet.init(owner, null)).rejects.toMatchObject({ code: 'conflict' })
+    expect(() => wallet.give(owner, 'other')).toThrow(expect.objectContaining({ code: 'conflict' }))
+    await expect(wallet.import(owner, words(abandon))).rejects.toMatchObject({ code: 'conflict' })
+    await wallet.import(owner, words(junk))
+    const next = await home.start()
+    expect(next.give(owner, 'scout')).toEqual(given)
+    expect(next.give(owner, 'other')).toMatchObject({ index: 2 })
+  })
+
+  test('of another home in the place of its own is not taken for it', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    await wallet.import(owner, words(junk))
+    wallet.give(owner, 'scout')
+    const other = await aHome()
+    await (await other.start()).import(owner, words(abandon))
+    await writeFile(home.paths.seedPath, await readFile(other.paths.seedPath))
+    await writeFile(home.paths.keyPath, await readFile(other.paths.keyPath))
+    const now = (await home.start()).status(owner)
+    expect(now).toMatchObject({ state: 'lost', fault: expect.stringContaining('0xf39F') })
+  })
+
+  test('is replaced by other words only while no agent has an address of it', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    await wallet.init(owner, null)
+    await expect(wallet.import(owner, words('not words'))).rejects.toMatchObject({ code: 'unprocessable' })
+    expect(await wallet.import(owner, words(abandon))).toMatchObject({ made: 'imported' })
+    wallet.give(owner, 'scout')
+    await expect(wallet.import(owner, words(junk))).rejects.toMatchObject({ code: 'conflict' })
+    expect((await home.start()).status(owner)).toMatchObject({
+      state: 'open',
+      owner_address: '0x9858EfFD232B4033E47d90003D41EC34EcaEda94',
+    })
+  })
+})
+
+type Paths = Awaited<ReturnType<typeof aHome>>['paths']
+
+describe('an index', () => {
+  test('is an agent’s for good; the first is the owner’s own', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    expect(() => wallet.give(owner, 'scout')).toThrow(expect.objectContaining({ code: 'no-wallet' }))
+    await wallet.import(owner, words(junk))
+    expect(() => wallet.give(owner, 'nobody')).toThrow(expect.objectContaining({ code: 'unknown-agent' }))
+    const given = wallet.give(owner, 'scout')
+    expect(given).toMatchObject({ index: 1, evm: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' })
+    // What was given keeps its derivation; what comes after it follows the setting.
+    const next = await home.start('slip-10')
+    expect(next.give(owner, 'scout')).toEqual(given)
+    expect(next.give(owner, 'other').solana).not.toBe((await home.start('hmac')).give(owner, 'third').solana)
+    expect(next.addresses(owner).map(({ index }) => index)).toEqual([3, 2, 1])
+  })
+
+  test('begins above those that another fleet gave away', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    await wallet.import(owner, words(junk, 40))
+    expect(wallet.give(owner, 'scout').index).toBe(40)
+    // Lower ones are not given by importing again.
+    await wallet.import(owner, words(junk, 7))
+    expect(wallet.give(owner, 'other').index).toBe(41)
+  })
+
+  test('is never given to a second agent, whoever comes, goes and starts anew', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.oneof(
+            fc.record({ do: fc.constant('give' as const), who: fc.constantFrom('a', 'b', 'c') }),
+            fc.record({ do: fc.constant('leave' as const), who: fc.constantFrom('a', 'b', 'c') }),
+            fc.record({ do: fc.constant('start' as const), who: fc.constant('') }),
+            fc.record({ do: fc.constant('import' as const), who: fc.constant('') }),
+          ),
+          { maxLength: 12 },
+        ),
+        async (steps) => {
+          const home = await aHome()
+          let wallet = await home.start()
+          await wallet.import(owner, words(junk))
+          /** Each life of an agent has one holder's name of its own. */
+          const lives = new Map<string, number>()
+          const holders = new Map<number, string>()
+          for (const { do: step, who } of steps) {
+            const life = `${who}${lives.get(who) ?? 0}`
+            if (step === 'start') wallet = await home.start()
+            else if (step === 'import') await wallet.import(owner, words(junk, 1))
+            else if (step === 'leave') {
+              home.table.leave(who, 5)
+              lives.set(who, (lives.get(who) ?? 0) + 1)
+            } else {
+              const { index } = wallet.give(owner, who)
+              expect(index).toBeGreaterThan(0)
+              expect(holders.get(index) ?? life).toBe(life)
+              holders.set(index, life)
+            }
+          }
+          expect(new Set(holders.values()).size).toBe(holders.size)
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+})

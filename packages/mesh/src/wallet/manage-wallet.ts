@@ -1,0 +1,204 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { walletLimits } from '@flotilla/protocol/wallet-api'
+import type { WalletAddress, WalletStatus } from '@flotilla/protocol/wallet-api'
+import { actorOf } from '../access/index.ts'
+import type { Caller } from '../access/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import { lost } from './seed/seed-store.ts'
+import type { SeedStore } from './seed/seed-store.ts'
+import type { WalletTable } from './wallet-table.ts'
+
+export type ManageWallet = ReturnType<typeof createManageWallet>
+
+/** The owner's own index, which agents' money may come from; no agent is given it. */
+export const ownerIndex = 0
+
+interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'database' | 'clock' | 'settings'> {
+  readonly seed: SeedStore
+  readonly table: WalletTable
+  /** Problem `unknown-agent`. */
+  readonly requireAgent: (agentId: string) => void
+  readonly randomBytes: (count: number) => Buffer
+}
+
+/**
+ * The seed of the wallet and whose index is whose, for an owner. Problems `denied`, `no-wallet`, `wallet-locked`,
+ * `seed-revealed`, `conflict` for a seed that is there, is another or is lost, `unprocessable` for words that are none, `rate-limited` while
+ * another change goes on.
+ */
+export function createManageWallet({ guard, journal, seed, table, ...deps }: Deps) {
+  let changing = false
+
+  /** One at a time: each takes a processor and 128 MB for a moment, and two seeds must not meet. */
+  async function alone<T>(work: () => Promise<T>): Promise<T> {
+    if (changing) {
+      throw new Problem('rate-limited', {
+        detail: 'the wallet is being changed already',
+        retryAfterSeconds: 1,
+      })
+    }
+    changing = true
+    try {
+      return await work()
+    } finally {
+      changing = false
+    }
+  }
+
+  function record(caller: Caller, action: string, detail: Record<string, string | number | boolean>): void {
+    journal.append({ actor: actorOf(caller), action: `wallet.${action}`, subject: 'seed', detail })
+  }
+
+  function status(): WalletStatus {
+    const header = seed.header()
+    return {
+      state: seed.state(),
+      fault: seed.fault(),
+      made: header?.made ?? null,
+      made_at: header?.made_at ?? null,
+      passphrase: seed.hasPassphrase(),
+      owner_address: header?.owner_address ?? table.seed()?.ownerAddress ?? null,
+      addresses: table.count(),
+    }
+  }
+
+  /** The row that knows the seed, and the journal of it, behind its files. */
+  function keep(caller: Caller, action: 'made' | 'imported', firstIndex: number): WalletStatus {
+    return deps.database.transaction(() => {
+      const ownerAddress = seed.opened().evmAddress(ownerIndex)
+      table.keepSeed({ ownerAddress, nextIndex: firstIndex })
+      const now = status()
+      record(caller, action, {
+        owner_address: ownerAddress,
+        passphrase: now.passphrase,
+        first_index: firstIndex,
+      })
+      return now
+    })
+  }
+
+  return {
+    /** The words are told this once and kept nowhere. */
+    init: (caller: Caller, passphrase: string | null) => {
+      guard(caller, { do: 'manage-credentials' })
+      return alone(async () => {
+        const state = seed.state()
+        if (state === 'lost') throw lost(seed.fault() ?? '')
+        if (state !== 'none') throw thereIsOne()
+        const { newMnemonic } = await import('./seed/make-seed.ts')
+        const mnemonic = newMnemonic(deps.randomBytes)
+        await seed.put({ words: mnemonic, made: 'generated', passphrase }, () => {})
+        return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
+      })
+    },
+    /** There is no second look at the words. */
+    reveal: (caller: Caller): never => {
+      guard(caller, { do: 'manage-credentials' })
+      throw new Problem(seed.state() === 'none' ? 'no-wallet' : 'seed-revealed')
+    },
+    /**
+     * The same words seal the seed anew, under another passphrase or none, and bring back one that is lost. Other words
+     * take its place only while no agent has an address of it.
+     */
+    import: (
+      caller: Caller,
+      given: {
+        readonly mnemonic: string
+        readonly passphrase: string | null
+        readonly firstIndex: number | undefined
+      },
+    ) => {
+      guard(caller, { do: 'manage-credentials' })
+      return alone(async () => {
+        const { isMnemonic, plainMnemonic } = await import('./seed/make-seed.ts')
+        const words = plainMnemonic(given.mnemonic)
+        if (!isMnemonic(words)) throw noWords()
+        await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
+          const before = table.seed()?.ownerAddress ?? ownerAddress
+          if (before === ownerAddress || table.count() === 0) {
+            // Before the files, which whoever has the words can write again: a first index is never forgotten.
+            table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
+            return
+          }
+          throw new Problem('conflict', {
+            detail: `these words are of ${ownerAddress}, and agents have addresses of ${before}`,
+            repair:
+              'Import the words of the seed that flotilla wallet status names, or use a home of its own for another.',
+          })
+        })
+        return keep(caller, 'imported', given.firstIndex ?? ownerIndex + 1)
+      })
+    },
+    unlock: (caller: Caller, passphrase: string) => {
+      guard(caller, { do: 'manage-credentials' })
+      return alone(async () => {
+        if (seed.state() !== 'locked') {
+          seed.opened()
+          return status()
+        }
+        if (!(await seed.unlock(passphrase))) {
+          record(caller, 'not-unlocked', {})
+          throw new Problem('unprocessable', {
+            detail: 'this passphrase does not open the wallet',
+            repair:
+              'Try again; whoever has lost it seals the seed anew by its words, with flotilla wallet import.',
+          })
+        }
+        record(caller, 'unlocked', {})
+        return status()
+      })
+    },
+    status: (caller: Caller): WalletStatus => {
+      guard(caller, { do: 'manage-credentials' })
+      return status()
+    },
+    addresses: (caller: Caller): readonly WalletAddress[] => {
+      guard(caller, { do: 'manage-credentials' })
+      return table.list(walletLimits.listedMax)
+    },
+    /** The addresses of an agent; one that has none is given the next index for good. */
+    give: (caller: Caller, agentId: string): WalletAddress => {
+      guard(caller, { do: 'manage-credentials' })
+      deps.requireAgent(agentId)
+      return deps.database.transaction(() => {
+        const found = table.find(agentId)
+        if (found !== null) return found
+        const open = seed.opened()
+        const memo = table.seed()
+        if (memo === null) throw new Problem('no-wallet')
+        const index = memo.nextIndex
+        if (index > walletLimits.indexMax) {
+          throw new Problem('unprocessable', { detail: 'this seed has no index left' })
+        }
+        const derivation = deps.settings().wallet.solana_derivation
+        const given = {
+          agent_id: agentId,
+          index,
+          evm: open.evmAddress(index),
+          solana: open.solanaAddress(index, derivation),
+          given_at: deps.clock.now(),
+        }
+        table.keepSeed({ ...memo, nextIndex: index + 1 })
+        table.insert({ ...given, solana_derivation: derivation })
+        record(caller, 'address-given', given)
+        return { ...given, agent_gone_at: null }
+      })
+    },
+  }
+}
+
+function thereIsOne(): Problem {
+  return new Problem('conflict', {
+    detail: 'there is a wallet already, and its words are shown no second time',
+    repair:
+      'See it with flotilla wallet status. Where its words were never written down and no agent has an address of it yet, flotilla wallet import puts another seed in its place.',
+  })
+}
+
+function noWords(): Problem {
+  return new Problem('unprocessable', {
+    detail:
+      'these are not the words of a seed: 12, 15, 18, 21 or 24 of the English list of BIP-39, the last of which checks the others',
+    repair: 'Compare them with what was written down, letter by letter and in its order.',
+  })
+}

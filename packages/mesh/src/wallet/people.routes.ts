@@ -1,0 +1,34 @@
+import { walletApi as api, walletEndpoints as endpoints } from '@flotilla/protocol/wallet-api'
+import type { PeopleSurface } from '../http/index.ts'
+import type { ManageWallet } from './manage-wallet.ts'
+import type { ReadBalances } from './read-balances.ts'
+
+/** What the owner does with the seed. */
+export function walletPeopleRoutes(
+  { bind }: PeopleSurface,
+  { manage: wallet, readBalances }: { readonly manage: ManageWallet; readonly readBalances: ReadBalances },
+): void {
+  bind(endpoints.walletInit, api.walletInit, ({ caller, body, reply }) => {
+    void reply.header('cache-control', 'no-store')
+    return wallet.init(caller, body.passphrase ?? null)
+  })
+  bind(endpoints.walletSeed, api.walletSeed, ({ caller }) => wallet.reveal(caller))
+  bind(endpoints.walletImport, api.walletImport, ({ caller, body }) =>
+    wallet.import(caller, {
+      mnemonic: body.mnemonic,
+      passphrase: body.passphrase ?? null,
+      firstIndex: body.first_index,
+    }),
+  )
+  bind(endpoints.walletUnlock, api.walletUnlock, ({ caller, body }) => wallet.unlock(caller, body.passphrase))
+  bind(endpoints.walletStatus, api.walletStatus, ({ caller }) => wallet.status(caller))
+  bind(endpoints.walletAddresses, api.walletAddresses, ({ caller }) => ({
+    addresses: wallet.addresses(caller),
+  }))
+  bind(endpoints.walletBalances, api.walletBalances, ({ caller, query, gone }) =>
+    readBalances(caller, { agentId: query.agent_id }, gone()),
+  )
+  bind(endpoints.walletAddressGive, api.walletAddressGive, ({ caller, body }) =>
+    wallet.give(caller, body.agent_id),
+  )
+}

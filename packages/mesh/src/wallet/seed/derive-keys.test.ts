@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { evmAddress, solanaAddress } from './derive-keys.ts'
+import { isMnemonic, newMnemonic, plainMnemonic, seedOf } from './make-seed.ts'
+
+/** The first vector of BIP-39, without its passphrase. */
+const abandon = `${'abandon '.repeat(11)}about`
+/** What development chains (Hardhat, Anvil) fund their accounts by. */
+const junk = `${'test '.repeat(11)}junk`
+
+describe('the seed of words', () => {
+  test('is the one of BIP-39', async () => {
+    expect((await seedOf(abandon)).toString('hex')).toBe(
+      '5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4',
+    )
+  })
+
+  test('words are made of 256 bits of chance, which are wiped, and check themselves', () => {
+    const drawn: Buffer[] = []
+    const words = newMnemonic((count) => {
+      const bytes = Buffer.alloc(count)
+      drawn.push(bytes)
+      return bytes
+    })
+    // The vector of BIP-39 for 32 zero bytes.
+    expect(words).toBe(`${'abandon '.repeat(23)}art`)
+    expect(drawn.map(({ length }) => length)).toEqual([32])
+    const entropy = Buffer.alloc(32, 7)
+    newMnemonic(() => entropy)
+    expect(entropy.every((byte) => byte === 0)).toBe(true)
+    expect(isMnemonic(newMnemonic(randomBytes))).toBe(true)
+  })
+
+  test('are taken as people type them, and refused with one word wrong, missing or elsewhere', () => {
+    expect(isMnemonic(plainMnemonic(`  ${abandon.toUpperCase().replaceAll(' ', '\n \t')} `))).toBe(true)
+    expect(isMnemonic(`${'abandon '.repeat(11)}abandon`)).toBe(false)
+    expect(isMnemonic(abandon.slice('abandon '.length))).toBe(false)
+    expect(isMnemonic(`about ${'abandon '.repeat(11)}`.trim())).toBe(false)
+    expect(isMnemonic(abandon.replace('about', 'abouts'))).toBe(false)
+    expect(isMnemonic('')).toBe(false)
+  })
+})
+
+describe('keys on EVM chains', () => {
+  test("are at BIP-44's m/44'/60'/0'/0/index, with addresses by EIP-55", async () => {
+    verifies('endpoints:wallet:evm-keys')
+    const seed = await seedOf(junk)
+    expect([0, 1, 2].map((index) => evmAddress(seed, index))).toEqual([
+      '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+      '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+      '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+    ])
+    expect(evmAddress(await seedOf(abandon), 0)).toBe('0x9858EfFD232B4033E47d90003D41EC34EcaEda94')
+  })
+})
+
+describe('keys on Solana', () => {
+  test('are the HMAC-SHA512 of the path over the PBKDF2 of the words', async () => {
+    verifies('endpoints:wallet:solana-keys')
+    // No wallet publishes vectors of it: these were computed apart, in Python's hashlib and RFC 8032's own arithmetic.
+    const seed = await seedOf(abandon)
+    expect([0, 1].map((index) => solanaAddress(seed, index, 'hmac'))).toEqual([
+      '6fz6eXjPf2wHkMujtswrxnHFD7fdiqrVnvNqmT6h4rJs',
+      'D2F4JuTvZ4pHvJbtW4S7iW98CA5p78JrQcnZdQqYMk1t',
+    ])
+  })
+
+  test('are those of common wallets by SLIP-10, where the owner says so', async () => {
+    const seed = await seedOf(abandon)
+    expect([0, 1].map((index) => solanaAddress(seed, index, 'slip-10'))).toEqual([
+      'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk',
+      'Hh8QwFUA6MtVu1qAoq12ucvFHNwCcVTV7hpWjeY1Hztb',
+    ])
+  })
+})
+
+test('deriving leaves the seed as it is', async () => {
+  const seed = await seedOf(abandon)
+  const before = seed.toString('hex')
+  evmAddress(seed, 3)
+  solanaAddress(seed, 3, 'hmac')
+  solanaAddress(seed, 3, 'slip-10')
+  expect(seed.toString('hex')).toBe(before)
+})

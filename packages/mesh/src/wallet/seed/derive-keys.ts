@@ -1,0 +1,75 @@
+import { createHmac, createPrivateKey, createPublicKey, ECDH } from 'node:crypto'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { base58 } from '@scure/base'
+import { HDKey } from '@scure/bip32'
+
+/**
+ * How keys for Solana come of the seed: `hmac` is the HMAC-SHA512 over the path's text that the specification has, `slip-10`
+ * what common wallets do, so that the owner finds the same addresses there.
+ */
+export type SolanaDerivation = 'hmac' | 'slip-10'
+
+/** What comes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** By EIP-55, of the key at BIP-44's m/44'/60'/0'/0/`index`. `seed` is BIP-39's, 64 bytes. Pure. */
+export function evmAddress(seed: Uint8Array, index: number): string {
+  const root = HDKey.fromMasterSeed(seed)
+  const node = root.derive(`m/44'/60'/0'/0/${index}`)
+  try {
+    if (node.publicKey === null) throw new Error('this index has no key')
+    const point = Buffer.from(
+      ECDH.convertKey(node.publicKey, 'secp256k1', undefined, undefined, 'uncompressed'),
+    )
+    // The first byte says only that the point is whole.
+    return checksummed(Buffer.from(keccak_256(point.subarray(1)).subarray(-20)).toString('hex'))
+  } finally {
+    node.wipePrivateData()
+    root.wipePrivateData()
+  }
+}
+
+/** In base 58, of the key at m/44'/501'/`index`'/0'. Pure. */
+export function solanaAddress(seed: Uint8Array, index: number, derivation: SolanaDerivation): string {
+  const key = derivation === 'hmac' ? hmacKey(seed, index) : slip10Key(seed, index)
+  const pkcs8 = Buffer.concat([pkcs8Head, key])
+  try {
+    const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
+    const { x } = createPublicKey(privateKey).export({ format: 'jwk' })
+    if (x === undefined) throw new Error('this index has no key')
+    return base58.encode(Buffer.from(x, 'base64url'))
+  } finally {
+    key.fill(0)
+    pkcs8.fill(0)
+  }
+}
+
+function hmacKey(seed: Uint8Array, index: number): Buffer {
+  return hmac512(seed, `m/44'/501'/${index}'/0'`).subarray(0, 32)
+}
+
+function slip10Key(seed: Uint8Array, index: number): Buffer {
+  let node = hmac512('ed25519 seed', seed)
+  for (const part of [44, 501, index, 0]) {
+    const number = Buffer.alloc(4)
+    // SLIP-10 has hardened children alone for this curve.
+    number.writeUInt32BE(part + 0x8000_0000)
+    const child = hmac512(node.subarray(32), Buffer.concat([Buffer.of(0), node.subarray(0, 32), number]))
+    node.fill(0)
+    node = child
+  }
+  return node.subarray(0, 32)
+}
+
+function hmac512(key: Uint8Array | string, text: Uint8Array | string): Buffer {
+  return createHmac('sha512', key).update(text).digest()
+}
+
+/** EIP-55: the case of each letter says a bit of the hash of the whole. Pure. */
+function checksummed(hex: string): string {
+  const hash = Buffer.from(keccak_256(Buffer.from(hex))).toString('hex')
+  const digits = Array.from(hex, (digit, at) =>
+    Number.parseInt(hash.charAt(at), 16) >= 8 ? digit.toUpperCase() : digit,
+  )
+  return `0x${digits.join('')}`
+}

@@ -1,0 +1,150 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { WalletState } from '@flotilla/protocol/wallet-api'
+import type { SolanaDerivation } from './derive-keys.ts'
+import type { FoundSeed, SeedFiles } from './seed-files.ts'
+import type { SeedHeader } from './seal-seed.ts'
+
+/** Public addresses of an open seed; no key leaves it. */
+export interface OpenSeed {
+  evmAddress(index: number): string
+  solanaAddress(index: number, derivation: SolanaDerivation): string
+}
+
+type HeldSeed =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'lost'; readonly fault: string }
+  | { readonly kind: 'locked'; readonly found: SealedFound }
+  | { readonly kind: 'open'; readonly found: SealedFound; readonly seed: Buffer }
+type SealedFound = Extract<FoundSeed, { kind: 'sealed' }>
+
+export interface GivenSeed {
+  readonly words: string
+  readonly made: SeedHeader['made']
+  readonly passphrase: string | null
+}
+
+export interface SeedStore {
+  state(): WalletState
+  fault(): string | null
+  header(): SeedHeader | null
+  hasPassphrase(): boolean
+  /** As the files have it; `expected` is the owner's address that the rows know, null where they know none. */
+  load(expected: string | null): Promise<void>
+  /** False where the passphrase does not open it. */
+  unlock(passphrase: string): Promise<boolean>
+  /** Seals the seed of these words and holds it open; `accept` throws the Problem of an address that must not stand there. */
+  put(given: GivenSeed, accept: (ownerAddress: string) => void): Promise<void>
+  /** Problems `no-wallet`, `wallet-locked`, `conflict` while it is lost. */
+  opened(): OpenSeed
+  close(): void
+}
+
+/**
+ * The seed in the memory of this process, and nowhere else in clear.
+ *
+ * 1. The words are not kept: what is sealed is the seed that they stretch to, from which no word comes back.
+ * 2. Files are on the disk before anything of a seed is told or held.
+ * 3. What is let go of is overwritten first.
+ */
+export function createSeedStore(deps: {
+  readonly files: SeedFiles
+  readonly now: () => number
+  readonly randomBytes: (count: number) => Buffer
+}): SeedStore {
+  const { files } = deps
+  let held: HeldSeed = { kind: 'none' }
+  /** Loaded with the first seed: a home without one pays nothing for it. */
+  let keys: typeof import('./derive-keys.ts') | null = null
+
+  function hold(next: HeldSeed): void {
+    if (held.kind === 'open') held.seed.fill(0)
+    held = next
+  }
+
+  async function openWith(found: SealedFound, passphrase: string | null): Promise<boolean> {
+    const { openSeed } = await import('./seal-seed.ts')
+    const seed = await openSeed(found.sealed, { key: found.key, passphrase })
+    if (seed === null) return false
+    keys ??= await import('./derive-keys.ts')
+    hold({ kind: 'open', found, seed })
+    return true
+  }
+
+  return {
+    state: () => held.kind,
+    fault: () => (held.kind === 'lost' ? held.fault : null),
+    header: () => (held.kind === 'locked' || held.kind === 'open' ? held.found.sealed : null),
+    hasPassphrase: () =>
+      (held.kind === 'locked' || held.kind === 'open') && held.found.sealed.scrypt !== null,
+    async load(expected) {
+      const found = await files.read()
+      if (found.kind === 'none') {
+        hold(expected === null ? found : { kind: 'lost', fault: 'the files of the seed are missing' })
+        return
+      }
+      if (found.kind === 'lost') return hold(found)
+      const { owner_address: address, scrypt } = found.sealed
+      if (expected !== null && address !== expected) {
+        return hold({
+          kind: 'lost',
+          fault: `the sealed seed is of ${address}, and this home had the one of ${expected}`,
+        })
+      }
+      if (scrypt !== null) return hold({ kind: 'locked', found })
+      if (!(await openWith(found, null))) {
+        hold({ kind: 'lost', fault: 'the key does not open the sealed seed, or one of them was changed' })
+      }
+    },
+    async unlock(passphrase) {
+      if (held.kind === 'open') return true
+      return held.kind === 'locked' && openWith(held.found, passphrase)
+    },
+    async put({ words, made, passphrase }, accept) {
+      const [{ seedOf }, { sealSeed, sealKeyBytes }] = [
+        await import('./make-seed.ts'),
+        await import('./seal-seed.ts'),
+      ]
+      keys ??= await import('./derive-keys.ts')
+      const seed = await seedOf(words)
+      try {
+        const ownerAddress = keys.evmAddress(seed, 0)
+        accept(ownerAddress)
+        // Of the same seed the key stays, so that whichever of the two files is the older one, they fit together.
+        const before = await files.read()
+        const key =
+          before.kind === 'sealed' && before.sealed.owner_address === ownerAddress
+            ? before.key
+            : deps.randomBytes(sealKeyBytes)
+        const header = { owner_address: ownerAddress, made, made_at: deps.now() }
+        const sealed = await sealSeed(seed, header, { key, passphrase, randomBytes: deps.randomBytes })
+        await files.write(sealed, key)
+        hold({ kind: 'open', found: { kind: 'sealed', sealed, key }, seed })
+      } catch (error) {
+        seed.fill(0)
+        throw error
+      }
+    },
+    opened() {
+      if (held.kind === 'none') throw new Problem('no-wallet')
+      if (held.kind === 'locked') throw new Problem('wallet-locked')
+      if (held.kind === 'lost') throw lost(held.fault)
+      const { seed } = held
+      const derive = keys
+      if (derive === null) throw new Error('a seed is open and nothing derives of it')
+      return {
+        evmAddress: (index) => derive.evmAddress(seed, index),
+        solanaAddress: (index, derivation) => derive.solanaAddress(seed, index, derivation),
+      }
+    },
+    close: () => hold({ kind: 'none' }),
+  }
+}
+
+/** Of a seed that was here. */
+export function lost(fault: string): Problem {
+  return new Problem('conflict', {
+    detail: `the seed of the wallet cannot be read: ${fault}`,
+    repair:
+      'Put data/wallet-seed and data/wallet-key back as they were and start again, or take the words in with flotilla wallet import.',
+  })
+}

@@ -1,0 +1,174 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+
+/** What the owner does with the seed that all keys of the fleet's wallets come of. */
+export const walletEndpoints = {
+  walletInit: {
+    method: 'POST',
+    path: '/api/wallet/init',
+    summary: 'Makes the seed; the reply has its 24 words, once',
+  },
+  walletSeed: {
+    method: 'GET',
+    path: '/api/wallet/seed',
+    summary: 'Gone: the words are shown by walletInit alone',
+  },
+  walletImport: {
+    method: 'POST',
+    path: '/api/wallet/import',
+    summary: 'Takes in the words of a seed, or seals the same seed anew',
+  },
+  walletUnlock: {
+    method: 'POST',
+    path: '/api/wallet/unlock',
+    summary: 'Opens the seed with its passphrase until the mesh stops',
+  },
+  walletStatus: {
+    method: 'GET',
+    path: '/api/wallet',
+    summary: 'Whether there is a seed, and whether it is open',
+  },
+  walletAddresses: { method: 'GET', path: '/api/wallet/addresses', summary: 'Which address is whose' },
+  walletBalances: {
+    method: 'GET',
+    path: '/api/wallet/balances',
+    summary: 'What addresses hold of each chain’s own coin, asked now',
+  },
+  walletAddressGive: {
+    method: 'POST',
+    path: '/api/wallet/addresses',
+    summary: 'The addresses of an agent; gives it an index of its own where it has none',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** By the names that permission records use: the number that tells a chain from all others (EIP-155), and its own coin. */
+export const evmChains = {
+  ethereum: { id: 1, coin: 'ETH' },
+  base: { id: 8453, coin: 'ETH' },
+  arbitrum: { id: 42_161, coin: 'ETH' },
+  polygon: { id: 137, coin: 'POL' },
+  sepolia: { id: 11_155_111, coin: 'ETH' },
+} as const
+export type ChainName = keyof typeof evmChains
+export const chainNames = [
+  'ethereum',
+  'base',
+  'arbitrum',
+  'polygon',
+  'sepolia',
+] as const satisfies readonly ChainName[]
+
+export type WalletEndpointName = keyof typeof walletEndpoints
+
+export const walletLimits = {
+  /** Twelve to twenty-four words of eight letters at most, and room for white space. */
+  mnemonicMaxChars: 500,
+  passphraseMinChars: 8,
+  passphraseMaxChars: 1000,
+  /** BIP-32 has so many children that are not hardened. */
+  indexMax: 2 ** 31 - 1,
+  /** Addresses that are listed, the newest. */
+  listedMax: 1000,
+  /** Of which balances are asked in one call, beside the owner's: the newest. */
+  balancesMax: 20,
+} as const
+
+/** How a seed came here. */
+export const walletMakings = ['generated', 'imported'] as const
+
+/**
+ * `none`: there is no seed. `locked`: it waits for its passphrase. `open`: keys can be derived. `lost`: there was one, and
+ * its files are missing or do not fit together; importing its words brings it back.
+ */
+export const walletStates = ['none', 'locked', 'open', 'lost'] as const
+export type WalletState = (typeof walletStates)[number]
+
+const passphrase = z
+  .string()
+  .check(
+    z.minLength(
+      walletLimits.passphraseMinChars,
+      `a passphrase has at least ${walletLimits.passphraseMinChars} characters`,
+    ),
+    z.maxLength(walletLimits.passphraseMaxChars),
+  )
+const index = z.int().check(z.minimum(0), z.maximum(walletLimits.indexMax))
+
+export const walletStatusSchema = z.strictObject({
+  state: z.enum(walletStates),
+  /** Why it is lost; null in any other state. */
+  fault: z.nullable(z.string()),
+  made: z.nullable(z.enum(walletMakings)),
+  made_at: z.nullable(z.number()),
+  /** Whether a passphrase is wanted after each start. */
+  passphrase: z.boolean(),
+  /** The EVM address at index 0: the owner's own, which no agent is ever given. */
+  owner_address: z.nullable(z.string()),
+  addresses: z.number(),
+})
+export type WalletStatus = z.infer<typeof walletStatusSchema>
+
+export const walletAddressSchema = z.strictObject({
+  agent_id: z.string(),
+  index: z.number(),
+  evm: z.string(),
+  solana: z.string(),
+  given_at: z.number(),
+  /** When the agent was deleted; null while there is one. Its index is given to nobody else. */
+  agent_gone_at: z.nullable(z.number()),
+})
+export type WalletAddress = z.infer<typeof walletAddressSchema>
+
+export const walletBalanceSchema = z.strictObject({
+  /** Null for the owner's own address. */
+  agent_id: z.nullable(z.string()),
+  index: z.number(),
+  evm: z.string(),
+  chain: z.enum(chainNames),
+  coin: z.string(),
+  /** Base units, in digits; null where the chain could not be asked. */
+  raw: z.nullable(z.string()),
+  /** The same in whole coins, to the last digit. */
+  amount: z.nullable(z.string()),
+  /** Why there is no amount. */
+  problem: z.nullable(z.string()),
+})
+export type WalletBalance = z.infer<typeof walletBalanceSchema>
+export const walletBalancesSchema = z.strictObject({
+  /** Those that the owner has set up. */
+  chains: z.array(z.enum(chainNames)),
+  balances: z.array(walletBalanceSchema),
+})
+export type WalletBalances = z.infer<typeof walletBalancesSchema>
+
+export const walletApi = {
+  walletInit: {
+    request: z.strictObject({ passphrase: z.optional(passphrase) }),
+    response: z.strictObject({ mnemonic: z.string(), wallet: walletStatusSchema }),
+  },
+  walletSeed: { response: z.never() },
+  walletImport: {
+    request: z.strictObject({
+      mnemonic: z.string().check(z.maxLength(walletLimits.mnemonicMaxChars)),
+      passphrase: z.optional(passphrase),
+      /** The first index that is given from here on: above those that another fleet gave to its agents. */
+      first_index: z.optional(index.check(z.minimum(1))),
+    }),
+    response: walletStatusSchema,
+  },
+  walletUnlock: {
+    request: z.strictObject({ passphrase: z.string().check(z.maxLength(walletLimits.passphraseMaxChars)) }),
+    response: walletStatusSchema,
+  },
+  walletStatus: { response: walletStatusSchema },
+  walletAddresses: { response: z.strictObject({ addresses: z.array(walletAddressSchema) }) },
+  walletBalances: {
+    query: z.strictObject({ agent_id: z.optional(agentIdSchema) }),
+    response: walletBalancesSchema,
+  },
+  walletAddressGive: {
+    request: z.strictObject({ agent_id: agentIdSchema }),
+    response: walletAddressSchema,
+  },
+} as const satisfies Record<WalletEndpointName, EndpointSchemas>

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { arch } from 'node:os'
+import { createInterface } from 'node:readline'
+
+export interface Anvil {
+  readonly url: string
+  /** `host:port`, as settings name places. */
+  readonly place: string
+  rpc(method: string, params: readonly unknown[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+const cpus: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+/** Null where there is none for this processor. */
+export const anvilProgram = findProgram()
+
+function findProgram(): string | null {
+  try {
+    return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-linux-${cpus[arch()] ?? ''}/bin/anvil`)
+  } catch {
+    return null
+  }
+}
+
+/** A real chain of the EVM in a process of its own, of that number, on a port that is free. */
+export async function startAnvil(chainId: number): Promise<Anvil> {
+  if (anvilProgram === null) throw new Error('there is no anvil here')
+  const words = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--accounts', '1']
+  const child = spawn(anvilProgram, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const place = await new Promise<string>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => reject(new Error(`anvil ended with ${code}`)))
+    createInterface(child.stdout).on('line', (line) => {
+      const heard = /Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1]
+      if (heard !== undefined) resolve(heard)
+    })
+  })
+  const url = `http://${place}`
+  return {
+    url,
+    place,
+    async rpc(method, params) {
+      const reply = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      })
+      const answer = (await reply.json()) as { result?: unknown; error?: { message: string } }
+      if (answer.error) throw new Error(answer.error.message)
+      return answer.result
+    },
+    async close() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
