@@ -17,6 +17,8 @@ export const ratePerMinute = {
   publish: 1200,
   cron: 300,
   spawn: 60,
+  /** Calls of its tools, and connections that its pages make. */
+  browser: 6000,
   other: 3000,
 } as const
 
@@ -40,6 +42,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/signals', bucket: 'publish' },
   { path: '/mesh/cron', bucket: 'cron' },
   { path: '/mesh/spawn', bucket: 'spawn' },
+  { path: '/mesh/browser', bucket: 'browser' },
 ]
 
 /** Pure. */
