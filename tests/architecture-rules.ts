@@ -122,8 +122,8 @@ export const bannedNames: readonly string[] = [
   'handler',
   'types',
 ]
-/** `base` is the field's word for what an image is built on. */
-export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/]
+/** `base` is the field's word for what an image is built on, `browser service` the specification's for its container. */
+export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/, /browser-service/]
 
 export const maxLines = { source: 400, test: 600 } as const
 
