@@ -56,6 +56,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'models', holds: 'the model gateway, its wire formats, providers and catalog' },
   { folder: 'replay', holds: 'what runs said to models: kept, played again, gone on with' },
   { folder: 'egress', holds: 'the way out: filter, proxy, fetch, search, MCP servers' },
+  { folder: 'browser', holds: 'browsers of agents: sessions, what is done in them, screens for people' },
   { folder: 'collaboration/blackboard', holds: 'entries that agents share' },
   { folder: 'collaboration/artifacts', holds: 'files that agents save for people and each other' },
   { folder: 'collaboration/notes', holds: 'what agents tell the owner' },

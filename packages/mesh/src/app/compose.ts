@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { backupModule } from '../backup/index.ts'
 import { agentsModule } from '../agents/index.ts'
 import { artifactsModule } from '../collaboration/artifacts/index.ts'
+import { browserModule } from '../browser/index.ts'
 import { blackboardModule } from '../collaboration/blackboard/index.ts'
 import { messagesModule } from '../collaboration/messages/index.ts'
 import { notesModule } from '../collaboration/notes/index.ts'
@@ -31,7 +32,7 @@ import { cronModule, openCronJobs } from '../triggers/cron/index.ts'
 import { heartbeatModule } from '../triggers/heartbeat/index.ts'
 import { watchModule } from '../triggers/watch/index.ts'
 import { webhookModule } from '../triggers/webhook/index.ts'
-import { chooseRuntime } from './choose-runtime.ts'
+import { chooseRuntime, proxyPort } from './choose-runtime.ts'
 import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
@@ -97,6 +98,15 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
+  const browser = browserModule(kernel, {
+    ...led,
+    runtime,
+    egress: egress.api,
+    openCredentials: credentials.api.open,
+    proxyPort,
+    briefsFolder: paths.briefsFolder,
+    packageDirectory: repositoryRoot,
+  })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
@@ -127,12 +137,17 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
   const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
-  const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
+  const introspection = introspectionModule(kernel, {
+    ...paid,
+    models: models.api,
+    egress: egress.api,
+    browsers: browser.api,
+  })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
   const shared = { blackboard, artifacts, notes, messages, topics, projects }
-  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
+  const guarded = { skills: skillsModule(kernel), credentials, egress, browser, models, setup, control, pauses }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
   const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
   const diagnostics = diagnosticsModule(kernel, {

@@ -1,5 +1,6 @@
 /** The port of what an agent runs in, and its adapters. */
 
+export type { BrowserContainers, BrowserContainerState, BrowserSpec } from './browser-containers.ts'
 export { createDockerRuntime } from './docker-runtime.ts'
 export { inspectDataBound } from './docker/inspect-data.ts'
 export { inspectShared } from './docker/inspect-shared.ts'

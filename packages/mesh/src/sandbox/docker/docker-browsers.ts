@@ -1,0 +1,198 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type Dockerode from 'dockerode'
+import { browserServicePort } from '@flotilla/protocol/browser-service-api'
+import type { BrowserContainers, BrowserSpec } from '../browser-containers.ts'
+import { ensureBrowserImage } from '../image/browser-image.ts'
+import type { BrowserImageOptions } from '../image/browser-image.ts'
+import type { PrivateNetwork } from '../network/hold-bridge.ts'
+import { ensurePrivateNetwork } from '../network/private-network.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { sandboxHardening, sandboxName, spelledName } from '../sandbox-spec.ts'
+import type { LimitedVolumes } from '../volume/limited-volumes.ts'
+import { inspectedOf, removeContainer } from './agent-container.ts'
+import type { PreparedEngine } from './agent-container.ts'
+import { openAgentVolume } from './agent-volume.ts'
+import { hardenedHost, labelKeys } from './container-options.ts'
+import type { ContainerGround } from './container-options.ts'
+import { listSchema, logText } from './container-state.ts'
+import { homeTag } from '../sandbox-spec.ts'
+import { unlessStatus } from './unless-status.ts'
+
+/** Chromium with eight tabs, its screen, and what drives both. */
+const browserSize = {
+  memoryLimitBytes: 1024 * 1024 * 1024,
+  cpu: { quotaUs: 100_000, periodUs: 100_000 },
+  pidsLimit: sandboxHardening.pidsLimit,
+  tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+}
+
+/** To lay the filter and to become UID 1000 for good; no more than these, and no less. */
+const browserCapabilities = ['NET_ADMIN', 'SETGID', 'SETUID'] as const
+
+const lastWordsMaxChars = 300
+const role = 'browser'
+
+export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {
+  readonly proxyPort: number
+  readonly prepared: () => PreparedEngine
+  /** Of a folder of their own: no agent's volume is one of these. */
+  readonly volumes: LimitedVolumes
+}
+
+/** ADAPTER of `browser-containers.ts`: one hardened container per browser, on a bridge that only browsers are on. */
+export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserContainers {
+  const { homeId, prepared, volumes } = options
+  const tag = homeTag(homeId)
+  let ready: { readonly network: PrivateNetwork; readonly image: string; readonly seccomp: string } | null = null
+  const nameOf = (agentId: string) => sandboxName(homeId, `browser:${agentId}`)
+  const keyOf = (agentId: string) => `browser:${agentId}`
+
+  function made() {
+    if (ready) return ready
+    throw new SandboxError(
+      'not-prepared',
+      'The network of browsers was not prepared yet.\nRepair: call prepare first.',
+    )
+  }
+
+  return {
+    async prepare(signal) {
+      const { engine, dialect, ground } = prepared()
+      const image = await ensureBrowserImage({
+        ...options,
+        engine,
+        progress: (step) => options.log.info({ step }, 'the image of browsers is being made'),
+        signal,
+      })
+      const worker = { engine, image: ground.image, uid: options.uid, homeTag: tag }
+      const network = await ensurePrivateNetwork(worker, {
+        of: 'browsers',
+        doorPorts: [options.proxyPort],
+        holdsBridge: dialect.holdsBridge,
+        signal,
+      })
+      const profile = join(
+        options.recipeDirectory,
+        engine.architecture === 'x64' ? 'seccomp-browser-x64.json' : 'seccomp-browser.json',
+      )
+      const seccomp =
+        engine.facts.flavour === 'podman'
+          ? profile
+          : JSON.stringify(JSON.parse(await readFile(profile, 'utf8')))
+      ready = { network, image: image.id, seccomp }
+    },
+
+    gateway: () => made().network.gateway,
+
+    async start(spec) {
+      const { engine, ground, bound, closeNames } = prepared()
+      const { network, image, seccomp } = made()
+      const { agentId, profileLimitBytes } = spec
+      await removeContainer(engine, nameOf(agentId))
+      const volume = await openAgentVolume(engine, volumes, {
+        homeId,
+        spec: { agentId: keyOf(agentId), dataLimitBytes: profileLimitBytes },
+        bound,
+      })
+      try {
+        const container = await engine.docker.createContainer(
+          browserOptions({ ...ground, image, network, seccomp }, spec, { homeId, limited: volume.limited }),
+        )
+        await container.start()
+        const inspected = await inspectedOf(engine, nameOf(agentId))
+        await closeNames(inspected?.NetworkSettings.SandboxKey)
+        const host = inspected?.NetworkSettings.Networks?.[network.name]?.IPAddress
+        // One that ended at once has no address; why it did is asked for by whoever waits for its answer.
+        return { host: host === undefined || host === null || host === '' ? network.gateway : host, port: browserServicePort }
+      } catch (cause) {
+        await removeContainer(engine, nameOf(agentId)).catch(() => undefined)
+        throw new SandboxError(
+          'browser-start-failed',
+          `The browser of ${agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`, then try again.`,
+          { cause },
+        )
+      } finally {
+        await volume.release()
+      }
+    },
+
+    async inspect(agentId) {
+      const { engine } = prepared()
+      const inspected = await inspectedOf(engine, nameOf(agentId))
+      if (inspected === null) return null
+      const { Running: running, ExitCode: code, OOMKilled } = inspected.State
+      if (running) return { running }
+      const raw = await engine.docker
+        .getContainer(nameOf(agentId))
+        .logs({ stdout: false, stderr: true, follow: false, tail: 5 })
+        .catch(() => Buffer.alloc(0))
+      const lastWords = logText(Buffer.from(raw)).trim().split('\n').at(-1) ?? ''
+      return {
+        running,
+        exit: {
+          code,
+          outOfMemory: OOMKilled === true && code !== 0,
+          lastWords: lastWords.slice(0, lastWordsMaxChars),
+        },
+      }
+    },
+
+    stop: (agentId) => removeContainer(prepared().engine, nameOf(agentId)),
+
+    async removeProfile(agentId) {
+      const { engine } = prepared()
+      await removeContainer(engine, nameOf(agentId))
+      await engine.docker
+        .getVolume(`${spelledName(homeId, keyOf(agentId))}-data`)
+        .remove()
+        .catch(unlessStatus([404]))
+      await volumes.remove(keyOf(agentId))
+    },
+
+    async removeAll() {
+      const { engine } = prepared()
+      const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=${role}`]
+      const found = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
+      await Promise.all(found.map(({ Id }) => removeContainer(engine, Id)))
+    },
+  }
+}
+
+/** The whole container of a browser. Pure. */
+export function browserOptions(
+  ground: ContainerGround,
+  spec: BrowserSpec,
+  { homeId, limited }: { readonly homeId: string; readonly limited: boolean },
+): Dockerode.ContainerCreateOptions {
+  const name = sandboxName(homeId, `browser:${spec.agentId}`)
+  const labels = { [labelKeys.home]: homeTag(homeId), [labelKeys.agent]: spec.agentId }
+  return {
+    name,
+    Image: ground.image,
+    Env: Object.entries(spec.environment).map(([key, value]) => `${key}=${value}`),
+    // Its first program lays the filter, and becomes UID 1000 before anything of a page is there.
+    User: '0:0',
+    WorkingDir: '/data',
+    Hostname: name,
+    Labels: { ...labels, [labelKeys.role]: role },
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      ...hardenedHost(ground, browserSize),
+      CapAdd: [...browserCapabilities],
+      Mounts: [
+        {
+          Type: 'volume',
+          Source: `${spelledName(homeId, `browser:${spec.agentId}`)}-data`,
+          Target: '/data',
+          VolumeOptions: {
+            NoCopy: limited,
+            Labels: { ...labels, [labelKeys.role]: 'browser-profile' },
+            DriverConfig: { Name: 'local', Options: {} },
+          },
+        },
+        { Type: 'bind', Source: spec.briefingDirectory, Target: '/briefing', ReadOnly: true },
+      ],
+    },
+  }
+}
