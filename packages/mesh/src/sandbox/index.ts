@@ -1,6 +1,9 @@
 /** The port of what an agent runs in, and its adapters. */
 
+export { browserContainerOptions, browserName, browserVolumeName } from './docker/browser-container.ts'
+export type { BrowserSpec } from './docker/browser-container.ts'
 export { createDockerRuntime } from './docker-runtime.ts'
+export { ensureBrowserImage } from './image/browser-image.ts'
 export { inspectDataBound } from './docker/inspect-data.ts'
 export { inspectShared } from './docker/inspect-shared.ts'
 export { unusedInEngine } from './docker/unused-in-engine.ts'
