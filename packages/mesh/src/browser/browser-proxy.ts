@@ -12,16 +12,15 @@ export function createBrowserProxyOpener(deps: {
   readonly stopped: AbortSignal
   /** Hears the port, which is one of the mesh's. */
   readonly onOpen: (port: number) => void
-}): () => Promise<{ readonly host: string; readonly port: number }> {
-  let opening: Promise<{ readonly host: string; readonly port: number }> | null = null
+}): () => Promise<{ readonly port: number }> {
+  let opening: Promise<{ readonly port: number }> | null = null
 
   async function open() {
     await deps.containers.prepare(deps.stopped)
-    const host = deps.containers.gateway()
-    await deps.proxy.listen({ port: deps.port, host })
+    await deps.proxy.listen({ port: deps.port, host: deps.containers.gateway() })
     const port = deps.proxy.port()
     deps.onOpen(port)
-    return { host, port }
+    return { port }
   }
 
   return () => {

@@ -1,9 +1,6 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  browserServiceVariables,
-  browserTokenFile,
-} from '@flotilla/protocol/browser-service-api'
+import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/index.ts'
@@ -48,7 +45,7 @@ export interface SessionsDeps {
   readonly openService: OpenBrowserService
   readonly tokens: BrowserTokens
   /** Makes the one way out ready, where browsers are; its address. Asked before each start, and idempotent. */
-  readonly openProxy: () => Promise<{ readonly host: string; readonly port: number }>
+  readonly openProxy: () => Promise<{ readonly port: number }>
   readonly publicKeyBase64url: string
   readonly briefsFolder: string
   readonly maxLive: () => number
@@ -124,12 +121,8 @@ export function createBrowserSessions(deps: SessionsDeps): BrowserSessions {
     await chmod(file, 0o444)
     const address = await containers.start({
       agentId,
-      environment: {
-        [browserServiceVariables.agentId]: agentId,
-        [browserServiceVariables.meshPublicKey]: deps.publicKeyBase64url,
-        [browserServiceVariables.gateway]: proxy.host,
-        [browserServiceVariables.proxyPort]: String(proxy.port),
-      },
+      meshPublicKey: deps.publicKeyBase64url,
+      proxyPort: proxy.port,
       briefingDirectory: folder,
       profileLimitBytes: deps.profileLimitBytes(),
     })

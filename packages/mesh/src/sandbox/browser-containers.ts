@@ -25,8 +25,10 @@ export interface BrowserContainers {
 
 export interface BrowserSpec {
   readonly agentId: string
-  /** Environment of the container. Holds no secret. */
-  readonly environment: Readonly<Record<string, string>>
+  /** Raw, base64url: by it the browser knows the mesh. */
+  readonly meshPublicKey: string
+  /** Of the proxy of browsers, at `gateway`. */
+  readonly proxyPort: number
   /** Host directory mounted read-only at `/briefing`. */
   readonly briefingDirectory: string
   /** What may lie in the profile in all. */

@@ -1,37 +1,22 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type Dockerode from 'dockerode'
 import { browserServicePort } from '@flotilla/protocol/browser-service-api'
-import type { BrowserContainers, BrowserSpec } from '../browser-containers.ts'
+import type { BrowserContainers } from '../browser-containers.ts'
 import { ensureBrowserImage } from '../image/browser-image.ts'
 import type { BrowserImageOptions } from '../image/browser-image.ts'
 import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { ensurePrivateNetwork } from '../network/private-network.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
-import { sandboxHardening, sandboxName, spelledName } from '../sandbox-spec.ts'
+import { homeTag } from '../sandbox-spec.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
 import { inspectedOf, removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'
 import { openAgentVolume } from './agent-volume.ts'
-import { hardenedHost, labelKeys } from './container-options.ts'
-import type { ContainerGround } from './container-options.ts'
+import { browserContainerOptions, browserName, browserVolumeName } from './browser-container.ts'
+import { labelKeys, volumeLabels } from './container-options.ts'
 import { listSchema, logText } from './container-state.ts'
-import { homeTag } from '../sandbox-spec.ts'
+import { engineDialect } from './engine-dialect.ts'
 import { unlessStatus } from './unless-status.ts'
 
-/** Chromium with eight tabs, its screen, and what drives both. */
-const browserSize = {
-  memoryLimitBytes: 1024 * 1024 * 1024,
-  cpu: { quotaUs: 100_000, periodUs: 100_000 },
-  pidsLimit: sandboxHardening.pidsLimit,
-  tmpSizeBytes: sandboxHardening.tmpSizeBytes,
-}
-
-/** To lay the filter and to become UID 1000 for good; no more than these, and no less. */
-const browserCapabilities = ['NET_ADMIN', 'SETGID', 'SETUID'] as const
-
 const lastWordsMaxChars = 300
-const role = 'browser'
 
 export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {
   readonly proxyPort: number
@@ -45,8 +30,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
   const { homeId, prepared, volumes } = options
   const tag = homeTag(homeId)
   let ready: { readonly network: PrivateNetwork; readonly image: string; readonly seccomp: string } | null = null
-  const nameOf = (agentId: string) => sandboxName(homeId, `browser:${agentId}`)
-  const keyOf = (agentId: string) => `browser:${agentId}`
+  const nameOf = (agentId: string) => browserName(homeId, agentId)
 
   function made() {
     if (ready) return ready
@@ -72,14 +56,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         holdsBridge: dialect.holdsBridge,
         signal,
       })
-      const profile = join(
-        options.recipeDirectory,
-        engine.architecture === 'x64' ? 'seccomp-browser-x64.json' : 'seccomp-browser.json',
-      )
-      const seccomp =
-        engine.facts.flavour === 'podman'
-          ? profile
-          : JSON.stringify(JSON.parse(await readFile(profile, 'utf8')))
+      const { seccomp } = await engineDialect(engine, options.recipeDirectory)
       ready = { network, image: image.id, seccomp }
     },
 
@@ -92,19 +69,23 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       await removeContainer(engine, nameOf(agentId))
       const volume = await openAgentVolume(engine, volumes, {
         homeId,
-        spec: { agentId: keyOf(agentId), dataLimitBytes: profileLimitBytes },
+        spec: { agentId, dataLimitBytes: profileLimitBytes },
         bound,
+        as: {
+          name: browserVolumeName(homeId, agentId),
+          labels: { ...volumeLabels(homeId, agentId), [labelKeys.role]: 'browser-profile' },
+        },
       })
       try {
         const container = await engine.docker.createContainer(
-          browserOptions({ ...ground, image, network, seccomp }, spec, { homeId, limited: volume.limited }),
+          browserContainerOptions({ ...ground, image, network, seccomp }, spec),
         )
         await container.start()
         const inspected = await inspectedOf(engine, nameOf(agentId))
         await closeNames(inspected?.NetworkSettings.SandboxKey)
         const host = inspected?.NetworkSettings.Networks?.[network.name]?.IPAddress
         // One that ended at once has no address; why it did is asked for by whoever waits for its answer.
-        return { host: host === undefined || host === null || host === '' ? network.gateway : host, port: browserServicePort }
+        return { host: host ? host : network.gateway, port: browserServicePort }
       } catch (cause) {
         await removeContainer(engine, nameOf(agentId)).catch(() => undefined)
         throw new SandboxError(
@@ -144,55 +125,17 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       const { engine } = prepared()
       await removeContainer(engine, nameOf(agentId))
       await engine.docker
-        .getVolume(`${spelledName(homeId, keyOf(agentId))}-data`)
+        .getVolume(browserVolumeName(homeId, agentId))
         .remove()
         .catch(unlessStatus([404]))
-      await volumes.remove(keyOf(agentId))
+      await volumes.remove(agentId)
     },
 
     async removeAll() {
       const { engine } = prepared()
-      const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=${role}`]
+      const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=browser`]
       const found = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
       await Promise.all(found.map(({ Id }) => removeContainer(engine, Id)))
-    },
-  }
-}
-
-/** The whole container of a browser. Pure. */
-export function browserOptions(
-  ground: ContainerGround,
-  spec: BrowserSpec,
-  { homeId, limited }: { readonly homeId: string; readonly limited: boolean },
-): Dockerode.ContainerCreateOptions {
-  const name = sandboxName(homeId, `browser:${spec.agentId}`)
-  const labels = { [labelKeys.home]: homeTag(homeId), [labelKeys.agent]: spec.agentId }
-  return {
-    name,
-    Image: ground.image,
-    Env: Object.entries(spec.environment).map(([key, value]) => `${key}=${value}`),
-    // Its first program lays the filter, and becomes UID 1000 before anything of a page is there.
-    User: '0:0',
-    WorkingDir: '/data',
-    Hostname: name,
-    Labels: { ...labels, [labelKeys.role]: role },
-    Healthcheck: { Test: ['NONE'] },
-    HostConfig: {
-      ...hardenedHost(ground, browserSize),
-      CapAdd: [...browserCapabilities],
-      Mounts: [
-        {
-          Type: 'volume',
-          Source: `${spelledName(homeId, `browser:${spec.agentId}`)}-data`,
-          Target: '/data',
-          VolumeOptions: {
-            NoCopy: limited,
-            Labels: { ...labels, [labelKeys.role]: 'browser-profile' },
-            DriverConfig: { Name: 'local', Options: {} },
-          },
-        },
-        { Type: 'bind', Source: spec.briefingDirectory, Target: '/briefing', ReadOnly: true },
-      ],
     },
   }
 }
