@@ -29,10 +29,11 @@ const everything = permissionRecordSchema.parse({
   allowed_credentials: ['*'],
   can_manage_cron: true,
   can_spawn: true,
+  can_use_browser: true,
   ...Object.fromEntries(controlPlaneFlags.map((flag) => [flag, true])),
 })
 /** What the file can say and nothing can do yet. */
-const unbuilt: Partial<PermissionRecord> = { can_use_browser: true, can_use_wallet: true }
+const unbuilt: Partial<PermissionRecord> = { can_use_wallet: true }
 
 const briefOf = (kind: Kind, permissions: PermissionRecord | null) =>
   systemBrief({
@@ -59,7 +60,7 @@ describe.each(kinds)('SYSTEM.md of a %s', (kind) => {
 
   test('says nothing of rights that open nothing yet', () => {
     expect(briefOf(kind, { ...everything, ...unbuilt })).toBe(briefOf(kind, everything))
-    expect(briefOf(kind, everything)).not.toMatch(/browser|wallet|dashboard/i)
+    expect(briefOf(kind, everything)).not.toMatch(/wallet|dashboard/i)
   })
 
   test.each(Object.keys(toolNeeds))('does not speak of %s where the mesh would refuse it', (tool) => {

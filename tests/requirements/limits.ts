@@ -31,7 +31,7 @@ export const limitsClauses = [
   { line: 257, id: 'limits:subagents:ttl-max', state: 'covered', by: 'subagents', text: 'The maximum TTL of a subagent is 600s.' },
   { line: 257, id: 'limits:subagents:iterations', state: 'covered', by: 'subagents', text: 'A subagent has `DEFAULT_MAX_ITERATIONS=10`.' },
   { line: 257, id: 'limits:subagents:no-skills', state: 'covered', by: 'subagents', text: 'Subagents cannot create skills.' },
-  { line: 257, id: 'limits:subagents:no-concurrent-browser', state: 'planned', by: 'browser', text: 'Subagents cannot run browser tasks concurrently.' },
+  { line: 257, id: 'limits:subagents:no-concurrent-browser', state: 'covered', by: 'browser', text: 'Subagents cannot run browser tasks concurrently.' },
   { line: 258, id: 'limits:worker-container:memory', state: 'covered', by: 'sandbox', text: 'A worker container has 384MB RAM.' },
   { line: 258, id: 'limits:worker-container:cpu', state: 'covered', by: 'sandbox', text: 'A worker container has 0.15 CPU.' },
   { line: 258, id: 'limits:worker-container:pids', state: 'covered', by: 'sandbox', text: 'A worker container has `pids_limit=256`.' },

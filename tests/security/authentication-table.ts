@@ -10,6 +10,10 @@ export const authenticationTable = {
   ],
   /** A person: loopback, a session or a token of their own, and the least role; `X-Requested-With` on writes. */
   people: {
+    'DELETE /agent-vnc/{agent}/{*path}': 'viewer',
+    'PATCH /agent-vnc/{agent}/{*path}': 'viewer',
+    'POST /agent-vnc/{agent}/{*path}': 'viewer',
+    'PUT /agent-vnc/{agent}/{*path}': 'viewer',
     'DELETE /api/agents/{id}': 'owner',
     'DELETE /api/agents/{id}/memory/{fact}': 'member',
     'DELETE /api/blackboard/{*key}': 'owner',
@@ -23,6 +27,7 @@ export const authenticationTable = {
     'DELETE /api/setup/provider/{name}': 'owner',
     'DELETE /api/webhooks/{id}': 'owner',
     'GET /': 'viewer',
+    'GET /agent-vnc/{agent}/{*path}': 'viewer',
     'GET /agents/{id}': 'viewer',
     'GET /api/agents/{id}/chat/history': 'viewer',
     'GET /api/agents/{id}/chat/sessions': 'viewer',
@@ -46,6 +51,7 @@ export const authenticationTable = {
     'GET /api/blackboard-history/{*key}': 'viewer',
     'GET /api/blackboard-watches': 'viewer',
     'GET /api/blackboard/{*key}': 'viewer',
+    'GET /api/browsers': 'viewer',
     'GET /api/budgets': 'viewer',
     'GET /api/changes': 'viewer',
     'GET /api/channels': 'owner',
@@ -115,6 +121,9 @@ export const authenticationTable = {
     'PATCH /api/webhooks/{id}': 'owner',
     'POST /api/agents': 'owner',
     'POST /api/agents/{id}/archive': 'member',
+    'POST /api/agents/{id}/browser/close': 'member',
+    'POST /api/agents/{id}/browser/give-back': 'member',
+    'POST /api/agents/{id}/browser/take-over': 'member',
     'POST /api/agents/{id}/chat': 'member',
     'POST /api/agents/{id}/chat/reset': 'member',
     'POST /api/agents/{id}/edit': 'member',
@@ -198,6 +207,7 @@ export const authenticationTable = {
     'POST /mesh/agents/{id}/steer',
     'POST /mesh/artifacts',
     'POST /mesh/blackboard-watches',
+    'POST /mesh/browser/{action}',
     'POST /mesh/credentials/generate',
     'POST /mesh/credentials/requests',
     'POST /mesh/cron',
@@ -262,7 +272,12 @@ export const authenticationTable = {
     'POST /mesh/operator/agents/{id}/unarchive',
   ],
   /** A program of this machine: loopback and the marker header. */
-  internal: ['GET /internal/agents/{id}/data', 'GET /internal/journal/verify', 'POST /internal/walls/verify'],
+  internal: [
+    'GET /internal/agents/{id}/data',
+    'GET /internal/browsers/failed',
+    'GET /internal/journal/verify',
+    'POST /internal/walls/verify',
+  ],
   /** An agent or a program in its container, in a live run. */
   models: [
     'GET /v1/models',

@@ -14,7 +14,7 @@ import { createBrowserTokens } from './browser-tokens.ts'
 import { createControlBrowser } from './control-browser.ts'
 import { createHandOvers } from './hand-overs.ts'
 import { httpBrowserService } from './http-browser-service.ts'
-import { browserPeopleRoutes, screenRoutes } from './people.routes.ts'
+import { browserInternalRoutes, browserPeopleRoutes, screenRoutes } from './people.routes.ts'
 import { screenFileReader } from './screen-files.ts'
 import { createScreens } from './screen.ts'
 import { takesPlace } from './session-state.ts'
@@ -131,6 +131,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
           requireBrowsers()
           return act(caller, asked, line)
         }),
+      internal: (surface) => browserInternalRoutes(surface, control),
       people: (surface) => {
         const unavailable = containers === null ? noBrowsers : null
         browserPeopleRoutes(surface, { control, unavailable, maxLive: () => settings().browser.max_live })

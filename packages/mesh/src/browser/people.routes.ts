@@ -1,9 +1,10 @@
 import { browserHumanApi as api } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints as endpoints, screenEndpoints } from '@flotilla/protocol/browser-endpoints'
+import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../access/index.ts'
+import type { Caller, Guard } from '../access/index.ts'
 import { alreadySent, isUpgrade } from '../http/index.ts'
-import type { PeopleSurface } from '../http/index.ts'
+import type { PeopleSurface, Surface } from '../http/index.ts'
 import type { ControlBrowser } from './control-browser.ts'
 import type { Screens } from './screen.ts'
 import { screenHeaders } from './screen-files.ts'
@@ -33,6 +34,15 @@ export function browserPeopleRoutes(
   bind(endpoints.browserGiveBack, api.browserGiveBack, ({ caller, params }) =>
     control.giveBack(caller, params.id),
   )
+}
+
+/** For `doctor`. */
+export function browserInternalRoutes({ bind }: Surface<Caller>, control: ControlBrowser): void {
+  bind(meshInternalEndpoints.browsersFailed, meshInternalApi.browsersFailed, ({ caller }) => ({
+    browsers: control
+      .list(caller)
+      .flatMap(({ agent_id, reason }) => (reason === null ? [] : [{ agent_id, reason }])),
+  }))
 }
 
 export function screenRoutes(

@@ -1,4 +1,5 @@
 import { browserServicePort } from '@flotilla/protocol/browser-service-api'
+import type { Log } from '../../platform/index.ts'
 import type { BrowserContainers } from '../browser-containers.ts'
 import { ensureBrowserImage } from '../image/browser-image.ts'
 import type { BrowserImageOptions } from '../image/browser-image.ts'
@@ -20,6 +21,7 @@ const lastWordsMaxChars = 300
 
 export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {
   readonly proxyPort: number
+  readonly log: Log
   readonly prepared: () => PreparedEngine
   /** Of a folder of their own: no agent's volume is one of these. */
   readonly volumes: LimitedVolumes
