@@ -50,7 +50,7 @@ async function hosted() {
   const address = server.server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   closing.push(() => harness.end(), () => server.close())
-  const cookie = `ol_session=${signSession(secret, Date.now())}`
+  const cookie = `ol_session=${signSession(secret, { nowMs: systemClock.now(), seconds: 3600 })}`
   const get = (path: string, headers: Record<string, string> = { cookie }, method = 'GET') =>
     fetch(`http://127.0.0.1:${port}${path}`, {
       method,
