@@ -56,9 +56,10 @@ export interface TestBrowser {
   /** Runs a shell command inside, as UID 1000 unless told otherwise. */
   readonly run: (command: string, user?: string) => Promise<{ readonly code: number; readonly text: string }>
   /** Another container of the image, from its start to its end. */
-  readonly once: (
-    changes: { readonly command?: readonly string[]; readonly capabilities?: readonly string[] },
-  ) => Promise<{ readonly code: number; readonly text: string }>
+  readonly once: (changes: {
+    readonly command?: readonly string[]
+    readonly capabilities?: readonly string[]
+  }) => Promise<{ readonly code: number; readonly text: string }>
   readonly inspect: () => Promise<{ HostConfig: Record<string, unknown> }>
   /** Takes it away and makes another on the same volume. */
   readonly restart: () => Promise<void>
@@ -94,7 +95,9 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     IPAM: {
       Driver: 'default',
       Config: [
-        { Subnet: `10.${120 + (Number.parseInt(mark.slice(0, 2), 16) % 7)}.${Number.parseInt(mark.slice(2, 4), 16)}.0/24` },
+        {
+          Subnet: `10.${120 + (Number.parseInt(mark.slice(0, 2), 16) % 7)}.${Number.parseInt(mark.slice(2, 4), 16)}.0/24`,
+        },
         { Subnet: gateway6.replace(/1$/, '/64'), Gateway: gateway6 },
       ],
     },
@@ -103,7 +106,9 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
   const made = networkSchema.parse(await network.inspect())
   const gateway =
     made.IPAM.Config.map(({ Gateway }) => Gateway ?? '').find((one) => one.includes('.')) ??
-    made.IPAM.Config.map(({ Subnet }) => Subnet).find((one) => one.includes('.'))?.replace(/0\/\d+$/, '1') ??
+    made.IPAM.Config.map(({ Subnet }) => Subnet)
+      .find((one) => one.includes('.'))
+      ?.replace(/0\/\d+$/, '1') ??
     ''
   const token = randomBytes(24).toString('hex')
   const proxy = await startTestProxy({ host: gateway, token })
@@ -239,10 +244,14 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
 }
 
 const networkSchema = z.looseObject({
-  IPAM: z.looseObject({ Config: z.array(z.looseObject({ Subnet: z.string(), Gateway: z.string().optional() })) }),
+  IPAM: z.looseObject({
+    Config: z.array(z.looseObject({ Subnet: z.string(), Gateway: z.string().optional() })),
+  }),
 })
 const containerSchema = z.looseObject({
-  NetworkSettings: z.looseObject({ Networks: z.record(z.string(), z.looseObject({ IPAddress: z.string() })) }),
+  NetworkSettings: z.looseObject({
+    Networks: z.record(z.string(), z.looseObject({ IPAddress: z.string() })),
+  }),
 })
 
 async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
@@ -250,4 +259,3 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   for await (const chunk of stream) text += String(chunk)
   return text.replaceAll('\r\n', '\n').trim()
 }
-

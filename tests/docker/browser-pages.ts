@@ -45,7 +45,10 @@ const largeBytes = 6 * 1024 * 1024
 function serve(incoming: IncomingMessage, response: ServerResponse): void {
   const path = (incoming.url ?? '/').split('?')[0] ?? '/'
   if (path === '/report.pdf') {
-    response.writeHead(200, { 'content-type': 'text/html', 'content-disposition': 'attachment; filename="../report.pdf"' })
+    response.writeHead(200, {
+      'content-type': 'text/html',
+      'content-disposition': 'attachment; filename="../report.pdf"',
+    })
     response.end('%PDF-1.4 a report')
     return
   }

@@ -47,9 +47,11 @@ withEngine(
         expect(HostConfig['CapDrop']).toEqual(['ALL'])
         expect(HostConfig['CapAdd']).toEqual(['NET_ADMIN', 'SETUID', 'SETGID'])
         expect(HostConfig['SecurityOpt']).toContain('no-new-privileges')
-        expect(JSON.stringify(HostConfig['Tmpfs'])).toMatch(/"\/tmp":"rw,noexec,nosuid,nodev,.*size=104857600/)
+        expect(JSON.stringify(HostConfig['Tmpfs'])).toMatch(
+          /"\/tmp":"rw,noexec,nosuid,nodev,.*size=104857600/,
+        )
         const said = await browser.run(
-          'touch /x; cp /bin/true /tmp/t; /tmp/t; grep -h -E "^(Uid|CapPrm|CapEff|CapInh|CapAmb|NoNewPrivs|Seccomp:)" /proc/$(pgrep -x node || ps -C node -o pid=)/status',
+          'touch /x; cp /bin/true /tmp/t; /tmp/t; grep -h -E "^(Uid|CapPrm|CapEff|CapInh|CapAmb|NoNewPrivs|Seccomp:)" $(grep -l browser.cjs /proc/[0-9]*/cmdline | grep -v -e /self -e /1/ | head -1 | sed s/cmdline/status/)',
         )
         expect(said.text).toMatch(/Read-only file system/)
         expect(said.text).toMatch(/Permission denied/)
@@ -71,20 +73,26 @@ withEngine(
       it('does not start where a rule is missing or one is too many', async () => {
         verifies('limits:browser-egress:fail-closed')
         const broken = (change: string) =>
-          browser.once({ command: ['sh', '-c', `sed '${change}' /opt/flotilla/enter.sh > /tmp/e; exec sh /tmp/e`] })
+          browser.once({
+            command: ['sh', '-c', `sed '${change}' /opt/flotilla/enter.sh > /tmp/e; exec sh /tmp/e`],
+          })
         // What was laid is not what is asked for afterwards.
         const missing = await broken('s#"$2" | sed#"$2" | grep -v 192.168 | sed#')
-        expect([missing.code, missing.text]).toEqual([78, expect.stringContaining('lacks the rule -d 192.168.0.0/16')])
+        expect([missing.code, missing.text]).toEqual([
+          78,
+          expect.stringContaining('lacks the rule -d 192.168.0.0/16'),
+        ])
         const added = await broken('s#echo COMMIT#echo "-A OUTPUT -j ACCEPT"; echo COMMIT#')
         expect([added.code, added.text]).toEqual([78, expect.stringContaining('those are not ours alone')])
       })
 
       it('its user changes neither the filter nor itself, with a namespace of its own or without', async () => {
         const said = await browser.run(
-          'iptables -F; ip6tables -P OUTPUT ACCEPT; unshare -Urn sh -c "iptables -F && echo inner"; setpriv --reuid 0 true; nsenter -t 1 -n true; echo end',
+          'iptables -F; ip6tables -P OUTPUT ACCEPT; unshare -Urn sh -c "iptables -P OUTPUT ACCEPT; ip route | wc -l"; setpriv --reuid 0 true; nsenter -t 1 -n true; echo end',
         )
-        expect(said.text).not.toMatch(/^inner$/m)
-        expect(said.text.match(/denied|not permitted|must be root|failed/gi)?.length).toBeGreaterThanOrEqual(4)
+        expect(said.text).toMatch(
+          /iptables v.*denied[\s\S]*ip6tables v.*denied[\s\S]*setresuid failed[\s\S]*nsenter: .*denied/,
+        )
         const rules = await browser.run('iptables -S OUTPUT; ip6tables -S OUTPUT', '0:0')
         expect(rules.text.match(/^-P OUTPUT DROP$/gm)).toHaveLength(2)
       })
@@ -98,7 +106,12 @@ withEngine(
           ).status
         expect(await ask(browser.proof())).toBe(200)
         // One for the agent itself is not one for its browser.
-        const proofs = [undefined, browser.proof('surfer'), browser.proof('browser:other'), browser.proof(undefined, -1)]
+        const proofs = [
+          undefined,
+          browser.proof('surfer'),
+          browser.proof('browser:other'),
+          browser.proof(undefined, -1),
+        ]
         expect(await Promise.all(proofs.map(ask))).toEqual([401, 401, 401, 401])
       })
     })
@@ -116,7 +129,10 @@ withEngine(
         ['limits:browser-egress:rfc1918', ['10.1.2.3', '172.16.0.1', '172.31.255.254', '192.168.1.1']],
         ['limits:browser-egress:link-local', ['169.254.169.254']],
         ['limits:browser-egress:cgnat', ['100.64.0.1', '100.127.255.254']],
-        ['limits:browser-egress:iana-reserved', ['192.0.2.1', '198.18.0.1', '203.0.113.1', '240.0.0.1', '192.0.0.192']],
+        [
+          'limits:browser-egress:iana-reserved',
+          ['192.0.2.1', '198.18.0.1', '203.0.113.1', '240.0.0.1', '192.0.0.192'],
+        ],
       ] as const)('refuses what %s names', async (clause, addresses) => {
         verifies(clause)
         const script = addresses.map((address) => `-C OUTPUT -d ${address} -j REJECT`)
@@ -136,10 +152,17 @@ withEngine(
         const { port } = canary.address() as AddressInfo
         const { gateway, gateway6 } = browser.network
         const control = await browser.once({
-          command: ['sh', '-c', `for h in ${gateway} ${gateway6}; do node -e "require('net').connect({host:'$h',port:${port}}).on('connect',()=>{console.log('connected');process.exit()}).on('error',(e)=>console.log(e.code))"; done`],
+          command: [
+            'sh',
+            '-c',
+            `for h in ${gateway} ${gateway6}; do node -e "require('net').connect({host:'$h',port:${port}}).on('connect',()=>{console.log('connected');process.exit()}).on('error',(e)=>console.log(e.code))"; done`,
+          ],
         })
         expect(control.text.split('\n')).toEqual(['connected', 'connected'])
-        expect([await reach(gateway, port), await reach(gateway6, port)]).toEqual(['ECONNREFUSED', 'ECONNREFUSED'])
+        expect([await reach(gateway, port), await reach(gateway6, port)]).toEqual([
+          'ECONNREFUSED',
+          'ECONNREFUSED',
+        ])
         expect(await reach(gateway, browser.proxy.port)).toBe('connected')
       })
 
@@ -174,7 +197,16 @@ withEngine(
       it('goes out through the proxy alone, whatever it names and however', async () => {
         await open('/reach')
         const from = browser.proxy.asked.length
-        const private_ = ['10.1.2.3', '0x7f000001', '2130706433', '127.1', '[::1]', '[::ffff:10.0.0.1]', 'localhost', '169.254.169.254']
+        const private_ = [
+          '10.1.2.3',
+          '0x7f000001',
+          '2130706433',
+          '127.1',
+          '[::1]',
+          '[::ffff:10.0.0.1]',
+          'localhost',
+          '169.254.169.254',
+        ]
         const script = `Promise.all(${JSON.stringify(private_)}.map((h) => fetch('http://' + h + ':8500/status', { mode: 'no-cors' }).then((r) => r.status, () => 0)))`
         const ways = `
           new WebSocket('ws://10.1.2.3/');
@@ -186,22 +218,34 @@ withEngine(
         await eventually('the page has tried', async () => (await title())?.startsWith('candidates'))
         expect(await title()).toBe('candidates 0')
         const asked = browser.proxy.asked.slice(from).join('\n')
-        for (const host of ['10.1.2.3', '127.0.0.1', '[::1]', '[::ffff:a00:1]', 'localhost', '169.254.169.254'])
+        for (const host of [
+          '10.1.2.3',
+          '127.0.0.1',
+          '[::1]',
+          '[::ffff:a00:1]',
+          'localhost',
+          '169.254.169.254',
+        ])
           expect(asked).toContain(`${host}:8500`)
         expect(asked).toContain('CONNECT 10.1.2.3:80')
       })
 
-      it.each(['file:///etc/passwd', 'chrome://version', 'view-source:http://shop.test/form', 'devtools://devtools/bundled/inspector.html', 'javascript:1'])(
-        'does not become %s, asked for or by itself',
-        async (url) => {
-          expect(await refused('navigate', { url })).toMatchObject({ code: 'url-refused' })
-          await open('/reach')
-          await inPage(`const a = document.createElement('a'); a.href = ${JSON.stringify(url)}; document.body.append(a); a.click(); window.open(${JSON.stringify(url)})`)
-          const { text, page } = await act('snapshot', {})
-          expect(`${page.url} ${text}`).not.toMatch(/root:x:0|Chromium\s+\d|Order/)
-          while ((await browser.status()).tabs > 1) await act('close_tab', {})
-        },
-      )
+      it.each([
+        'file:///etc/passwd',
+        'chrome://version',
+        'view-source:http://shop.test/form',
+        'devtools://devtools/bundled/inspector.html',
+        'javascript:1',
+      ])('does not become %s, asked for or by itself', async (url) => {
+        expect(await refused('navigate', { url })).toMatchObject({ code: 'url-refused' })
+        await open('/reach')
+        await inPage(
+          `const a = document.createElement('a'); a.href = ${JSON.stringify(url)}; document.body.append(a); a.click(); window.open(${JSON.stringify(url)})`,
+        )
+        const { text, page } = await act('snapshot', {})
+        expect(`${page.url} ${text}`).not.toMatch(/root:x:0|Chromium\s+\d|Order/)
+        while ((await browser.status()).tabs > 1) await act('close_tab', {})
+      })
 
       it('asks nobody but for what it was sent to', () => {
         const others = browser.proxy.asked.filter((line) => /google|gstatic|invalid/.test(line))
@@ -220,11 +264,21 @@ withEngine(
         const { text } = await act('snapshot', {})
         expect(text).toContain('textbox "Word" [e3]: [hidden]')
         expect(text).not.toContain('hunter2')
-        await act('fill_form', { fields: [{ ref: 'e2', value: 'Ada' }, { ref: 'e4', value: 'true' }] })
+        await act('fill_form', {
+          fields: [
+            { ref: 'e2', value: 'Ada' },
+            { ref: 'e4', value: 'true' },
+          ],
+        })
         expect((await act('select', { ref: 'e5', values: ['l'] })).selected).toEqual(['l'])
         await act('type', { ref: 'e2', text: ' Lovelace' })
-        expect((await press('Send')).page.url).toBe('http://shop.test/done?name=Ada+Lovelace&word=hunter2&sure=on&size=l')
-        expect(await refused('click', { ref: 'e6' })).toMatchObject({ code: 'stale-reference', message: expect.stringContaining('Take a snapshot') })
+        expect((await press('Send')).page.url).toBe(
+          'http://shop.test/done?name=Ada+Lovelace&word=hunter2&sure=on&size=l',
+        )
+        expect(await refused('click', { ref: 'e6' })).toMatchObject({
+          code: 'stale-reference',
+          message: expect.stringContaining('Take a snapshot'),
+        })
         expect((await act('go_back', {})).page.title).toBe('A form')
         expect((await act('go_forward', {})).page.title).toBe('Done')
         const { requests } = await act('inspect_requests', { limit: 50 })
@@ -240,7 +294,7 @@ withEngine(
         await press('In the shadow')
         expect(await title()).toBe('shadow clicked')
         const frame = /iframe \[(e\d+)\]/.exec((await act('snapshot', {})).text)?.[1] ?? ''
-        expect((await act('snapshot', { frame })).text).toBe('- button "pressed" [e1]')
+        expect((await act('snapshot', { frame })).text).toContain('button "pressed" [e2]')
       })
 
       it('opens tabs up to eight and says what pages opened by themselves', async () => {
@@ -268,21 +322,29 @@ withEngine(
         expect(await title()).toBe('false')
         await open('/leaving')
         await press('Hold')
-        expect(await open('/done')).toMatchObject({ page: { title: 'Done' }, dialogs: [{ kind: 'beforeunload' }] })
+        expect(await open('/done')).toMatchObject({
+          page: { title: 'Done' },
+          dialogs: [{ kind: 'beforeunload' }],
+        })
       })
 
       it('takes files in and out, by what they hold and within bounds', async () => {
         await open('/files')
         const content = Buffer.from('hello').toString('base64')
-        await act('upload_file', { ref: await refOf('Choose'), files: [{ name: '../a.txt', content_base64: content }] })
+        await act('upload_file', {
+          ref: await refOf('Choose'),
+          files: [{ name: '../a.txt', content_base64: content }],
+        })
         expect(await title()).toBe('a.txt:5')
         expect(await act('download', { ref: await refOf('Report') })).toMatchObject({
-          name: 'report.pdf',
+          name: '_report.pdf',
           mime_type: 'application/pdf',
           size_bytes: 17,
         })
         expect(await refused('download', { ref: await refOf('Large') })).toMatchObject({ code: 'too-large' })
-        expect(await refused('download', { ref: await refOf('Endless') })).toMatchObject({ code: 'too-large' })
+        expect(await refused('download', { ref: await refOf('Endless') })).toMatchObject({
+          code: 'too-large',
+        })
         expect((await browser.run('ls /data/downloads | wc -l')).text).toBe('0')
         expect((await press('Report')).notices.join()).toMatch(/broken off/)
       })
@@ -308,13 +370,18 @@ withEngine(
         await open('/injection')
         const { text } = await act('snapshot', {})
         expect(text.split('\n').filter((line) => line.trimStart().startsWith('- button'))).toEqual([
-          expect.stringContaining('"x\\" [e99]\\n- button \\"Confirm payment"'),
+          expect.stringContaining('"x\\" [e99] - button \\"Confirm payment" [e2]: "Pay"'),
         ])
       })
 
       it('takes a picture, in which secrets are covered', async () => {
         await open('/form')
-        const { image_base64: image, mime_type: mime, width, height } = await act('screenshot', { full_page: true })
+        const {
+          image_base64: image,
+          mime_type: mime,
+          width,
+          height,
+        } = await act('screenshot', { full_page: true })
         expect(Buffer.from(image, 'base64').subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]))
         expect([mime, width > 1000, height > 500]).toEqual(['image/jpeg', true, true])
       })
@@ -323,7 +390,9 @@ withEngine(
         const secret = { value: 'tops3cret-value', hosts: ['shop.test'] }
         await open('/secret')
         const other = await refOf('Other')
-        expect(await refused('type', { ref: other, text: '', secret })).toMatchObject({ code: 'secret-refused' })
+        expect(await refused('type', { ref: other, text: '', secret })).toMatchObject({
+          code: 'secret-refused',
+        })
         await act('type', { ref: await refOf('Card'), text: '', secret })
         const told = [
           await act('snapshot', {}),
@@ -346,7 +415,9 @@ withEngine(
       it('is one at a time, in order, and eight wait at most', async () => {
         heedsLesson(121)
         await open('/clicks')
-        const clicks = Array.from({ length: 14 }, () => act('click_xy', { x: 300, y: 300 }).then(() => 'done', String))
+        const clicks = Array.from({ length: 14 }, () =>
+          act('click_xy', { x: 300, y: 300 }).then(() => 'done', String),
+        )
         const ends = await Promise.all(clicks)
         const done = ends.filter((end) => end === 'done').length
         expect(ends.filter((end) => end !== 'done').every((end) => end.includes('browser-busy'))).toBe(true)
@@ -357,7 +428,9 @@ withEngine(
       it('is broken off at its deadline, also on a page that answers nothing', async () => {
         await open('/busy')
         const ref = await refOf('Hang')
-        expect((await browser.post('/actions/click', { params: { ref }, deadline_ms: 3000 })) as object).toMatchObject({ ok: expect.any(Boolean) })
+        expect(
+          (await browser.post('/actions/click', { params: { ref }, deadline_ms: 3000 })) as object,
+        ).toMatchObject({ ok: expect.any(Boolean) })
         expect(await refused('snapshot', {}, 1000)).toMatchObject({ code: 'deadline-passed' })
         expect((await open('/done')).page.title).toBe('Done')
       })
@@ -370,7 +443,9 @@ withEngine(
 
     describe('a person at the screen', () => {
       const watch = (watcher: string) =>
-        openRfb(`ws://${browser.address}:${browserServicePort}/vnc?watcher=${watcher}`, { authorization: browser.proof() })
+        openRfb(`ws://${browser.address}:${browserServicePort}/vnc?watcher=${watcher}`, {
+          authorization: browser.proof(),
+        })
 
       it('is let in by the mesh’s proof alone', async () => {
         const url = `ws://${browser.address}:${browserServicePort}/vnc`
@@ -419,17 +494,20 @@ withEngine(
         expect(page.tabs).toBe(2)
       })
 
-      it.each(['chromium', 'Xvnc'])('by a kill of %s is told, and the next action begins anew with its tabs', async (name) => {
-        heedsLesson(117)
-        await open('/form')
-        const waiting = refused('wait_for', { text: 'never there', timeout_ms: 50_000 })
-        await eventually('it waits', async () => (await browser.status()).busy)
-        await browser.run(`kill -9 $(ps -C ${name} -o pid= | head -1)`)
-        expect(await waiting).toMatchObject({ code: 'browser-crashed' })
-        expect((await act('find_text', { query: 'Order' })).total).toBe(1)
-        expect(await pids()).not.toMatch(/defunct/)
-        expect((await pids()).match(/Xvnc/g)).toHaveLength(1)
-      })
+      it.each(['chromium', 'Xvnc'])(
+        'by a kill of %s is told, and the next action begins anew with its tabs',
+        async (name) => {
+          heedsLesson(117)
+          await open('/form')
+          const waiting = refused('wait_for', { text: 'never there', timeout_ms: 50_000 })
+          await eventually('it waits', async () => (await browser.status()).busy)
+          await browser.run(`kill -9 $(ps -C ${name} -o pid= | head -1)`)
+          expect(await waiting).toMatchObject({ code: 'browser-crashed' })
+          expect((await act('find_text', { query: 'Order' })).total).toBe(1)
+          expect(await pids()).not.toMatch(/defunct/)
+          expect((await pids()).match(/Xvnc/g)).toHaveLength(1)
+        },
+      )
 
       it('a launch that fails leaves no display and no process, and the next one that can works', async () => {
         heedsLesson(117)
@@ -439,7 +517,7 @@ withEngine(
         for (let launch = 0; launch < launches; launch += 1)
           expect(await refused('snapshot', {})).toMatchObject({ code: 'launch-failed' })
         expect(await pids()).not.toMatch(/chromium|Xvnc|openbox|defunct/)
-        expect((await browser.run('ls -A /tmp | grep -c -E "X1|vnc"')).text).toBe('0')
+        expect((await browser.run('ls -A /tmp | grep -c -E "X1-|vnc"')).text).toBe('0')
         await browser.run('rmdir /data/profile && mv /data/kept /data/profile')
         expect((await open('/form')).page.title).toBe('A form')
       })
