@@ -15,6 +15,11 @@ export const packageEdges: readonly Edge[] = [
     to: ['protocol'],
     why: 'lives behind the wall; the mesh’s code must not be in its container',
   },
+  {
+    from: 'browser',
+    to: ['protocol'],
+    why: 'pages of strangers live beside it; neither the mesh’s nor the agent’s code does',
+  },
   { from: 'mesh', to: ['protocol'], why: 'the trusted host imports no zone around it' },
   { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s door and nothing else' },
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
@@ -238,6 +243,7 @@ export const bannedCalls: readonly BannedCall[] = [
     allowed: [
       'packages/mesh/src/platform/system-clock.ts',
       'packages/agent/src/system-clock.ts',
+      'packages/browser/src/system-clock.ts',
       'packages/cli/src/',
       'packages/client/src/',
     ],
@@ -263,7 +269,12 @@ export const bannedCalls: readonly BannedCall[] = [
   { pattern: /\bMath\.random\(/, allowed: [], why: 'chance is an argument' },
   {
     pattern: /\bprocess\.env\b/,
-    allowed: ['packages/mesh/src/main.ts', 'packages/agent/src/main.ts', 'packages/cli/src/'],
+    allowed: [
+      'packages/mesh/src/main.ts',
+      'packages/agent/src/main.ts',
+      'packages/browser/src/main.ts',
+      'packages/cli/src/',
+    ],
     why: 'settings enter at main',
   },
   { pattern: /^\s*enum\s/m, allowed: [], why: 'a union and as const say it' },

@@ -17,7 +17,16 @@ export const edgeImports: readonly EdgeImport[] = [
     ],
     why: 'one way to each database: the mesh’s, its copies, and an agent’s memory',
   },
-  { module: 'ws', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
+  {
+    module: 'ws',
+    allowed: ['packages/mesh/src/http/', 'packages/browser/src/screen/'],
+    why: 'the doors, and the screen of a browser',
+  },
+  {
+    module: 'playwright-core',
+    allowed: ['packages/browser/src/launch/launch-browser.ts'],
+    why: 'what drives Chromium is loaded with its first launch',
+  },
   { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
   {
     module: 'undici',

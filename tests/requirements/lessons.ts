@@ -148,7 +148,7 @@ export const lessons = [
   { number: 118, title: 'A dead name server holds nothing up but its own names.' },
   { number: 119, title: 'A browser that somebody watches is kept open.' },
   { number: 120, title: 'The view of a browser passes through the mesh as it is.' },
-  { number: 121, title: 'A page does one thing at a time.', planned: 'the browser' },
+  { number: 121, title: 'A page does one thing at a time.' },
   { number: 122, title: 'Where all displays are taken, the next is refused.' },
   { number: 123, title: 'A browser without its proxy goes nowhere.' },
   { number: 124, title: 'The operator does not change, stop or delete itself.' },

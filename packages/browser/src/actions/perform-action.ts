@@ -47,6 +47,10 @@ export type PerformAction = (name: string, request: BrowserActionRequest) => Pro
 const titleMaxChars = 300
 const urlMaxChars = 4096
 const answerMaxMs = 2000
+/** Between the end of a tab and that of its browser, where it is one. */
+const noticeMaxMs = 500
+/** What ends as short as this before the deadline ended by it. */
+const lastMs = 50
 
 /** Does one thing, one at a time, and says what came of it. Never rejects. */
 export function createPerformAction(deps: ActionDeps): PerformAction {
@@ -92,8 +96,13 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
       return await Promise.race([work, tooLate, endOf(live)])
     } catch (error) {
       work.catch(() => undefined)
-      if (left() <= 1) await closeIfDead(page, live)
-      throw left() <= 1 && !(error instanceof ActionProblem) ? late() : error
+      const problem = translated(error)
+      // So that the next action does not meet what is left of it.
+      if (problem.code === 'browser-crashed')
+        await Promise.race([live.launched.ended, clock.sleep(noticeMaxMs)])
+      if (left() > lastMs || problem.code === 'browser-crashed') throw error
+      await closeIfDead(page, live)
+      throw late()
     } finally {
       tooLate.catch(() => undefined)
       patience.abort()

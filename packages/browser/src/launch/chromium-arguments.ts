@@ -1,4 +1,5 @@
 import { screenSize } from './open-screen.ts'
+import { nowhere } from './proxy-relay.ts'
 
 /** How Chromium is started, beside what Playwright says by itself. Pure. */
 export function chromiumArguments(relayPort: number): readonly string[] {
@@ -10,7 +11,11 @@ export function chromiumArguments(relayPort: number): readonly string[] {
     '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
     '--disable-quic',
     '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+    // What Chromium asks its maker by itself leads to a name that is nowhere; the relay knows it.
+    `--gaia-url=https://${nowhere}`,
+    `--component-updater=url-source=https://${nowhere}/`,
     '--no-pings',
+    '--disable-crash-reporter',
     '--disable-domain-reliability',
     '--disable-client-side-phishing-detection',
     '--restore-last-session',

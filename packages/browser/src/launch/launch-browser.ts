@@ -12,8 +12,10 @@ export interface LaunchedBrowser {
   readonly context: BrowserContext
   readonly screen: Screen
   readonly downloads: string
-  /** Settles when one of both is gone, asked for or not; the other is ended then. */
+  /** Settles as soon as one of both is gone, asked for or not. */
   readonly ended: Promise<void>
+  /** Settles when nothing is left of both. */
+  readonly gone: Promise<void>
   /** Writes down what is open, and ends both. */
   close(): Promise<void>
 }
@@ -80,7 +82,8 @@ export async function launchBrowser(deps: LaunchDeps): Promise<LaunchedBrowser> 
       await closed
       await screen.close()
     }
-    return { context, screen, downloads, close, ended: Promise.race([closed, screen.ended]).then(close) }
+    const ended = Promise.race([closed, screen.ended])
+    return { context, screen, downloads, close, ended, gone: ended.then(close) }
   } catch (error) {
     await screen.close()
     throw error

@@ -10,6 +10,9 @@ export interface ProxyRelay {
   close(): Promise<void>
 }
 
+/** A name that nobody ever has (RFC 6761), for what is not to leave at all. */
+export const nowhere = 'nowhere.invalid'
+
 const connectionsMax = 256
 const headMaxBytes = 64 * 1024
 const connectMaxMs = 30_000
@@ -25,7 +28,8 @@ export async function startProxyRelay(options: {
   const { host, port } = options.proxy
   const proof = `Basic ${Buffer.from(`${browserProxyUser}:${options.token}`).toString('base64')}`
   const server = createServer({ maxHeaderSize: headMaxBytes }, (incoming, response) => {
-    passOn(incoming, response)
+    if (incoming.url?.startsWith(`http://${nowhere}/`)) response.writeHead(502).end()
+    else passOn(incoming, response)
   })
 
   function passOn(incoming: IncomingMessage, response: ServerResponse): void {
@@ -51,7 +55,9 @@ export async function startProxyRelay(options: {
   }
 
   server.on('connect', (incoming: IncomingMessage, client: Duplex, head: Buffer) => {
-    openTunnel(incoming.url ?? '', client, head)
+    const target = incoming.url ?? ''
+    if (target.startsWith(`${nowhere}:`)) client.end('HTTP/1.1 502 Refused\r\n\r\n')
+    else openTunnel(target, client, head)
   })
 
   function openTunnel(target: string, client: Duplex, head: Buffer): void {

@@ -8,11 +8,14 @@ export function isSandboxed(root = '/proc'): boolean {
   const own = filtersOf(statusOf(root, 'self'))
   const pages = readdirSync(root)
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => readText(`${root}/${pid}/cmdline`).split('\0').includes('--type=renderer'))
+    .filter((pid) => isPage.test(readText(`${root}/${pid}/cmdline`)))
     .map((pid) => statusOf(root, pid))
     .filter((status) => status !== '')
   return pages.length > 0 && pages.every((status) => isNested(status) && filtersOf(status) > own)
 }
+
+/** Processes that Chromium forks write their arguments with spaces between them. */
+const isPage = /[\0 ]--type=renderer[\0 ]/
 
 function statusOf(root: string, pid: string): string {
   return readText(`${root}/${pid}/status`)

@@ -53,9 +53,12 @@ export function createLivingBrowser(deps: {
   const tabsFile = join(deps.dataDirectory, 'tabs.json')
   let live: Live | null = null
   let starting: Promise<Live> | null = null
+  /** Of the one before: its display is the only one. */
+  let gone: Promise<void> = Promise.resolve()
 
   async function start(): Promise<Live> {
     let launched: LaunchedBrowser
+    await gone
     try {
       launched = await deps.launch()
     } catch (err) {
@@ -67,6 +70,7 @@ export function createLivingBrowser(deps: {
     const requests = createRequestLog(launched.context)
     const made: Live = { launched, tabs, references, requests, secrets: deps.secrets }
     live = made
+    gone = launched.gone
     void launched.ended.then(() => {
       if (live !== made) return
       live = null

@@ -98,15 +98,9 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
-  const browser = browserModule(kernel, {
-    ...led,
-    runtime,
-    egress: egress.api,
-    openCredentials: credentials.api.open,
-    proxyPort,
-    briefsFolder: paths.briefsFolder,
-    packageDirectory: repositoryRoot,
-  })
+  const outside = { ...led, runtime, egress: egress.api, openCredentials: credentials.api.open }
+  const browser = browserModule(kernel, { ...outside, ...paths, proxyPort, packageDirectory: repositoryRoot })
+  const asked = { egress: egress.api, browsers: browser.api }
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
@@ -137,12 +131,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
   const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
-  const introspection = introspectionModule(kernel, {
-    ...paid,
-    models: models.api,
-    egress: egress.api,
-    browsers: browser.api,
-  })
+  const introspection = introspectionModule(kernel, { ...paid, ...asked, models: models.api })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }

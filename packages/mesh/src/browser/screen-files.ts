@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
+import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
 
 const contentTypes = {
   html: 'text/html; charset=utf-8',
@@ -116,9 +117,13 @@ const call = async (method, path) => {
   if (!reply.ok) throw new Error([body.title, body.detail, body.repair].filter(Boolean).join('. '))
   return body
 }
-const act = (what) => call('POST', '/api/agents/' + encodeURIComponent(agent) + '/browser/' + what)
+const paths = ${JSON.stringify({
+  'take-over': browserHumanEndpoints.browserTakeOver.path,
+  'give-back': browserHumanEndpoints.browserGiveBack.path,
+})}
+const act = (what) => call('POST', paths[what].replace('{id}', encodeURIComponent(agent)))
 const read = async () => {
-  const { browsers, unavailable } = await call('GET', '/api/browsers')
+  const { browsers, unavailable } = await call('GET', '${browserHumanEndpoints.browsers.path}')
   return browsers.find((one) => one.agent_id === agent) ?? { state: unavailable ?? 'closed', hand_over: null }
 }
 const describe = ({ state, hand_over: held, page }) => {
@@ -131,7 +136,7 @@ const describe = ({ state, hand_over: held, page }) => {
 let rfb = null
 const connect = () => {
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:'
-  rfb = new RFB(byId('screen'), scheme + '//' + location.host + '/agent-vnc/' + encodeURIComponent(agent) + '/websockify', { wsProtocols: ['binary'] })
+  rfb = new RFB(byId('screen'), scheme + '//' + location.host + location.pathname + 'websockify', { wsProtocols: ['binary'] })
   rfb.scaleViewport = true
   rfb.viewOnly = true
   rfb.addEventListener('disconnect', () => { rfb = null; byId('screen').replaceChildren() })

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { isBrowserAction } from '@flotilla/protocol/browser-tools'
 import type { BrowserAction, BrowserActionReply, BrowserStatus } from '@flotilla/protocol/browser-service-api'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJson } from '../intake/index.ts'
 import type { BrowserContainers, BrowserSpec } from '../sandbox/browser-containers.ts'
 
 /** The far end of `browser-service.ts`, played: a process that speaks its protocol over HTTP, with no browser behind. */
@@ -63,7 +65,7 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
-    const body = (text === '' ? {} : JSON.parse(text)) as { params: Record<string, unknown>; mode: 'view' | 'control' }
+    const body = (text === '' ? {} : readJson(text, jsonLimits.body)) as unknown as { params: Record<string, unknown>; mode: 'view' | 'control' }
     const action = request.url?.split('/actions/')[1] ?? ''
     if (request.url === '/status') return void send(200, status())
     if (request.url === '/close') return void send(200, { closed: true })
