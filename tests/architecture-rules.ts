@@ -192,6 +192,10 @@ export const jsonParsers: readonly JsonParser[] = [
   },
   { file: 'backup/frames.ts', why: 'parts of a backup, of bounded length each, in a process of its own' },
   { file: 'backup/seal-archive.ts', why: 'the first line of a backup, of bounded length' },
+  {
+    file: 'browser/screen-files.ts',
+    why: 'the page of a screen, in a person’s own browser, reads the mesh’s answers',
+  },
   { file: 'config/json-document.ts', why: 'files that the owner writes' },
   { file: 'config/last-ports.ts', why: 'a file that the mesh writes' },
   { file: 'control/edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },

@@ -19,8 +19,12 @@ export const edgeImports: readonly EdgeImport[] = [
   },
   {
     module: 'ws',
-    allowed: ['packages/mesh/src/http/', 'packages/browser/src/screen/'],
-    why: 'the doors, and the screen of a browser',
+    allowed: [
+      'packages/mesh/src/http/',
+      'packages/browser/src/screen/',
+      'packages/mesh/src/testing/fake-browser.ts',
+    ],
+    why: 'the doors, the screen of a browser, and one that is played',
   },
   {
     module: 'playwright-core',

@@ -56,7 +56,11 @@ withEngine(
               calls('browser_navigate', { url }),
               calls('browser_snapshot', {}),
               calls('browser_type', { ref: '{{Name}}', text: 'Ada' }, find('Name')),
-              calls('browser_click', { ref: '{{Greet}}' }, { capture: { Greet: 'Greet[^\\[]*\\[(e\\d+)\\]' } }),
+              calls(
+                'browser_click',
+                { ref: '{{Greet}}' },
+                { capture: { Greet: 'Greet[^\\[]*\\[(e\\d+)\\]' } },
+              ),
               calls('browser_find_text', { query: 'Hello Ada' }),
               says('Found {{n}}.', { capture: { n: '"total": ?(\\d+)' } }),
             ],
@@ -69,7 +73,9 @@ withEngine(
       })
       for (const id of ['ada', 'bob']) {
         await mesh.createWorker(id)
-        expect(await flotilla(mesh, 'permissions', 'set', id, 'can_use_browser=true')).toMatchObject({ code: 0 })
+        expect(await flotilla(mesh, 'permissions', 'set', id, 'can_use_browser=true')).toMatchObject({
+          code: 0,
+        })
       }
       homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
     }, patient(900_000))
@@ -115,7 +121,10 @@ withEngine(
     it('people see its screen by a real RFB handshake, and closing it ends the container', async () => {
       const socket = new WebSocket(`${mesh.url.replace('http', 'ws')}/agent-vnc/ada/websockify`, ['binary'])
       const chunks: Buffer[] = []
-      const more = () => new Promise<void>((resolve) => socket.once('message', (data: Buffer) => resolve(void chunks.push(data))))
+      const more = () =>
+        new Promise<void>((resolve) =>
+          socket.once('message', (data: Buffer) => resolve(void chunks.push(data))),
+        )
       const until = async (bytes: number) => {
         while (Buffer.concat(chunks).length < bytes) await more()
         return Buffer.concat(chunks.splice(0))

@@ -25,8 +25,14 @@ it('where agents run as plain processes a browser is refused in words, by the ag
   const listed = browserHumanApi.browsers.response.parse(
     (await mesh.call(browserHumanEndpoints.browsers)).json(),
   )
-  expect(listed).toMatchObject({ unavailable: expect.stringContaining('container'), max_live: 2, browsers: [] })
-  expect((await flotilla(mesh, 'browser')).out).toContain('There are no browsers: agents run as plain processes')
+  expect(listed).toMatchObject({
+    unavailable: expect.stringContaining('container'),
+    max_live: 2,
+    browsers: [],
+  })
+  expect((await flotilla(mesh, 'browser')).out).toContain(
+    'There are no browsers: agents run as plain processes',
+  )
   const address = (await flotilla(mesh, 'browser', 'scout', '--open')).out.trim()
   expect(new URL(address).pathname).toBe('/agent-vnc/scout/')
   expect(await flotilla(mesh, 'browser', '--open')).toMatchObject({ code: 2 })

@@ -214,7 +214,8 @@ export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
     deadlineMs: longMs,
   },
   inspect_requests: {
-    description: 'Lists the last requests that the page made, newest last, without the values of their queries.',
+    description:
+      'Lists the last requests that the page made, newest last, without the values of their queries.',
     parameters: {
       limit: { kind: 'integer', description: 'At most so many', min: 1, max: 50, optional: true },
     },

@@ -45,7 +45,12 @@ test('what changes something is sent under its key, what only looks is not', asy
 })
 
 test('a screenshot is a picture that the model sees, and no text', async () => {
-  const { use } = asked({ ok: true, data: { width: 1 }, notes: [], picture: { media_type: 'image/png', base64: 'AA==' } })
+  const { use } = asked({
+    ok: true,
+    data: { width: 1 },
+    notes: [],
+    picture: { media_type: 'image/png', base64: 'AA==' },
+  })
   expect(await use('browser_screenshot', {})).toEqual({
     ok: true,
     output: { data: { width: 1 }, notes: [] },
@@ -64,6 +69,8 @@ test('what the browser refuses is told, as a call that failed', async () => {
 test('what does not fit is refused before anything is asked', async () => {
   const { calls, use } = asked({})
   await expect(use('browser_click', {})).rejects.toMatchObject({ code: 'bad-request' })
-  await expect(use('browser_scroll', { direction: 'sideways' })).rejects.toMatchObject({ code: 'bad-request' })
+  await expect(use('browser_scroll', { direction: 'sideways' })).rejects.toMatchObject({
+    code: 'bad-request',
+  })
   expect(calls).toEqual([])
 })

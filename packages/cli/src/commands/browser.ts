@@ -53,7 +53,8 @@ async function browser(context: CommandContext, line: CommandLine): Promise<void
   const browsers = reply.browsers.filter(({ agent_id }) => agent === undefined || agent_id === agent)
   terminal.printJson({ ...reply, browsers })
   if (reply.unavailable !== null) return terminal.print(`There are no browsers: ${reply.unavailable}.`)
-  if (browsers.length === 0) return terminal.print(`No browser was opened yet; ${reply.max_live} may be at once.`)
+  if (browsers.length === 0)
+    return terminal.print(`No browser was opened yet; ${reply.max_live} may be at once.`)
   terminal.print(
     ...renderTable(
       ['AGENT', 'STATE', 'SINCE (UTC)', 'WATCHED BY', 'WHAT'].map((title) => ({ title })),

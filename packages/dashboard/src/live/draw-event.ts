@@ -151,8 +151,7 @@ export const eventDrawings: EventDrawings = {
   'browser.handed': (e) => ({
     tone: 'warn',
     who: e.agent_id,
-    what:
-      e.by === null ? `asks for a person in its browser: ${e.host}` : `waits: ${e.by} has its browser`,
+    what: e.by === null ? `asks for a person in its browser: ${e.host}` : `waits: ${e.by} has its browser`,
   }),
   'browser.returned': (e) => ({ tone: 'ok', who: e.agent_id, what: returnedWords[e.how] }),
   'browser.closed': (e) => ({

@@ -32,7 +32,7 @@ import { cronModule, openCronJobs } from '../triggers/cron/index.ts'
 import { heartbeatModule } from '../triggers/heartbeat/index.ts'
 import { watchModule } from '../triggers/watch/index.ts'
 import { webhookModule } from '../triggers/webhook/index.ts'
-import { chooseRuntime, proxyPort } from './choose-runtime.ts'
+import { chooseRuntime } from './choose-runtime.ts'
 import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
@@ -52,8 +52,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     environment,
     vault,
     envFile: paths.envFile,
-    // The owner's cassettes first, then those that ship.
-    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')],
+    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')], // the owner's first
     refuseAbove,
   })
   const people = await peopleModule(kernel, { path: paths.peopleFile, editor })
@@ -98,9 +97,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
-  const outside = { ...led, runtime, egress: egress.api, openCredentials: credentials.api.open }
-  const browser = browserModule(kernel, { ...outside, ...paths, proxyPort, packageDirectory: repositoryRoot })
-  const asked = { egress: egress.api, browsers: browser.api }
+  const browser = browserModule(kernel, { ...led, ...paths, ...context, runtime, credentials, egress })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
@@ -131,12 +128,12 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
   const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
-  const introspection = introspectionModule(kernel, { ...paid, ...asked, models: models.api })
+  const introspection = introspectionModule(kernel, { ...paid, ...egress.api, models: models.api, browser })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
-  const shared = { blackboard, artifacts, notes, messages, topics, projects }
-  const guarded = { skills: skillsModule(kernel), credentials, egress, browser, models, setup, control, pauses }
+  const shared = { blackboard, artifacts, notes, messages, topics, projects, browser }
+  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
   const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, backup }
   const diagnostics = diagnosticsModule(kernel, {

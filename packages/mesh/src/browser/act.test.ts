@@ -136,9 +136,9 @@ describe('what an agent does in its browser', () => {
     if (browser) browser.page = { url: 'https://shop.example/hunter2-hunter2', title: 'hunter2-hunter2' }
     const reply = await harness.act('ada', 'snapshot')
     expect(JSON.stringify([reply, await harness.browsers(person)])).not.toContain('hunter2-hunter2')
-    await expect(
-      harness.act('ada', 'fill_form', { fields: { e1: '$CRED{shop}' } }),
-    ).rejects.toMatchObject({ code: 'bad-request' })
+    await expect(harness.act('ada', 'fill_form', { fields: { e1: '$CRED{shop}' } })).rejects.toMatchObject({
+      code: 'bad-request',
+    })
   })
 
   test('where the browser breaks off in the middle, the action ends as an error and the run goes on', async () => {
@@ -151,7 +151,9 @@ describe('what an agent does in its browser', () => {
         return undefined
       }
     }
-    await expect(harness.act('ada', 'click', { ref: 'e1' })).rejects.toMatchObject({ code: 'upstream-failed' })
+    await expect(harness.act('ada', 'click', { ref: 'e1' })).rejects.toMatchObject({
+      code: 'upstream-failed',
+    })
     expect(harness.state(runs[0] ?? { id: '' })).toBe('running')
   })
 })

@@ -23,7 +23,10 @@ export interface BrowserFiles {
 const folder = 'downloads'
 const nameMaxChars = 120
 
-export function createBrowserFiles(deps: { readonly agents: Pick<Reach, 'reach'>; readonly clock: Clock }): BrowserFiles {
+export function createBrowserFiles(deps: {
+  readonly agents: Pick<Reach, 'reach'>
+  readonly clock: Clock
+}): BrowserFiles {
   return {
     read: async (agentId, paths, signal) => {
       const agent = await deps.agents.reach(agentId, signal)

@@ -8,7 +8,6 @@ import type { BrowserContainers } from '../sandbox/index.ts'
 export function createBrowserProxyOpener(deps: {
   readonly containers: BrowserContainers
   readonly proxy: Pick<ConnectProxy, 'listen' | 'port'>
-  readonly port: number
   readonly stopped: AbortSignal
   /** Hears the port, which is one of the mesh's. */
   readonly onOpen: (port: number) => void
@@ -17,7 +16,7 @@ export function createBrowserProxyOpener(deps: {
 
   async function open() {
     await deps.containers.prepare(deps.stopped)
-    await deps.proxy.listen({ port: deps.port, host: deps.containers.gateway() })
+    await deps.proxy.listen(deps.containers.proxyPlace())
     const port = deps.proxy.port()
     deps.onOpen(port)
     return { port }

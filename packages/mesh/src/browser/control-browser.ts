@@ -97,7 +97,8 @@ export function createControlBrowser(deps: {
       mayAct(caller, agentId)
       const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
       const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
-      if (!may.allowed) throw new Problem('conflict', { detail: `${agentId} may have no browser: ${may.reason}` })
+      if (!may.allowed)
+        throw new Problem('conflict', { detail: `${agentId} may have no browser: ${may.reason}` })
       const by = actorOf(caller)
       const taken = handOvers.of(agentId)?.takenBy ?? null
       if (taken === by) return viewOf(agentId)

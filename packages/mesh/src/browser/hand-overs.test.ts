@@ -30,7 +30,10 @@ test('while a person has the browser the run waits, and goes on with what change
   })
   const browser = harness.containers.running.get('ada')
   expect(browser?.mode).toBe('control')
-  expect(await harness.act('ada', 'click', { ref: 'e1' })).toMatchObject({ ok: false, code: 'waits-for-person' })
+  expect(await harness.act('ada', 'click', { ref: 'e1' })).toMatchObject({
+    ok: false,
+    code: 'waits-for-person',
+  })
   harness.agents.finish('ada')
   await harness.clock.settle()
   expect(harness.state(run)).toBe('waiting')
@@ -62,7 +65,13 @@ test('a page that wants a person parks the run, tells the owner, and says so to 
     browser.answer = async () => ({
       ok: true,
       data: {
-        page: { url: 'https://shop.example/a', title: 'Are you there?', host: 'shop.example', tab_index: 0, tabs: 1 },
+        page: {
+          url: 'https://shop.example/a',
+          title: 'Are you there?',
+          host: 'shop.example',
+          tab_index: 0,
+          tabs: 1,
+        },
         dialogs: [],
         notices: [],
         captcha: { kind: 'recaptcha', host: 'shop.example' },

@@ -179,7 +179,10 @@ async function readWhole(reply: IncomingMessage): Promise<Buffer> {
 }
 
 function failed(what: string, cause?: unknown): Problem {
-  return new Problem('upstream-failed', { detail: `The browser did not answer as it should: ${what}.`, cause })
+  return new Problem('upstream-failed', {
+    detail: `The browser did not answer as it should: ${what}.`,
+    cause,
+  })
 }
 
 function failedBy(error: Error): Problem {

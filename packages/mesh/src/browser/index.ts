@@ -33,12 +33,11 @@ interface Needs {
   readonly runtime: Pick<SandboxRuntime, 'browsers'>
   readonly agents: Pick<Agents, 'find' | 'list' | 'reach' | 'meshIdentity'>
   readonly runs: Pick<Runs, 'tellRun' | 'holdLease'>
-  readonly egress: Pick<Egress, 'browsers'>
-  readonly openCredentials: OpenCredentials
-  readonly proxyPort: number
+  readonly egress: { readonly api: Pick<Egress, 'browsers'> }
+  readonly credentials: { readonly api: { readonly open: OpenCredentials } }
   readonly briefsFolder: string
   /** Where packages are looked up from. */
-  readonly packageDirectory: string
+  readonly repositoryRoot: string
 }
 
 const noBrowsers =
@@ -47,12 +46,13 @@ const noBrowsers =
 /** Browsers of agents, each in a container of its own, seen and helped by people. */
 export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers> {
   const { hooks, clock, guard, decide, settings } = kernel
-  const { agents, egress } = needs
+  const { agents } = needs
+  const { browsers } = needs.egress.api
   const containers = needs.runtime.browsers
   const places = containers ?? nowhere
   const stopped = new AbortController()
   const tokens = createBrowserTokens(kernel.randomToken)
-  egress.browsers.identifyBy(tokens.ownerOf)
+  browsers.identifyBy(tokens.ownerOf)
   const handOvers = createHandOvers({
     ...kernel,
     tellRun: needs.runs.tellRun,
@@ -66,8 +66,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     tokens,
     openProxy: createBrowserProxyOpener({
       containers: places,
-      proxy: egress.browsers.proxy,
-      port: needs.proxyPort,
+      proxy: browsers.proxy,
       stopped: stopped.signal,
       onOpen: (port) => kernel.ports.open.push(port),
     }),
@@ -81,7 +80,8 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     },
   })
   const requireAgent = (agentId: string): void => {
-    if (agents.find(agentId) === null) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+    if (agents.find(agentId) === null)
+      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
   }
   const control = createControlBrowser({
     ...kernel,
@@ -100,7 +100,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     sessions,
     handOvers,
     files: createBrowserFiles({ agents, clock }),
-    credentials: needs.openCredentials,
+    credentials: needs.credentials.api.open,
     holdLease: needs.runs.holdLease,
   })
   hooks.runAwaits.subscribe(handOvers.awaitedBy)
@@ -135,7 +135,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       people: (surface) => {
         const unavailable = containers === null ? noBrowsers : null
         browserPeopleRoutes(surface, { control, unavailable, maxLive: () => settings().browser.max_live })
-        screenRoutes(surface, { guard, screens, requireAgent, files: screenFileReader(needs.packageDirectory) })
+        screenRoutes(surface, { guard, screens, requireAgent, files: screenFileReader(needs.repositoryRoot) })
       },
     },
     metrics: () => [
@@ -173,7 +173,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       stopped.abort(new Error('the mesh stops'))
       screens.cutAll()
       await closeAll()
-      await egress.browsers.proxy.close()
+      await browsers.proxy.close()
     },
   }
 }
@@ -181,7 +181,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
 /** Where there are no containers nothing is opened, and so nothing is there to be ended. */
 const nowhere: BrowserContainers = {
   prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
-  gateway: () => '',
+  proxyPlace: () => ({ host: '', port: 0 }),
   start: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
   inspect: async () => null,
   stop: async () => {},

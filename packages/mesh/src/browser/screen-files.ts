@@ -133,13 +133,14 @@ const describe = ({ state, hand_over: held, page }) => {
   return (held.by === null ? 'a page asks for a person: take over and answer it' : held.by + ' has it; the agent waits') + shows
 }
 
-let rfb = null
+const shown = { rfb: null }
 const connect = () => {
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:'
-  rfb = new RFB(byId('screen'), scheme + '//' + location.host + location.pathname + 'websockify', { wsProtocols: ['binary'] })
+  const rfb = new RFB(byId('screen'), scheme + '//' + location.host + location.pathname + 'websockify', { wsProtocols: ['binary'] })
   rfb.scaleViewport = true
   rfb.viewOnly = true
-  rfb.addEventListener('disconnect', () => { rfb = null; byId('screen').replaceChildren() })
+  rfb.addEventListener('disconnect', () => { shown.rfb = null; byId('screen').replaceChildren() })
+  shown.rfb = rfb
 }
 const look = async () => {
   try {
@@ -148,8 +149,8 @@ const look = async () => {
     const held = view.hand_over !== null && view.hand_over.by !== null
     byId('give-back').disabled = view.hand_over === null
     byId('take-over').disabled = held
-    if (view.state === 'live' && rfb === null) connect()
-    if (rfb !== null) rfb.viewOnly = !held
+    if (view.state === 'live' && shown.rfb === null) connect()
+    if (shown.rfb !== null) shown.rfb.viewOnly = !held
   } catch (error) {
     say(error.message)
   }

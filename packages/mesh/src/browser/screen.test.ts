@@ -2,7 +2,14 @@ import { connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
-import { answerHeaders, createDownloadRoom, createHumanGate, createServer, openPeople, signSession } from '../http/index.ts'
+import {
+  answerHeaders,
+  createDownloadRoom,
+  createHumanGate,
+  createServer,
+  openPeople,
+  signSession,
+} from '../http/index.ts'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { aBrowserHarness } from '../testing/browser-harness.ts'
@@ -49,7 +56,10 @@ async function hosted() {
   await server.listen({ port: 0, host: '127.0.0.1' })
   const address = server.server.address()
   const port = typeof address === 'object' && address ? address.port : 0
-  closing.push(() => harness.end(), () => server.close())
+  closing.push(
+    () => harness.end(),
+    () => server.close(),
+  )
   const cookie = `ol_session=${signSession(secret, { nowMs: systemClock.now(), seconds: 3600 })}`
   const get = (path: string, headers: Record<string, string> = { cookie }, method = 'GET') =>
     fetch(`http://127.0.0.1:${port}${path}`, {
@@ -71,7 +81,9 @@ async function hosted() {
         ...headers,
       }
       const line = connect(port, '127.0.0.1')
-      const lines = Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}`]))
+      const lines = Object.entries(all).flatMap(([name, value]) =>
+        value === '' ? [] : [`${name}: ${value}`],
+      )
       line.write(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
       let text = ''
       line.on('data', (chunk: Buffer) => {
@@ -131,7 +143,9 @@ test('a token of an agent is refused in the header, in the address and as a sub-
   expect((await get('/agent-vnc/ada/', { authorization: 'Bearer a-token' })).status).toBe(401)
   expect(await upgrade(socketPath, { authorization: 'Bearer a-token' })).toMatch(/^HTTP\/1\.1 401 /)
   expect(await upgrade(`${socketPath}?token=a-token`)).toMatch(/^HTTP\/1\.1 401 /)
-  expect(await upgrade(socketPath, { 'sec-websocket-protocol': 'binary, a-token' })).toMatch(/^HTTP\/1\.1 401 /)
+  expect(await upgrade(socketPath, { 'sec-websocket-protocol': 'binary, a-token' })).toMatch(
+    /^HTTP\/1\.1 401 /,
+  )
   expect(await upgrade(socketPath, { 'sec-websocket-protocol': 'a-token' })).toMatch(/^HTTP\/1\.1 401 /)
   expect(harness.containers.running.get('ada')?.screens).toEqual([])
 })
@@ -151,13 +165,9 @@ test('the socket agrees on binary without compression, and passes bytes both way
   const browser = harness.containers.running.get('ada')
   await expect.poll(() => browser?.typedOnScreen).toEqual(['RFB 003.008\n'])
   expect(browser?.screens).toEqual(['control', 'control'])
-  await expect
-    .poll(async () => await harness.browsers(person))
-    .toMatchObject({ browsers: [{ watchers: 1 }] })
+  await expect.poll(async () => await harness.browsers(person)).toMatchObject({ browsers: [{ watchers: 1 }] })
   socket.terminate()
-  await expect
-    .poll(async () => await harness.browsers(person))
-    .toMatchObject({ browsers: [{ watchers: 0 }] })
+  await expect.poll(async () => await harness.browsers(person)).toMatchObject({ browsers: [{ watchers: 0 }] })
 })
 
 test('one that is watched stays open, only that one, and closing it ends its screens', async () => {

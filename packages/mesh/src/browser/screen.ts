@@ -98,7 +98,10 @@ function requirePlainAsk({ raw, query }: FastifyRequest): string {
   const offered = String(raw.headers['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((name) => name.trim())
-  if (Object.keys(query as object).length > 0 || offered.some((name) => name !== '' && name !== subProtocol)) {
+  if (
+    Object.keys(query as object).length > 0 ||
+    offered.some((name) => name !== '' && name !== subProtocol)
+  ) {
     throw new Problem('unauthenticated', {
       detail: `tokens are refused here, in the address and as a sub-protocol: it wants the cookie ${sessionCookieName}, or a person of this machine`,
     })

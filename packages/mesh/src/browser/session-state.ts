@@ -19,9 +19,7 @@ export type SessionEvent =
   | { readonly kind: 'failed'; readonly reason: string }
 
 /** Which event leads from which state to which; what no line names changes nothing, and is null. */
-const table: Readonly<
-  Record<SessionStateKind, Partial<Record<SessionEvent['kind'], SessionStateKind>>>
-> = {
+const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind'], SessionStateKind>>>> = {
   closed: { open: 'opening' },
   // One that is still coming up can be closed: its agent is deleted, or the mesh stops.
   opening: { opened: 'live', failed: 'failed', close: 'closing' },

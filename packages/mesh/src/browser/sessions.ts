@@ -192,7 +192,10 @@ export function createBrowserSessions(deps: SessionsDeps): BrowserSessions {
     session.service = null
     session.page = noPage
     await containers.stop(agentId).catch((error: unknown) => {
-      deps.log.error({ agentId, err: error }, 'the container of a browser was not removed; the next start tries')
+      deps.log.error(
+        { agentId, err: error },
+        'the container of a browser was not removed; the next start tries',
+      )
     })
     await rm(folderOf(agentId), { recursive: true, force: true })
   }
@@ -229,7 +232,10 @@ export function createBrowserSessions(deps: SessionsDeps): BrowserSessions {
       try {
         if (service !== null) {
           await service.close(AbortSignal.timeout(closeWithinMs)).catch((error: unknown) => {
-            deps.log.warn({ agentId, err: error }, 'a browser did not end by itself; its container is removed')
+            deps.log.warn(
+              { agentId, err: error },
+              'a browser did not end by itself; its container is removed',
+            )
           })
         }
         await opening
@@ -300,4 +306,3 @@ export function endOf(container: Awaited<ReturnType<BrowserContainers['inspect']
   if (exit.outOfMemory) return 'its container ran out of memory'
   return `its container ended with ${exit.code}${exit.lastWords === '' ? '' : `: ${exit.lastWords}`}`
 }
-

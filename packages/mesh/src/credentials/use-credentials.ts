@@ -128,7 +128,8 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     if (name === undefined) return null
     if (more !== undefined || text.trim().toLowerCase() !== handleFor(name).toLowerCase()) {
       throw new Problem('bad-request', {
-        detail: 'a field takes one handle and nothing beside it: type what stands around it by calls of their own',
+        detail:
+          'a field takes one handle and nothing beside it: type what stands around it by calls of their own',
       })
     }
     const url = URL.canParse(page) ? new URL(page) : new URL('about:blank')

@@ -86,7 +86,10 @@ export function serveSockets(
  * The line of a request for a socket that a gate let in, for whoever speaks another protocol on it than events. No answer
  * of HTTP is written into it from here on.
  */
-export function takeLine({ raw }: FastifyRequest, reply: FastifyReply): Pick<Upgrade, 'head'> & { line: Duplex } {
+export function takeLine(
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+): Pick<Upgrade, 'head'> & { line: Duplex } {
   const upgrade = upgrades.get(raw)
   if (!upgrade) throw new Problem('bad-request', { detail: 'this path is a WebSocket' })
   reply.hijack()

@@ -24,14 +24,14 @@ interface Needs {
   readonly runs: Pick<Runs, 'laneOf' | 'live'>
   readonly models: Pick<Models, 'modelOf' | 'seesImages' | 'windowOf'>
   readonly spending: Pick<Spending, 'costs'>
-  readonly egress: Pick<Egress, 'requireSearch'>
-  readonly browsers: Browsers
+  readonly requireSearch: Egress['requireSearch']
+  readonly browser: Pick<MeshModule<Browsers>, 'api'>
 }
 
 /** What an agent may ask about itself, and what people see of what it takes. Nothing here changes anything, so no call needs a key. */
 export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { guard, clock, hooks } = kernel
-  const { models, spending, egress, runs, browsers } = needs
+  const { models, spending, requireSearch, runs, browser } = needs
   const refusedTools = createRefusedTools({ ...kernel, ...needs })
 
   const use = createAgentUse({
@@ -75,8 +75,8 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
       agent: ({ bind }) => {
         bind(endpoints.toolsHeld, api.toolsHeld, ({ caller }) => ({
           refused: withMissing(refusedTools(caller), [
-            { tools: ['web_search'], require: egress.requireSearch },
-            { tools: browserActionNames.map(browserToolName), require: browsers.require },
+            { tools: ['web_search'], require: requireSearch },
+            { tools: browserActionNames.map(browserToolName), require: browser.api.require },
           ]),
           sees_images: models.seesImages(caller.agentId),
         }))

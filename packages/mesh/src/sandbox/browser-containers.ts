@@ -12,8 +12,8 @@
 export interface BrowserContainers {
   /** Makes image and network ready. Idempotent; minutes the first time on a machine. */
   prepare(signal: AbortSignal): Promise<void>
-  /** Address on which the proxy of browsers must listen. Known after `prepare`. */
-  gateway(): string
+  /** Where the proxy of browsers must listen; port 0 for any. Known after `prepare`. */
+  proxyPlace(): { readonly host: string; readonly port: number }
   /** Resolves to where the mesh reaches it. */
   start(spec: BrowserSpec): Promise<{ readonly host: string; readonly port: number }>
   /** Null where there is none. */
@@ -27,7 +27,7 @@ export interface BrowserSpec {
   readonly agentId: string
   /** Raw, base64url: by it the browser knows the mesh. */
   readonly meshPublicKey: string
-  /** Of the proxy of browsers, at `gateway`. */
+  /** Of the proxy of browsers, at its place. */
   readonly proxyPort: number
   /** Host directory mounted read-only at `/briefing`. */
   readonly briefingDirectory: string

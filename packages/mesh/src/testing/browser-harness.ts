@@ -65,32 +65,38 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     },
     runs: { tellRun: ledger.ledger.tellRun, holdLease: () => () => {} },
     egress: {
-      browsers: {
-        proxy: { listen: async () => {}, port: () => 8421, close: async () => {} },
-        identifyBy: (given) => {
-          browserOf = given
+      api: {
+        browsers: {
+          proxy: { listen: async () => {}, port: () => 8421, close: async () => {} },
+          identifyBy: (given) => {
+            browserOf = given
+          },
         },
       },
     },
-    openCredentials: (): CredentialCall => ({
-      fillIn: () => {
-        throw new Error('browsers fill in fields alone')
+    credentials: {
+      api: {
+        open: (): CredentialCall => ({
+          fillIn: () => {
+            throw new Error('browsers fill in fields alone')
+          },
+          fillField: (text) => secrets.get(text) ?? null,
+          scrub: {
+            text: (text) =>
+              [...secrets.values()].reduce((rest, { value }) => rest.replaceAll(value, '[secret]'), text),
+            inSteps: () => {
+              throw new Error('not asked for here')
+            },
+            cutText: (text) => text,
+            record: (record) => ({ ...record }),
+            isIn: () => false,
+            reachChars: 0,
+          },
+        }),
       },
-      fillField: (text) => secrets.get(text) ?? null,
-      scrub: {
-        text: (text) => [...secrets.values()].reduce((rest, { value }) => rest.replaceAll(value, '[secret]'), text),
-        inSteps: () => {
-          throw new Error('not asked for here')
-        },
-        cutText: (text) => text,
-        record: (record) => ({ ...record }),
-        isIn: () => false,
-        reachChars: 0,
-      },
-    }),
-    proxyPort: 8421,
+    },
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-browsers-')),
-    packageDirectory: join(import.meta.dirname, '..', '..', '..', '..'),
+    repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })
   const handlers = new Map<string, Handler>()
   const surface = {

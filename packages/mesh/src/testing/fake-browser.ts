@@ -29,7 +29,11 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
   const acted: FakeBrowser['acted'] = []
   const screens: string[] = []
   const typedOnScreen: string[] = []
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, handleProtocols: () => 'binary' })
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    handleProtocols: () => 'binary',
+  })
   const server = createServer((request, response) => void serve(request, response))
   server.on('upgrade', (request, socket, head) => {
     screens.push(new URL(request.url ?? '', 'http://fake').searchParams.get('watcher') ?? '')
@@ -65,7 +69,10 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
-    const body = (text === '' ? {} : readJson(text, jsonLimits.body)) as unknown as { params: Record<string, unknown>; mode: 'view' | 'control' }
+    const body = (text === '' ? {} : readJson(text, jsonLimits.body)) as unknown as {
+      params: Record<string, unknown>
+      mode: 'view' | 'control'
+    }
     const action = request.url?.split('/actions/')[1] ?? ''
     if (request.url === '/status') return void send(200, status())
     if (request.url === '/close') return void send(200, { closed: true })
@@ -162,7 +169,7 @@ export function createFakeBrowserContainers(): FakeBrowserContainers {
     profiles,
     beforeStart: async () => {},
     prepare: async () => {},
-    gateway: () => '127.0.0.1',
+    proxyPlace: () => ({ host: '127.0.0.1', port: 0 }),
     start: async (spec) => {
       await containers.beforeStart(spec)
       await stop(spec.agentId)
@@ -208,4 +215,3 @@ export async function startHostileFarEnd(
       }),
   }
 }
-

@@ -53,7 +53,11 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   const all: Tunnels[] = []
   const proxyBy = (
     gate: ProxyGate,
-    { needs, rate, ...of }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
+    {
+      needs,
+      rate,
+      ...of
+    }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
   ): ConnectProxy => {
     const tunnels = createTunnels({ clock, counts, ...of })
     all.push(tunnels)
@@ -93,7 +97,8 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
       isLive: ({ caller, token }) =>
         deps.browserOf(token) === caller.agentId && decide(caller, browsing).allowed,
     }),
-    cutAgent: (agentId) => all[0]?.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
+    cutAgent: (agentId) =>
+      all[0]?.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
     forget: counts.forget,
     metrics: () =>
       proxyMetrics(

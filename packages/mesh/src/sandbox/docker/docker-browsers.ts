@@ -31,7 +31,8 @@ export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine
 export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserContainers {
   const { homeId, prepared, volumes } = options
   const tag = homeTag(homeId)
-  let ready: { readonly network: PrivateNetwork; readonly image: string; readonly seccomp: string } | null = null
+  let ready: { readonly network: PrivateNetwork; readonly image: string; readonly seccomp: string } | null =
+    null
   const nameOf = (agentId: string) => browserName(homeId, agentId)
 
   function made() {
@@ -62,7 +63,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       ready = { network, image: image.id, seccomp }
     },
 
-    gateway: () => made().network.gateway,
+    proxyPlace: () => ({ host: made().network.gateway, port: options.proxyPort }),
 
     async start(spec) {
       const { engine, ground, bound, closeNames } = prepared()
