@@ -25,6 +25,7 @@ const decided = {
   publish: 1200,
   cron: 300,
   spawn: 60,
+  browser: 6000,
   other: 3000,
 } as const
 const rateBuckets = Object.keys(ratePerMinute) as RateBucket[] // keys of a literal
