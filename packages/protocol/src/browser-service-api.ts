@@ -178,7 +178,7 @@ export type Captcha = z.infer<typeof captchaSchema>
 /** What stands in the result of every action that did its work. */
 const ofEvery = {
   page: pageSchema,
-  /** Dialogs since the last result; each was dismissed. */
+  /** Dialogs since the last result; each was dismissed, and a page that asked before it was left was left. */
   dialogs: z
     .array(
       z.strictObject({ kind: z.enum(['alert', 'confirm', 'prompt', 'beforeunload']), message: text(500) }),

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { BrowserProblem, BrowserProblemCode } from '@flotilla/protocol/browser-service-api'
 
 /** Why an action did not do its work, in words for the model. */
@@ -26,9 +27,7 @@ export function problemOf(error: ActionProblem, scrub: (text: string) => string)
  */
 export function translated(error: unknown): ActionProblem {
   if (error instanceof ActionProblem) return error
-  const words = String(error instanceof Error ? error.message : error)
-    .replace(/\u001b\[\d+m/g, '')
-    .split('\n')
+  const words = stripVTControlCharacters(String(error instanceof Error ? error.message : error)).split('\n')
   const line = (words[0] ?? '').replace(/^\w+\.\w+: /, '')
   if (/has been closed|Target crashed|Target closed|Connection closed/i.test(line))
     return new ActionProblem('browser-crashed', `The tab or the browser ended meanwhile: ${line}`)

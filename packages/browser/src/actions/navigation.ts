@@ -40,9 +40,7 @@ export const navigation: Acts<
 
   async close_tab({ live }, { index = live.tabs.index() }) {
     const page = tabAt(live.tabs.pages, index)
-    // Without a tab the whole browser would end.
-    if (live.tabs.pages.length === 1) await live.tabs.open()
-    await page.close()
+    await live.tabs.close(page)
     const front = await live.tabs.active()
     await live.tabs.bringToFront(front)
     return {}

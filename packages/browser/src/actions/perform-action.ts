@@ -118,7 +118,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     const silent = clock.sleep(answerMaxMs).then(() => false)
     if (await Promise.race([answers, silent])) return
     live.tabs.notice('A tab answered no longer and was closed.')
-    await Promise.race([page.close().catch(() => undefined), clock.sleep(answerMaxMs)])
+    await Promise.race([live.tabs.close(page).catch(() => undefined), clock.sleep(answerMaxMs)])
   }
 
   return async (name, { params, deadline_ms: deadlineMs }) => {

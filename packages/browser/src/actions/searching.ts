@@ -64,9 +64,10 @@ async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
         .evaluate((body: PageElement, max) => (body.innerText ?? '').slice(0, max), readMaxChars, {
           timeout: readMaxMs,
         })
+        .then((found: unknown) => (typeof found === 'string' ? found : ''))
         .catch(() => '')
       const hidden = await maskedValues(frame)
-      return hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), String(words))
+      return hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
     }),
   )
   return live.secrets.scrub(parts.join('\n').slice(0, readMaxChars))

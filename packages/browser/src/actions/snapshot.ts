@@ -77,9 +77,7 @@ function asNodes(value: unknown): SnapshotNode[] {
     const states = stateNames.flatMap((name) => {
       const state = fields.get(name)
       if (state === true) return [name]
-      return state === undefined || state === false || typeof state === 'object'
-        ? []
-        : [`${name}=${String(state)}`]
+      return typeof state === 'string' || typeof state === 'number' ? [`${name}=${state}`] : []
     })
     return [
       {

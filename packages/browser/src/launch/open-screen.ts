@@ -60,12 +60,11 @@ export async function openScreen(deps: {
 }
 
 const serverArguments = [
-  `:${display}`,
-  ...['-geometry', `${screenSize.width}x${screenSize.height}`, '-depth', '24'],
+  `:${display} -geometry ${screenSize.width}x${screenSize.height} -depth 24`,
   // Whoever may open the socket is let in: that is this service alone.
-  ...['-SecurityTypes', 'None', '-rfbport', '-1', '-rfbunixpath', files.socket, '-rfbunixmode', '0600'],
-  ...['-AlwaysShared', '-nolisten', 'tcp', '-AcceptSetDesktopSize=0'],
-]
+  `-SecurityTypes None -rfbport -1 -rfbunixpath ${files.socket} -rfbunixmode 0600`,
+  '-AlwaysShared -nolisten tcp -AcceptSetDesktopSize=0',
+].flatMap((some) => some.split(' '))
 
 function start(
   program: string,

@@ -28,7 +28,13 @@ function oneDisplay() {
       taken.by = 0
       gone.resolve()
     }
-    const context = Object.assign(new EventEmitter(), { pages: () => [] })
+    const page = Object.assign(new EventEmitter(), {
+      url: () => 'about:blank',
+      mainFrame: () => null,
+      bringToFront: async () => undefined,
+      waitForLoadState: async () => undefined,
+    })
+    const context = Object.assign(new EventEmitter(), { pages: () => [page] })
     return {
       context: context as unknown as BrowserContext,
       screen: { display: ':1', socketPath: '', ended: ended.promise, close },
@@ -92,5 +98,5 @@ test('a close says whether there was one, and what was open is noted', async () 
   await browser.use()
   expect(await browser.close()).toBe(true)
   expect(browser.live).toBeNull()
-  expect(readFileSync(join(dataDirectory, 'tabs.json'), 'utf8')).toBe('[]')
+  expect(readFileSync(join(dataDirectory, 'tabs.json'), 'utf8')).toBe('{"urls":[],"front":0}')
 })

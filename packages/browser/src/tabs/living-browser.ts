@@ -82,16 +82,19 @@ export function createLivingBrowser(deps: {
 
   /** Chromium brings its tabs back where it was closed in order. After a kill it does not, and then they are opened anew. */
   async function reopen({ tabs }: Live): Promise<void> {
-    const restored = tabs.pages.filter((page) => page.url() !== 'about:blank')
+    const noted = readTabs(tabsFile)
     const blank = tabs.pages.filter((page) => page.url() === 'about:blank')
-    if (restored.length > 0) {
+    if (tabs.pages.length > blank.length) {
       for (const page of blank) await page.close().catch(() => undefined)
     } else {
-      for (const [at, url] of readTabs(tabsFile).entries()) {
-        const page = blank[at] ?? (await tabs.open())
-        await page.goto(url, { timeout: reopenMaxMs, waitUntil: 'commit' }).catch(() => undefined)
-      }
+      while (tabs.pages.length < noted.urls.length) await tabs.open()
+      const pages = [...tabs.pages]
+      const options = { timeout: reopenMaxMs, waitUntil: 'domcontentloaded' } as const
+      await Promise.all(noted.urls.map((url, at) => pages[at]?.goto(url, options).catch(() => undefined)))
     }
+    const front = tabs.pages[noted.front] ?? (await tabs.active())
+    await tabs.bringToFront(front)
+    await front.waitForLoadState('domcontentloaded', { timeout: reopenMaxMs }).catch(() => undefined)
     tabs.happened()
   }
 
@@ -105,9 +108,10 @@ export function createLivingBrowser(deps: {
   }
 
   function note({ tabs }: Live): void {
-    const urls = tabs.pages.map((page: Page) => page.url()).filter(isWebAddress)
+    const urls = tabs.pages.map((page: Page) => page.url())
+    const front = urls.slice(0, tabs.index()).filter(isWebAddress).length
     try {
-      writeFileSync(tabsFile, JSON.stringify(urls.slice(0, browserLimits.tabsMax)), { mode: 0o600 })
+      writeFileSync(tabsFile, JSON.stringify({ urls: urls.filter(isWebAddress), front }), { mode: 0o600 })
     } catch (err) {
       deps.log.warn({ err }, 'open tabs were not noted; after a crash they do not come back')
     }
@@ -137,13 +141,24 @@ export function createLivingBrowser(deps: {
   }
 }
 
-function readTabs(path: string): readonly string[] {
+interface NotedTabs {
+  readonly urls: readonly string[]
+  /** Which of them was in front. */
+  readonly front: number
+}
+
+/** Written by this very program, and by whatever else may write in its home: read as if by that. */
+function readTabs(path: string): NotedTabs {
+  const none = { urls: [], front: 0 }
   try {
-    const urls: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (!Array.isArray(urls)) return []
-    return urls.filter((url) => typeof url === 'string' && isWebAddress(url)).slice(0, browserLimits.tabsMax)
+    const noted: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof noted !== 'object' || noted === null || !('urls' in noted) || !Array.isArray(noted.urls))
+      return none
+    const urls = noted.urls.filter((url: unknown) => typeof url === 'string' && isWebAddress(url))
+    const front = 'front' in noted && typeof noted.front === 'number' ? noted.front : 0
+    return { urls: urls.slice(0, browserLimits.tabsMax), front }
   } catch {
-    return []
+    return none
   }
 }
 

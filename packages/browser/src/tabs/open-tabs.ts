@@ -19,6 +19,8 @@ export interface OpenTabs {
   index(): number
   open(): Promise<Page>
   bringToFront(page: Page): Promise<void>
+  /** Where it is the last one, another is opened first: without a tab the whole browser would end. */
+  close(page: Page): Promise<void>
   /** Since the last time that it was asked. */
   happened(): { dialogs: ToldDialog[]; notices: string[] }
   /** What an action waits for itself, it takes here; the former is put back by what is given back. */
@@ -69,7 +71,7 @@ export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => 
     page.on('dialog', (dialog) => void answer(dialog))
     page.on('crash', () => {
       notice('A tab crashed and was closed.')
-      void page.close().catch(() => undefined)
+      void close(page).catch(() => undefined)
     })
     page.on('framenavigated', (frame) => {
       if (frame === page.mainFrame()) onNavigated(page)
@@ -95,6 +97,11 @@ export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => 
     }
   }
 
+  const close = async (page: Page): Promise<void> => {
+    if (pages.length === 1 && pages.includes(page)) await open()
+    await page.close()
+  }
+
   opening += 1
   for (const page of context.pages()) adopt(page)
   opening -= 1
@@ -105,6 +112,7 @@ export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => 
     active: async () => front ?? open(),
     index: () => Math.max(0, front === null ? 0 : pages.indexOf(front)),
     open,
+    close,
     async bringToFront(page) {
       front = page
       await page.bringToFront()
