@@ -18,7 +18,7 @@ function asked(reply: unknown) {
     },
   }
   const context = { mesh, idempotencyKey: 'run_1:1', taskId: null, signal: new AbortController().signal }
-  const use = async (name: string, input: Record<string, never | string | number | boolean>) => {
+  const use = async (name: string, input: Record<string, string | number | boolean>) => {
     const tool = tools.find(({ definition }) => definition.name === name)
     if (!tool) throw new Error(`no tool ${name}`)
     return tool.run(input, context)

@@ -71,6 +71,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {
       case 'type': {
         const typed = readParams('type', params)

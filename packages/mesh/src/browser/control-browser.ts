@@ -71,7 +71,7 @@ export function createControlBrowser(deps: {
     const status = await service?.status(signal).catch(() => null)
     const page = status ? shownPage(status) : null
     if (page !== null) sessions.shows(agentId, page)
-    handOvers.end(handOver, how, page, by)
+    handOvers.end(handOver, { how, page, by })
   }
 
   /** What is over by the clock. */

@@ -27,7 +27,16 @@ export interface HandOvers {
   take(agentId: string, by: string, page: ShownPage): HandOver
   /** This run goes on when it is over. */
   wait(handOver: HandOver, runId: string): void
-  end(handOver: HandOver, how: HandOverEnd, page: ShownPage | null, by: string): void
+  end(
+    handOver: HandOver,
+    over: {
+      readonly how: HandOverEnd
+      /** What it shows now; null where nobody knows. */
+      readonly page: ShownPage | null
+      /** As the journal names callers. */
+      readonly by: string
+    },
+  ): void
   awaitedBy(runId: string): readonly string[]
   /** Nobody is asked for what nobody waits for. */
   runSettled(agentId: string, runId: string): void
@@ -95,7 +104,7 @@ export function createHandOvers(deps: {
         return taken
       }),
     wait: ({ id }, runId) => table.wait(id, runId),
-    end: (handOver, how, page, by) =>
+    end: (handOver, { how, page, by }) =>
       database.transaction(() => {
         const { id, agentId, url, title } = handOver
         // Ended by somebody else a moment ago.
@@ -114,7 +123,7 @@ export function createHandOvers(deps: {
       table.forgetRun(runId)
       const open = table.find(agentId)
       if (open?.kind !== 'captcha' || open.takenBy !== null || table.waiting(open.id).length > 0) return
-      handOvers.end(open, 'expired', null, 'system')
+      handOvers.end(open, { how: 'expired', page: null, by: 'system' })
     },
     forget: (agentId) => {
       const open = table.find(agentId)

@@ -45,7 +45,7 @@ const noBrowsers =
 
 /** Browsers of agents, each in a container of its own, seen and helped by people. */
 export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers> {
-  const { hooks, clock, guard, decide, settings } = kernel
+  const { hooks, clock, guard, settings } = kernel
   const { agents } = needs
   const { browsers } = needs.egress.api
   const containers = needs.runtime.browsers
@@ -76,7 +76,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     profileLimitBytes: () => settings().browser.profile_limit_mb * 1024 * 1024,
     onGone: (agentId) => {
       const handOver = handOvers.of(agentId)
-      if (handOver !== null) handOvers.end(handOver, 'lost', null, 'system')
+      if (handOver !== null) handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
     },
   })
   const requireAgent = (agentId: string): void => {
@@ -158,7 +158,8 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     // What an earlier life left has tokens that nobody knows any more.
     prepare: async () => containers?.removeAll(),
     begin: () => {
-      for (const handOver of handOvers.list()) handOvers.end(handOver, 'lost', null, 'system')
+      for (const handOver of handOvers.list())
+        handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
     },
     run: async (signal) => {
       while (!signal.aborted) {

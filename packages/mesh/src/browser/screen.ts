@@ -95,9 +95,7 @@ export type Screens = ReturnType<typeof createScreens>
  * Gives the key of the WebSocket. Problems `unauthenticated`, `bad-request`.
  */
 function requirePlainAsk({ raw, query }: FastifyRequest): string {
-  const offered = String(raw.headers['sec-websocket-protocol'] ?? '')
-    .split(',')
-    .map((name) => name.trim())
+  const offered = (raw.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   if (
     Object.keys(query as object).length > 0 ||
     offered.some((name) => name !== '' && name !== subProtocol)
