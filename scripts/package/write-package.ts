@@ -41,6 +41,7 @@ export async function writePackage(root: string): Promise<void> {
   await putAgent(root, put)
   const browserEntry = join(root, 'packages', 'browser', 'src', 'main.ts')
   put('browser/browser.cjs', await browserProgram(browserEntry))
+  putScreens(root, put)
   putDemoProject(root, put)
   put('man/flotilla.1', await manual(root))
 }
@@ -76,6 +77,18 @@ async function putAgent(root: string, put: Put): Promise<void> {
   put(`vectors-${process.arch}/vec0.so`, vectors)
   // Where agents are plain processes they look for it beside themselves.
   put('agent/parts/vec0.so', vectors)
+}
+
+/** What draws the screen of a browser in a page, as its package has it, with its licence. */
+function putScreens(root: string, put: Put): void {
+  const home = join(root, 'node_modules', '@novnc', 'novnc')
+  for (const folder of ['core', 'vendor']) {
+    for (const file of readdirSync(join(home, folder), { recursive: true, withFileTypes: true })) {
+      const path = join(file.parentPath, file.name)
+      if (file.isFile()) put(`novnc/${relative(home, path)}`, readFileSync(path))
+    }
+  }
+  put('novnc/LICENSE.txt', readFileSync(join(home, 'LICENSE.txt')))
 }
 
 /** The lock file, and of each package that it names what says its licence. */

@@ -11,9 +11,6 @@ export const authenticationTable = {
   /** A person: loopback, a session or a token of their own, and the least role; `X-Requested-With` on writes. */
   people: {
     'DELETE /agent-vnc/{agent}/{*path}': 'viewer',
-    'PATCH /agent-vnc/{agent}/{*path}': 'viewer',
-    'POST /agent-vnc/{agent}/{*path}': 'viewer',
-    'PUT /agent-vnc/{agent}/{*path}': 'viewer',
     'DELETE /api/agents/{id}': 'owner',
     'DELETE /api/agents/{id}/memory/{fact}': 'member',
     'DELETE /api/blackboard/{*key}': 'owner',
@@ -117,8 +114,10 @@ export const authenticationTable = {
     'GET /work/{view}': 'viewer',
     'GET /work/{view}/{item}': 'viewer',
     'GET /ws/events': 'viewer',
+    'PATCH /agent-vnc/{agent}/{*path}': 'viewer',
     'PATCH /api/people/{name}': 'owner',
     'PATCH /api/webhooks/{id}': 'owner',
+    'POST /agent-vnc/{agent}/{*path}': 'viewer',
     'POST /api/agents': 'owner',
     'POST /api/agents/{id}/archive': 'member',
     'POST /api/agents/{id}/browser/close': 'member',
@@ -172,6 +171,7 @@ export const authenticationTable = {
     'POST /api/webhooks/{id}/deliveries/{delivery}/replay': 'owner',
     'POST /api/webhooks/{id}/rotate': 'owner',
     'POST /api/webhooks/{id}/test': 'owner',
+    'PUT /agent-vnc/{agent}/{*path}': 'viewer',
     'PUT /api/agents/{id}/files/{*path}': 'member',
     'PUT /api/agents/{id}/heartbeat': 'member',
     'PUT /api/agents/{id}/project': 'owner',

@@ -1,7 +1,9 @@
+import * as fs from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
+import { packedFile } from '@flotilla/protocol/built-program'
 
 const contentTypes = {
   html: 'text/html; charset=utf-8',
@@ -21,10 +23,10 @@ const folders = ['core', 'vendor'] as const
  * The page of a screen and noVNC's own files, by their paths below the address of the screen. All are read once and whole:
  * a path is looked up among them and never in a folder, so that there is no other file to be had (lesson 24).
  */
-export function screenFileReader(packageDirectory: string): () => Promise<ReadonlyMap<string, ScreenFile>> {
+export function screenFileReader(repositoryRoot: string): () => Promise<ReadonlyMap<string, ScreenFile>> {
   let reading: Promise<ReadonlyMap<string, ScreenFile>> | null = null
   return () => {
-    reading ??= readAll(packageDirectory).catch((error: unknown) => {
+    reading ??= readAll(repositoryRoot).catch((error: unknown) => {
       reading = null
       throw error
     })
@@ -32,19 +34,21 @@ export function screenFileReader(packageDirectory: string): () => Promise<Readon
   }
 }
 
-async function readAll(packageDirectory: string): Promise<ReadonlyMap<string, ScreenFile>> {
-  // Its entry, by the package's own word, is core/rfb.js.
-  const { resolve } = createRequire(join(packageDirectory, 'package.json'))
-  const home = dirname(dirname(resolve('@novnc/novnc')))
+async function readAll(repositoryRoot: string): Promise<ReadonlyMap<string, ScreenFile>> {
+  // Its entry, by the package's own word, is core/rfb.js; an installed Flotilla brings the package's files along.
+  const entry =
+    packedFile(fs, repositoryRoot, 'novnc/core/rfb.js') ??
+    createRequire(join(repositoryRoot, 'package.json')).resolve('@novnc/novnc')
+  const home = dirname(dirname(entry))
   const files = new Map<string, ScreenFile>([
     ['', own('html', page)],
     ['screen.js', own('js', script)],
     ['screen.css', own('css', style)],
   ])
   for (const folder of folders) {
-    for (const entry of await readdir(join(home, folder), { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile() || !entry.name.endsWith('.js')) continue
-      const path = join(entry.parentPath, entry.name)
+    for (const file of await readdir(join(home, folder), { recursive: true, withFileTypes: true })) {
+      if (!file.isFile() || !file.name.endsWith('.js')) continue
+      const path = join(file.parentPath, file.name)
       const name = relative(home, path).split(sep).join('/')
       files.set(`novnc/${name}`, { contentType: contentTypes.js, bytes: await readFile(path) })
     }
