@@ -141,6 +141,9 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     const answer = await fetch(`http://${place.address}:${browserServicePort}${path}`, {
       ...init,
       headers: { authorization: proof(), 'content-type': 'application/json' },
+    }).catch(async (error: unknown) => {
+      const said = await place.container.logs({ stdout: true, stderr: true, tail: 5 }).catch(() => '')
+      throw new Error(`the service is gone: ${String(said)}`, { cause: error })
     })
     if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
     return answer.json()

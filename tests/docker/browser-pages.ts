@@ -35,7 +35,7 @@ const pages: Readonly<Record<string, string>> = {
   '/field': '<input aria-label="Other">',
   '/captcha': `<title>Captcha</title><img src="/captcha.png" alt="captcha" width="50" height="20"><input name="captcha">`,
   '/reach': '<title>Reach</title>',
-  '/cookie': `<title>Cookie</title><script>document.cookie ||= 'visit=first'; document.title = document.cookie</script>`,
+  '/cookie': `<title>Cookie</title><script>if (location.search) document.cookie = 'visit=first'; document.title = document.cookie || 'none'</script>`,
   '/busy': `<title>Busy</title><button onclick="for (;;);">Hang</button>`,
   '/clicks': `<title>0</title><button style="position:fixed;inset:0;width:100%;height:100%" onclick="document.title = String(Number(document.title) + 1)">Count</button>`,
 }

@@ -77,6 +77,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
   const close = (): Promise<boolean> =>
     queue.runLast(async () => {
       watchers.close()
+      watchers.setMode('view')
       return browser.close()
     })
 

@@ -5,7 +5,10 @@ import type { PageElement } from '../tabs/page-element.ts'
 import { maskedValues } from './mask.ts'
 
 const aroundChars = 100
-const readMaxChars = 2_000_000
+/** Of each frame. */
+const readMaxChars = 200_000
+/** A page may have thousands, each with words of its own. */
+const framesMax = 50
 const readMaxMs = 5000
 
 /** Waiting for something, and finding where it is. */
@@ -58,17 +61,20 @@ export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
 /** What a person could read, of all frames, without what stands in fields that are hidden. */
 async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
   const parts = await Promise.all(
-    page.frames().map(async (frame) => {
-      const words = await frame
-        .locator('body')
-        .evaluate((body: PageElement, max) => (body.innerText ?? '').slice(0, max), readMaxChars, {
-          timeout: readMaxMs,
-        })
-        .then((found: unknown) => (typeof found === 'string' ? found : ''))
-        .catch(() => '')
-      const hidden = await maskedValues(frame)
-      return hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
-    }),
+    page
+      .frames()
+      .slice(0, framesMax)
+      .map(async (frame) => {
+        const words = await frame
+          .locator('body')
+          .evaluate((body: PageElement, max) => (body.innerText ?? '').slice(0, max), readMaxChars, {
+            timeout: readMaxMs,
+          })
+          .then((found: unknown) => (typeof found === 'string' ? found : ''))
+          .catch(() => '')
+        const hidden = await maskedValues(frame)
+        return hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
+      }),
   )
-  return live.secrets.scrub(parts.join('\n').slice(0, readMaxChars))
+  return live.secrets.scrub(parts.join('\n'))
 }

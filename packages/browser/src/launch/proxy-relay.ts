@@ -55,6 +55,8 @@ export async function startProxyRelay(options: {
   }
 
   server.on('connect', (incoming: IncomingMessage, client: Duplex, head: Buffer) => {
+    // A Chromium that is killed resets its connections, also those that are just refused.
+    client.on('error', () => client.destroy())
     const target = incoming.url ?? ''
     if (target.startsWith(`${nowhere}:`)) client.end('HTTP/1.1 502 Refused\r\n\r\n')
     else openTunnel(target, client, head)
@@ -68,7 +70,7 @@ export async function startProxyRelay(options: {
       upstream.destroy()
     }
     upstream.on('error', end).on('close', end)
-    client.on('error', end).on('close', end)
+    client.on('close', end)
     // No line end passes the parser of the server that read it.
     upstream.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\nProxy-Authorization: ${proof}\r\n\r\n`)
     readHead(upstream, (answer) => {

@@ -33,6 +33,8 @@ export interface Doors {
 }
 
 const requestTimeoutMs = 180_000
+/** Longer than the mesh keeps one that it does not use. */
+const keepAliveTimeoutMs = 75_000
 const connectionsMax = 64
 const actionPath = new RegExp(`^${endpoints.act.path.replace('{action}', '([a-z_]{1,40})')}$`)
 
@@ -100,6 +102,7 @@ export function createHttpServer(deps: {
     })
   })
   server.requestTimeout = requestTimeoutMs
+  server.keepAliveTimeout = keepAliveTimeoutMs
   server.maxConnections = connectionsMax
   return server
 }

@@ -80,21 +80,33 @@ export function createLivingBrowser(deps: {
     return made
   }
 
-  /** Chromium brings its tabs back where it was closed in order. After a kill it does not, and then they are opened anew. */
+  /**
+   * Chromium brings tabs back by itself, with their history, where it was closed in order; after a kill it brings none, or
+   * those of an earlier day. What was noted counts: each of its addresses has a tab in the end, in its order, and no other has.
+   */
   async function reopen({ tabs }: Live): Promise<void> {
     const noted = readTabs(tabsFile)
-    const blank = tabs.pages.filter((page) => page.url() === 'about:blank')
-    if (tabs.pages.length > blank.length) {
-      for (const page of blank) await page.close().catch(() => undefined)
-    } else {
-      while (tabs.pages.length < noted.urls.length) await tabs.open()
-      const pages = [...tabs.pages]
+    if (noted.urls.length > 0) {
+      const found = [...tabs.pages]
+      const take = (matches: (page: Page) => boolean): Page | undefined => {
+        const at = found.findIndex(matches)
+        return at < 0 ? undefined : found.splice(at, 1)[0]
+      }
+      const restored = noted.urls.map((url) => take((page) => page.url() === url))
+      const wanted: Page[] = []
+      for (const page of restored) wanted.push(page ?? take(() => true) ?? (await tabs.open()))
       const options = { timeout: reopenMaxMs, waitUntil: 'domcontentloaded' } as const
-      await Promise.all(noted.urls.map((url, at) => pages[at]?.goto(url, options).catch(() => undefined)))
+      const loads = noted.urls.map((url, at) =>
+        wanted[at]?.url() === url
+          ? wanted[at]?.waitForLoadState('domcontentloaded', options)
+          : wanted[at]?.goto(url, options),
+      )
+      await Promise.allSettled(loads)
+      for (const page of found) await page.close().catch(() => undefined)
+      tabs.arrange(wanted)
+      const front = wanted[noted.front]
+      if (front) await tabs.bringToFront(front)
     }
-    const front = tabs.pages[noted.front] ?? (await tabs.active())
-    await tabs.bringToFront(front)
-    await front.waitForLoadState('domcontentloaded', { timeout: reopenMaxMs }).catch(() => undefined)
     tabs.happened()
   }
 

@@ -21,6 +21,8 @@ export interface OpenTabs {
   bringToFront(page: Page): Promise<void>
   /** Where it is the last one, another is opened first: without a tab the whole browser would end. */
   close(page: Page): Promise<void>
+  /** Puts these in front of all others, in this order. */
+  arrange(wanted: readonly Page[]): void
   /** Since the last time that it was asked. */
   happened(): { dialogs: ToldDialog[]; notices: string[] }
   /** What an action waits for itself, it takes here; the former is put back by what is given back. */
@@ -116,6 +118,10 @@ export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => 
     async bringToFront(page) {
       front = page
       await page.bringToFront()
+    },
+    arrange(wanted) {
+      const others = pages.filter((page) => !wanted.includes(page))
+      pages.splice(0, pages.length, ...wanted.filter((page) => pages.includes(page)), ...others)
     },
     happened() {
       const told = { dialogs, notices }
