@@ -57,6 +57,7 @@ withEngine(
               calls('browser_navigate', { url }),
               calls('browser_snapshot', {}),
               calls('browser_type', { ref: '{{name}}', text: 'Ada' }, find('name', 'textbox')),
+              calls('browser_snapshot', {}),
               calls('browser_click', { ref: '{{greet}}' }, find('greet', 'Greet')),
               calls('browser_find_text', { query: 'Hello Ada' }),
               says('Found {{n}}.', { capture: { n: '"total": ?(\\d+)' } }),
