@@ -96,12 +96,13 @@ export function createLivingBrowser(deps: {
       const wanted: Page[] = []
       for (const page of restored) wanted.push(page ?? take(() => true) ?? (await tabs.open()))
       const options = { timeout: reopenMaxMs, waitUntil: 'domcontentloaded' } as const
-      const loads = noted.urls.map((url, at) =>
-        wanted[at]?.url() === url
-          ? wanted[at]?.waitForLoadState('domcontentloaded', options)
-          : wanted[at]?.goto(url, options),
+      await Promise.allSettled(
+        wanted.map(async (page, at) => {
+          const url = noted.urls[at] ?? ''
+          if (page.url() === url) await page.waitForLoadState('domcontentloaded', options)
+          else await page.goto(url, options)
+        }),
       )
-      await Promise.allSettled(loads)
       for (const page of found) await page.close().catch(() => undefined)
       tabs.arrange(wanted)
       const front = wanted[noted.front]
