@@ -15,6 +15,11 @@ export const packageEdges: readonly Edge[] = [
     to: ['protocol'],
     why: 'lives behind the wall; the mesh’s code must not be in its container',
   },
+  {
+    from: 'browser',
+    to: ['protocol'],
+    why: 'pages of strangers live beside it; neither the mesh’s nor the agent’s code does',
+  },
   { from: 'mesh', to: ['protocol'], why: 'the trusted host imports no zone around it' },
   { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s door and nothing else' },
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
@@ -57,6 +62,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'replay', holds: 'what runs said to models: kept, played again, gone on with' },
   { folder: 'egress', holds: 'the way out: filter, proxy, fetch, search, MCP servers' },
   { folder: 'wallet', holds: 'the seed of all wallets, sealed, and whose index of it is whose' },
+  { folder: 'browser', holds: 'browsers of agents: sessions, what is done in them, screens for people' },
   { folder: 'collaboration/blackboard', holds: 'entries that agents share' },
   { folder: 'collaboration/artifacts', holds: 'files that agents save for people and each other' },
   { folder: 'collaboration/notes', holds: 'what agents tell the owner' },
@@ -123,8 +129,8 @@ export const bannedNames: readonly string[] = [
   'handler',
   'types',
 ]
-/** `base` is the field's word for what an image is built on. */
-export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/]
+/** `base` is the field's word for what an image is built on, `browser service` the specification's for its container. */
+export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/, /browser-service/]
 
 export const maxLines = { source: 400, test: 600 } as const
 
@@ -187,6 +193,10 @@ export const jsonParsers: readonly JsonParser[] = [
   },
   { file: 'backup/frames.ts', why: 'parts of a backup, of bounded length each, in a process of its own' },
   { file: 'backup/seal-archive.ts', why: 'the first line of a backup, of bounded length' },
+  {
+    file: 'browser/screen-files.ts',
+    why: 'the page of a screen, in a person’s own browser, reads the mesh’s answers',
+  },
   { file: 'config/json-document.ts', why: 'files that the owner writes' },
   { file: 'config/last-ports.ts', why: 'a file that the mesh writes' },
   { file: 'control/edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },
@@ -238,6 +248,7 @@ export const bannedCalls: readonly BannedCall[] = [
     allowed: [
       'packages/mesh/src/platform/system-clock.ts',
       'packages/agent/src/system-clock.ts',
+      'packages/browser/src/system-clock.ts',
       'packages/cli/src/',
       'packages/client/src/',
     ],
@@ -264,7 +275,12 @@ export const bannedCalls: readonly BannedCall[] = [
   { pattern: /\bMath\.random\(/, allowed: [], why: 'chance is an argument' },
   {
     pattern: /\bprocess\.env\b/,
-    allowed: ['packages/mesh/src/main.ts', 'packages/agent/src/main.ts', 'packages/cli/src/'],
+    allowed: [
+      'packages/mesh/src/main.ts',
+      'packages/agent/src/main.ts',
+      'packages/browser/src/main.ts',
+      'packages/cli/src/',
+    ],
     why: 'settings enter at main',
   },
   { pattern: /^\s*enum\s/m, allowed: [], why: 'a union and as const say it' },

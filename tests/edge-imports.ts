@@ -17,7 +17,20 @@ export const edgeImports: readonly EdgeImport[] = [
     ],
     why: 'one way to each database: the mesh’s, its copies, and an agent’s memory',
   },
-  { module: 'ws', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
+  {
+    module: 'ws',
+    allowed: [
+      'packages/mesh/src/http/',
+      'packages/browser/src/screen/',
+      'packages/mesh/src/testing/fake-browser.ts',
+    ],
+    why: 'the doors, the screen of a browser, and one that is played',
+  },
+  {
+    module: 'playwright-core',
+    allowed: ['packages/browser/src/launch/launch-browser.ts'],
+    why: 'what drives Chromium is loaded with its first launch',
+  },
   { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
   {
     module: 'undici',
@@ -133,8 +146,9 @@ export const edgeImports: readonly EdgeImport[] = [
       'packages/agent/src/builtin-tools/',
       'packages/agent/src/skills/run-skill.ts',
       'packages/agent/src/mcp-servers/local-transport.ts',
+      'packages/browser/src/launch/open-screen.ts',
       'packages/cli/src/',
     ],
-    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the shell tool, the runner of skills, MCP servers and the command line',
+    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the shell tool, the runner of skills, MCP servers, the screen of a browser and the command line',
   },
 ]

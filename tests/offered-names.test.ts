@@ -30,10 +30,9 @@ const everything = permissionRecordSchema.parse({
   can_manage_cron: true,
   can_spawn: true,
   can_use_wallet: true,
+  can_use_browser: true,
   ...Object.fromEntries(controlPlaneFlags.map((flag) => [flag, true])),
 })
-/** What the file can say and nothing can do yet. */
-const unbuilt: Partial<PermissionRecord> = { can_use_browser: true }
 
 const briefOf = (kind: Kind, permissions: PermissionRecord | null) =>
   systemBrief({
@@ -58,9 +57,8 @@ describe.each(kinds)('SYSTEM.md of a %s', (kind) => {
     expect(toolsOf(kind)).toEqual(expect.arrayContaining(names))
   })
 
-  test('says nothing of rights that open nothing yet', () => {
-    expect(briefOf(kind, { ...everything, ...unbuilt })).toBe(briefOf(kind, everything))
-    expect(briefOf(kind, everything)).not.toMatch(/browser|wallet|dashboard/i)
+  test('sends nobody to pages that agents have not', () => {
+    expect(briefOf(kind, everything)).not.toMatch(/dashboard/i)
   })
 
   test.each(Object.keys(toolNeeds))('does not speak of %s where the mesh would refuse it', (tool) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { packageFolder } from '@flotilla/protocol/built-program'
 import { packedFolder, packedLock } from '../../packages/cli/src/demo/demo-project.ts'
+import { browserProgram } from '../../packages/mesh/src/sandbox/image/browser-image.ts'
 import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
 import { compileDashboard } from '../built-programs/build-dashboard.ts'
 import { bundleProgram, writtenHelpFiles } from '../built-programs/build-program.ts'
@@ -18,7 +19,7 @@ const licenceMaxBytes = 128 * 1024
 
 /**
  * Writes what `npm pack` takes beside recipes, templates and cassettes: the programs joined and free of this checkout, the
- * pages, the agent, its vector search, what the demo looks at, and the manual page. `root` is that of the checkout.
+ * pages, the agent, its browser, its vector search, what the demo looks at, and the manual page. `root` is that of the checkout.
  */
 export async function writePackage(root: string): Promise<void> {
   const folder = join(root, packageFolder)
@@ -38,6 +39,9 @@ export async function writePackage(root: string): Promise<void> {
   }
   for (const { name, contents } of (await compileDashboard(root)).files) put(`dashboard/${name}`, contents)
   await putAgent(root, put)
+  const browserEntry = join(root, 'packages', 'browser', 'src', 'main.ts')
+  put('browser/browser.cjs', await browserProgram(browserEntry))
+  putScreens(root, put)
   putDemoProject(root, put)
   put('man/flotilla.1', await manual(root))
 }
@@ -73,6 +77,18 @@ async function putAgent(root: string, put: Put): Promise<void> {
   put(`vectors-${process.arch}/vec0.so`, vectors)
   // Where agents are plain processes they look for it beside themselves.
   put('agent/parts/vec0.so', vectors)
+}
+
+/** What draws the screen of a browser in a page, as its package has it, with its licence. */
+function putScreens(root: string, put: Put): void {
+  const home = join(root, 'node_modules', '@novnc', 'novnc')
+  for (const folder of ['core', 'vendor']) {
+    for (const file of readdirSync(join(home, folder), { recursive: true, withFileTypes: true })) {
+      const path = join(file.parentPath, file.name)
+      if (file.isFile()) put(`novnc/${relative(home, path)}`, readFileSync(path))
+    }
+  }
+  put('novnc/LICENSE.txt', readFileSync(join(home, 'LICENSE.txt')))
 }
 
 /** The lock file, and of each package that it names what says its licence. */

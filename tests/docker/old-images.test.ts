@@ -10,7 +10,7 @@ import { ensureAgentImage } from '../../packages/mesh/src/sandbox/image/agent-im
 import { followEngine } from '../../packages/mesh/src/sandbox/image/engine-images.ts'
 import { noteUse } from '../../packages/mesh/src/sandbox/image/image-uses.ts'
 import { imageId, knownImages, noteImage } from '../../packages/mesh/src/sandbox/image/known-images.ts'
-import { agentImageName, pruneAgentImages } from '../../packages/mesh/src/sandbox/image/prune-images.ts'
+import { agentImageName, pruneImages } from '../../packages/mesh/src/sandbox/image/prune-images.ts'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
@@ -82,7 +82,7 @@ withEngine(
       for (const image of [oldest, standing, before, now]) await noteUse(directory, own, image)
       await noteUse(directory, other, shared)
 
-      expect(await pruneAgentImages(engine, directory, Date.now())).toEqual([oldest])
+      expect(await pruneImages(engine, directory, Date.now())).toEqual([oldest])
       expect(await isHeld(oldest)).toBe(false)
       for (const id of [standing, shared, before, now, stranger.id, named])
         expect(await isHeld(id)).toBe(true)
@@ -91,16 +91,16 @@ withEngine(
       // A home that is gone needs none, and a container that is gone stands on none.
       await rm(other.folder, { recursive: true })
       await container.remove({ force: true })
-      expect([...(await pruneAgentImages(engine, directory, Date.now()))].toSorted()).toEqual(
+      expect([...(await pruneImages(engine, directory, Date.now()))].toSorted()).toEqual(
         [standing, shared].toSorted(),
       )
     })
 
     it('stay for fourteen days where nobody noted them, as homes of an earlier release did not', async () => {
       const unnoted = await made('unnoted')
-      expect(await pruneAgentImages(engine, directory, Date.now())).not.toContain(unnoted)
+      expect(await pruneImages(engine, directory, Date.now())).not.toContain(unnoted)
       expect(await isHeld(unnoted)).toBe(true)
-      expect(await pruneAgentImages(engine, directory, Date.now() + 14 * dayMs)).toContain(unnoted)
+      expect(await pruneImages(engine, directory, Date.now() + 14 * dayMs)).toContain(unnoted)
     })
 
     it('are not taken away from a mesh that looks for one while another cleans up', async () => {
@@ -130,7 +130,7 @@ withEngine(
         getImage: {
           value: (name: string) => ({
             inspect: async () => {
-              cleaned.push(...(await pruneAgentImages(engine, cacheDirectory, Date.now())))
+              cleaned.push(...(await pruneImages(engine, cacheDirectory, Date.now())))
               return engine.docker.getImage(name).inspect()
             },
           }),

@@ -97,6 +97,11 @@ export async function openDockerHome(
     packageDirectory: root,
     agentEntry: await writeSubject(directory),
     doorPorts: [8420, 8421],
+    browser: {
+      recipeDirectory: join(root, 'images', 'browser'),
+      browserEntry: join(root, 'packages', 'browser', 'src', 'main.ts'),
+      proxyPort: 8421,
+    },
     volumesFolder: join(directory, 'volumes'),
     path: process.env['PATH'] ?? '',
     clock: systemClock,

@@ -38,6 +38,7 @@ const reads: Readonly<Record<string, string>> = {
   'templates show': 'starter',
   export: '',
   'mcp list': 'writer',
+  browser: '',
   runs: '',
   trace: 'RUN',
   tasks: '',

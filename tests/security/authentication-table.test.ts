@@ -31,6 +31,7 @@ test('no body is read of a call that method and path refuse already', async () =
     'POST /mesh/tasks': { do: 'route-tasks' },
     'POST /mesh/spawn': { do: 'spawn-agent' },
     'POST /mesh/http': { do: 'call-api', api: 'http' },
+    'POST /mesh/browser/{action}': { do: 'use-browser', browserAction: '' },
     'POST /mesh/mcp': { do: 'call-api', api: 'http' },
     'POST /mesh/web-search': { do: 'call-api', api: 'web_search' },
     'POST /mesh/credentials/requests': { do: 'request-credential' },

@@ -153,6 +153,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/heartbeat.ts')).addHeartbeatCommand,
       },
       {
+        commands: { browser: 'browsers of agents: see, watch, help, close' },
+        load: async () => (await import('./commands/browser.ts')).addBrowserCommand,
+      },
+      {
         commands: { mcp: 'MCP servers of an agent' },
         load: async () => (await import('./commands/mcp.ts')).addMcpCommand,
       },

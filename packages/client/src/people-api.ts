@@ -1,5 +1,7 @@
 import { backupApi, backupEndpoints } from '@flotilla/protocol/backup-api'
 import { blackboardHumanApi, blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { browserHumanApi } from '@flotilla/protocol/browser-api'
+import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
 import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import { chatSessionApi, chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
@@ -33,6 +35,7 @@ export const peopleEndpoints = {
   ...moneyEndpoints,
   ...journalEndpoints,
   ...backupEndpoints,
+  ...browserHumanEndpoints,
   ...traceEndpoints,
   ...controlEndpoints,
   ...pauseEndpoints,
@@ -62,6 +65,7 @@ export const peopleApi = {
   ...moneyApi,
   ...journalApi,
   ...backupApi,
+  ...browserHumanApi,
   ...traceApi,
   ...controlApi,
   ...pauseApi,

@@ -20,6 +20,20 @@ export const agentProblems = {
     retryable: true,
     repair: 'Its work waits until it is well; flotilla restart tries it at once.',
   },
+  'browser-unavailable': {
+    status: 503,
+    title: 'There is no browser for this agent now',
+    retryable: true,
+    repair:
+      'Go on without it (http_request reads pages as text), or try again in a minute; the owner sees why with flotilla browser and flotilla doctor.',
+  },
+  'browsers-full': {
+    status: 503,
+    title: 'As many browsers are open as may be',
+    retryable: true,
+    repair:
+      'Try again in some minutes, or go on without it; idle ones close by themselves, and the owner sets how many there may be by browser.max_live in config/settings.json.',
+  },
   'spawn-refused': {
     status: 409,
     title: 'No further agent can be made for you now',

@@ -284,6 +284,39 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     /** Subscribers that did not get it, because their box is full. */
     full: z.array(z.string()),
   }),
+  /** The browser of an agent is open. */
+  z.strictObject({ type: z.literal('browser.opened'), agent_id: agentId }),
+  /** It shows another page: address without its query, title in the page's own words. */
+  z.strictObject({
+    type: z.literal('browser.page'),
+    agent_id: agentId,
+    url: z.string(),
+    title: z.string(),
+    host: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('browser.downloaded'),
+    agent_id: agentId,
+    path: z.string(),
+    size_bytes: z.number(),
+    host: z.string(),
+  }),
+  /** A person has it, or, where `by` is null, is asked for. */
+  z.strictObject({
+    type: z.literal('browser.handed'),
+    agent_id: agentId,
+    kind: z.enum(['person', 'captcha']),
+    by: z.nullable(z.string()),
+    host: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('browser.returned'),
+    agent_id: agentId,
+    how: z.enum(['returned', 'expired', 'lost']),
+  }),
+  z.strictObject({ type: z.literal('browser.closed'), agent_id: agentId, reason: z.string() }),
+  /** It did not come up, or ended unasked. */
+  z.strictObject({ type: z.literal('browser.failed'), agent_id: agentId, reason: z.string() }),
   z.strictObject({ type: z.literal('topic.subscribed'), topic: z.string(), agent_id: agentId }),
   z.strictObject({ type: z.literal('topic.unsubscribed'), topic: z.string(), agent_id: agentId }),
 ])

@@ -36,6 +36,7 @@ export const idPrefixes = [
   'cron',
   'apply',
   'watch',
+  'hand',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -213,3 +213,17 @@ export const recordLimits = {
   /** Part of all records that those of one agent may take. */
   agentShareMax: 0.5,
 } as const
+
+/** Browsers of agents: what a setting may say, and what is ours. */
+export const browserBounds = {
+  maxLive: { default: 2, min: 1, max: 20 },
+  idleMinutes: { default: 5, min: 0.1, max: 1440 },
+  profileLimitMb: { default: 512, min: 64, max: 65_536 },
+  /** So long a page that wants to know whether a person is there waits for one. */
+  captchaWaitMs: 60 * 60_000,
+  /** A person who has taken over and looks at the screen no more gives it back after so long. */
+  unwatchedControlMs: 10 * 60_000,
+  /** Screens that people look at, of one browser and of all. */
+  watchersPerBrowserMax: 8,
+  watchersMax: 64,
+} as const

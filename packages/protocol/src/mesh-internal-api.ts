@@ -11,6 +11,11 @@ export const meshInternalEndpoints = {
     path: '/internal/journal/verify',
     summary: 'Checks the hash chain of the journal',
   },
+  browsersFailed: {
+    method: 'GET',
+    path: '/internal/browsers/failed',
+    summary: 'Browsers that did not come up, or ended unasked, with the reasons',
+  },
   agentData: {
     method: 'GET',
     path: '/internal/agents/{id}/data',
@@ -25,5 +30,10 @@ export const meshInternalApi = {
     response: z.strictObject({ checked_at: z.nullable(z.number()), walls: z.array(wallReportSchema) }),
   },
   journalVerify: { response: journalReportSchema },
+  browsersFailed: {
+    response: z.strictObject({
+      browsers: z.array(z.strictObject({ agent_id: z.string(), reason: z.string() })),
+    }),
+  },
   agentData: {},
 } as const satisfies Record<MeshInternalEndpointName, EndpointSchemas>

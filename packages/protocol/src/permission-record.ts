@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { browserActionNames, isBrowserAction } from './browser-tools.ts'
 import { operatorAgentId } from './ids.ts'
 
 const names = z._default(
@@ -8,6 +9,13 @@ const names = z._default(
 const flag = z._default(z.boolean(), false)
 /** Cents matter, a negative limit does not exist; 0 means that the fleet-wide limit applies. */
 const usd = z._default(z.number().check(z.minimum(0), z.maximum(1_000_000)), 0)
+
+const browserAction = z.string().check(
+  z.refine((name) => name === '*' || isBrowserAction(name), {
+    error: ({ input }) =>
+      `the browser does not know ${String(input).slice(0, 60)}; it knows ${browserActionNames.join(', ')}, and * for all`,
+  }),
+)
 
 /**
  * The fields of one agent's entry in `config/permissions.json`. A field left out denies, but for the operator's
@@ -23,7 +31,7 @@ export const permissionFields = {
   allowed_credentials: names,
   can_use_browser: flag,
   /** Null and `["*"]` mean every known action, an empty list none. */
-  browser_actions: z._default(z.nullable(z.array(z.string())), null),
+  browser_actions: z._default(z.nullable(z.array(browserAction).check(z.maxLength(100))), null),
   can_manage_cron: flag,
   can_spawn: flag,
   can_use_wallet: flag,

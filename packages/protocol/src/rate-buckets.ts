@@ -18,6 +18,8 @@ export const ratePerMinute = {
   cron: 300,
   spawn: 60,
   wallet: 60,
+  /** Calls of its tools, and connections that its pages make. */
+  browser: 6000,
   other: 3000,
 } as const
 
@@ -42,6 +44,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/cron', bucket: 'cron' },
   { path: '/mesh/spawn', bucket: 'spawn' },
   { path: '/mesh/wallet', bucket: 'wallet' },
+  { path: '/mesh/browser', bucket: 'browser' },
 ]
 
 /** Pure. */

@@ -1,3 +1,4 @@
+import { browserActionNames, browserToolName } from './browser-tools.ts'
 import type { OperatorToolName } from './operator-tools.ts'
 
 export interface ToolGroup {
@@ -87,6 +88,12 @@ export const toolGroups = [
     operatorOnly: false,
     summary: 'the world outside, through the mesh',
     tools: named('http_request', 'web_search'),
+  },
+  {
+    name: 'browser_tool',
+    operatorOnly: false,
+    summary: 'a browser of the agent’s own, which people can watch and help in',
+    tools: named(...browserActionNames.map(browserToolName)),
   },
   {
     name: 'vault_tool',

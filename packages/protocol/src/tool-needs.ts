@@ -1,6 +1,11 @@
+import type { BrowserAction } from './browser-service-api.ts'
+import { browserActionNames, browserToolName } from './browser-tools.ts'
+
 /** What an agent's record must hold for a tool to be of any use: an API by name, or something in a list or flag; `flag` besides. */
 export type ToolNeed =
   | { readonly api: string }
+  /** An action of the browser. */
+  | { readonly browser: BrowserAction }
   | {
       readonly field:
         | 'can_message'
@@ -51,4 +56,10 @@ export const toolNeeds = {
   wallet_balance: { field: 'can_use_wallet' },
   spawn_fleet_agent: { field: 'can_spawn' },
   request_credential: { field: 'can_request_user_credentials' },
+  ...browserNeeds(),
 } as const satisfies Readonly<Record<string, ToolNeed>>
+
+function browserNeeds(): Readonly<Record<`browser_${BrowserAction}`, ToolNeed>> {
+  const needs = browserActionNames.map((action) => [browserToolName(action), { browser: action }] as const)
+  return Object.fromEntries(needs) as Record<`browser_${BrowserAction}`, ToolNeed> // of each action one
+}

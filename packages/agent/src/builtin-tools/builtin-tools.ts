@@ -5,6 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { artifactTools } from './artifacts.ts'
 import { askAgentTools } from './ask-agents.ts'
+import { browserTools } from './browser.ts'
 import { blackboardTools } from './blackboard.ts'
 import { cronTools } from './cron.ts'
 import { fileTools } from './files.ts'
@@ -43,6 +44,7 @@ export function builtinTools(deps: {
     ...spawnTools(),
     ...httpTools(),
     ...webSearchTools(),
+    ...browserTools(),
     ...blackboardTools(),
     ...handOffTools(),
     ...askAgentTools(),

@@ -239,7 +239,7 @@ describe('what the mesh would refuse', () => {
     const offered = offeredDefinitions(withholdTools(builtin, withheld)).map(({ name }) => name)
     expect(
       builtin.map(({ definition }) => definition.name).filter((name) => !offered.includes(name)),
-    ).toEqual(['view_image', 'http_request', 'web_search'])
+    ).toEqual(['view_image', 'http_request', 'web_search', 'browser_click_xy', 'browser_screenshot'])
   })
 
   test('is every tool while the mesh says nothing that can be read', () => {

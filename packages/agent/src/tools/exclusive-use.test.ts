@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
 import { subagentHarness, lastResult, never, uses } from '../testing/subagent-harness.ts'
 import type { Think } from '../testing/subagent-harness.ts'
 import { fakeTool, noMesh } from '../testing/loop-parts.ts'
@@ -14,6 +15,7 @@ const context = { mesh: noMesh, idempotencyKey: 'run_1:1', taskId: null, signal 
 const as = (subagent: string) => ({ ...context, subagent })
 
 test('two sub-agents never have the browser at the same time, and who has it keeps it until it ends', async () => {
+  verifies('limits:subagents:no-concurrent-browser')
   const browse = ['browser', { value: 'x' }] as const
   const firstHasIt = Promise.withResolvers<undefined>()
   const secondWasRefused = Promise.withResolvers<undefined>()

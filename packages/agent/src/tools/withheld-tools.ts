@@ -15,7 +15,7 @@ export const nothingWithheld: WithheldTools = { names: new Set(), seesImages: tr
 
 const askTimeoutMs = 10_000
 /** Of no use to a model that sees nothing. */
-const picturesOnly: readonly string[] = ['view_image']
+const picturesOnly: readonly string[] = ['view_image', 'browser_screenshot', 'browser_click_xy']
 
 /** Asks the mesh in one call. Rejects as the mesh does. */
 export async function askWithheldTools(mesh: RunMesh, signal: AbortSignal): Promise<WithheldTools> {

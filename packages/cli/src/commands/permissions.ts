@@ -131,6 +131,7 @@ function needsOf(tool: string): string[] {
   const need = Object.entries<ToolNeed>(toolNeeds).find(([name]) => name === tool)?.[1]
   if (need === undefined) return []
   if ('api' in need) return [`allowed_apis: ${need.api}`]
+  if ('browser' in need) return [`can_use_browser, browser_actions: ${need.browser}`]
   const both = [...(need.flag === undefined ? [] : [need.flag]), need.field]
   return need.or === undefined ? both : [`${both.join(' with ')} or ${need.or}`]
 }

@@ -179,6 +179,28 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
         event.from,
         `says on ${event.topic} to ${event.delivered}: “${oneLine(event.text, 80)}”${event.full.length === 0 ? '' : color.warning(` (box full: ${oneLine(event.full.join(', '), 60)})`)}`,
       )
+    case 'browser.opened':
+      return line(color, event.agent_id, 'has its browser open')
+    case 'browser.page':
+      return line(color, event.agent_id, `looks at ${oneLine(event.host || 'an empty page', quotedMax)}`)
+    case 'browser.downloaded':
+      return line(color, event.agent_id, `downloaded ${oneLine(event.path, quotedMax)} from ${event.host}`)
+    case 'browser.handed':
+      return line(
+        color,
+        event.agent_id,
+        event.by === null
+          ? color.warning(
+              `asks for a person in its browser: ${event.host} (flotilla browser ${event.agent_id} --open)`,
+            )
+          : `waits: ${event.by} has its browser`,
+      )
+    case 'browser.returned':
+      return line(color, event.agent_id, returnedWords[event.how])
+    case 'browser.closed':
+      return line(color, event.agent_id, `has its browser closed: ${oneLine(event.reason, quotedMax)}`)
+    case 'browser.failed':
+      return line(color, event.agent_id, color.bad(`lost its browser: ${oneLine(event.reason, quotedMax)}`))
     case 'topic.subscribed':
       return line(color, event.agent_id, `listens to ${event.topic}`)
     case 'topic.unsubscribed':
@@ -262,3 +284,9 @@ function taskWords(event: Extract<FleetEventBody, { type: 'task.changed' }>): st
   if (event.action === 'review') return 'was judged'
   return event.action === 'reroute' ? 'was given to another' : `is ${event.state}`
 }
+
+const returnedWords = {
+  returned: 'has its browser back',
+  expired: 'waits no longer for a person in its browser',
+  lost: 'has no browser to be given back: it was closed',
+} as const

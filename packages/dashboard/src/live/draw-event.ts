@@ -137,6 +137,29 @@ export const eventDrawings: EventDrawings = {
   'watch.recovered': (e) => ({ tone: 'ok', who: e.watch, what: 'is looked through again' }),
   'watchers.broken': (e) => ({ tone: 'bad', who: 'watchers', what: `are broken: ${e.detail}` }),
   'signal.published': (e) => ({ tone: 'neutral', who: e.from, what: `told ${e.topic}: ${e.text}` }),
+  'browser.opened': (e) => ({ tone: 'neutral', who: e.agent_id, what: 'has its browser open' }),
+  'browser.page': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: e.host === '' ? 'looks at an empty page' : `looks at ${e.host}: ${e.title}`,
+  }),
+  'browser.downloaded': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `downloaded ${e.path} from ${e.host}`,
+  }),
+  'browser.handed': (e) => ({
+    tone: 'warn',
+    who: e.agent_id,
+    what: e.by === null ? `asks for a person in its browser: ${e.host}` : `waits: ${e.by} has its browser`,
+  }),
+  'browser.returned': (e) => ({ tone: 'ok', who: e.agent_id, what: returnedWords[e.how] }),
+  'browser.closed': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `has its browser closed: ${e.reason}`,
+  }),
+  'browser.failed': (e) => ({ tone: 'bad', who: e.agent_id, what: `lost its browser: ${e.reason}` }),
   'topic.subscribed': (e) => ({ tone: 'neutral', who: e.agent_id, what: `listens to ${e.topic}` }),
   'topic.unsubscribed': (e) => ({
     tone: 'neutral',
@@ -179,3 +202,9 @@ function delayWords({ state, seconds, code }: Of<'model.delayed'>): string {
       return 'got its answer'
   }
 }
+
+const returnedWords = {
+  returned: 'has its browser back',
+  expired: 'waits no longer for a person in its browser',
+  lost: 'has no browser to be given back: it was closed',
+} as const

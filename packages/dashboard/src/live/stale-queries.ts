@@ -64,6 +64,13 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'watch.recovered': ['watchers'],
   'watchers.broken': ['watchers'],
   'signal.published': topics,
+  'browser.opened': [],
+  'browser.page': [],
+  'browser.downloaded': [],
+  'browser.handed': work,
+  'browser.returned': work,
+  'browser.closed': [],
+  'browser.failed': [],
   'topic.subscribed': topics,
   'topic.unsubscribed': topics,
 }

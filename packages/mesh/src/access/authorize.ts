@@ -4,7 +4,7 @@ import type { Action, Decision } from './action.ts'
 import { isAtDashboard, isAtTerminal } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
 import { authorizeByRole, byRoute } from './role-decision.ts'
-import { byFlag, byList, byName, denied } from './field-decisions.ts'
+import { byBrowserAction, byFlag, byList, byName, denied } from './field-decisions.ts'
 import { credentialMatches, keyMatches } from './glob.ts'
 import { decideAcrossProjects, decideInProject, decideManaged } from './project-walls.ts'
 import type { ProjectOf } from './project-walls.ts'
@@ -220,16 +220,6 @@ function byKey(
     matches: (pattern) => keyMatches(pattern, key),
     otherwise: `no pattern of ${field} matches ${key}`,
   })
-}
-
-/** Null and a lone `*` mean every action that the browser knows; an empty list none. */
-function byBrowserAction(record: PermissionRecord, browserAction: string): Decision {
-  const flag = byFlag(record, 'can_use_browser')
-  const actions = record.browser_actions
-  if (!flag.allowed || actions === null) return flag
-  return actions.includes('*') || actions.includes(browserAction)
-    ? { allowed: true, field: 'browser_actions' }
-    : denied(`browser_actions does not list ${browserAction}`, 'browser_actions')
 }
 
 function isForPrograms(action: Action): boolean {

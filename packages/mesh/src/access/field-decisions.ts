@@ -32,6 +32,16 @@ export function byFlag(record: PermissionRecord, field: FlagField): Decision {
   return record[field] ? { allowed: true, field } : denied(`${field} is not set`, field)
 }
 
+/** Null and a lone `*` mean every action that the browser knows; an empty list none. */
+export function byBrowserAction(record: PermissionRecord, browserAction: string): Decision {
+  const flag = byFlag(record, 'can_use_browser')
+  const actions = record.browser_actions
+  if (!flag.allowed || actions === null) return flag
+  return actions.includes('*') || actions.includes(browserAction)
+    ? { allowed: true, field: 'browser_actions' }
+    : denied(`browser_actions does not list ${browserAction}`, 'browser_actions')
+}
+
 export function denied(reason: string, field: PermissionField | null): Decision {
   return { allowed: false, reason, field }
 }

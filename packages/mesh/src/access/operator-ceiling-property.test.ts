@@ -9,12 +9,13 @@ import { readFields } from './permission-change.ts'
 const fields = Object.keys(permissionFields) as PermissionField[]
 const entry = fc.constantFrom('*', 'a', 'b', 'llm', 'http')
 const list = fc.uniqueArray(entry, { maxLength: 4 })
+const browserAction = fc.constantFrom('*', 'navigate', 'click', 'reset')
 const amount = fc.constantFrom(0, 1, 5, 10)
 
 /** Any value that the field can hold. */
 function valueFor(field: PermissionField): fc.Arbitrary<unknown> {
   const empty = permissionRecordSchema.parse({})[field]
-  if (field === 'browser_actions') return fc.option(list)
+  if (field === 'browser_actions') return fc.option(fc.uniqueArray(browserAction, { maxLength: 4 }))
   if (Array.isArray(empty)) return list
   return typeof empty === 'boolean' ? fc.boolean() : amount
 }

@@ -26,6 +26,7 @@ const decided = {
   cron: 300,
   spawn: 60,
   wallet: 60,
+  browser: 6000,
   other: 3000,
 } as const
 const rateBuckets = Object.keys(ratePerMinute) as RateBucket[] // keys of a literal

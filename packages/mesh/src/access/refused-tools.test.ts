@@ -1,3 +1,4 @@
+import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-tools'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { toolNeeds } from '@flotilla/protocol/tool-needs'
@@ -27,7 +28,7 @@ test('what a record holds gives its tools back', () => {
   expect(names({ can_request_user_credentials: true })).not.toContain('request_credential')
 })
 
-test('a new worker may all but what routing, projects, topics, jobs, the wallet, spawning and credentials need', () => {
+test('a new worker may all but what routing, projects, topics, jobs, the wallet, spawning, browsers and credentials need', () => {
   expect(refusedBy(workerDefaultRecord).map(({ tool }) => tool)).toEqual([
     'hand_off',
     'review_task',
@@ -46,6 +47,7 @@ test('a new worker may all but what routing, projects, topics, jobs, the wallet,
     'wallet_balance',
     'spawn_fleet_agent',
     'request_credential',
+    ...browserActionNames.map(browserToolName),
   ])
 })
 

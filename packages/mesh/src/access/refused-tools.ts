@@ -3,7 +3,7 @@ import type { ToolNeed } from '@flotilla/protocol/tool-needs'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Guard } from './action.ts'
 import type { Caller } from './caller.ts'
-import { byFlag, byName, denied } from './field-decisions.ts'
+import { byBrowserAction, byFlag, byName, denied } from './field-decisions.ts'
 import type { Decision } from './action.ts'
 import type { PermissionRecords } from './authorize.ts'
 
@@ -47,6 +47,7 @@ export function refusedBy(record: PermissionRecord, isMember = false): readonly 
 
 function decideNeed(record: PermissionRecord, need: ToolNeed): Decision {
   if ('api' in need) return byName(record, 'allowed_apis', need.api)
+  if ('browser' in need) return byBrowserAction(record, need.browser)
   const { field, flag, or } = need
   if (or !== undefined && record[or]) return byFlag(record, or)
   if (flag !== undefined && !record[flag]) return byFlag(record, flag)

@@ -9,6 +9,7 @@ import { boundedRecord, withinParent } from './within-parent.ts'
 
 const name = fc.constantFrom('*', 'a', 'b', 'A', 'llm', 'http', 'tasks/**', 'tasks/x', 'git*', 'github_token')
 const names = fc.uniqueArray(name, { maxLength: 6 })
+const browserAction = fc.constantFrom('*', 'navigate', 'click', 'reset')
 const flag = fc.boolean()
 const limit = fc.constantFrom(0, 1, 5, 100)
 
@@ -21,7 +22,7 @@ const aRecord: fc.Arbitrary<PermissionRecord> = fc.record({
   allowed_apis: names,
   allowed_credentials: names,
   can_use_browser: flag,
-  browser_actions: fc.option(names),
+  browser_actions: fc.option(fc.uniqueArray(browserAction, { maxLength: 4 })),
   can_manage_cron: flag,
   can_spawn: flag,
   can_use_wallet: flag,

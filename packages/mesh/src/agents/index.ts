@@ -6,6 +6,7 @@ import type { SandboxRuntime } from '../sandbox/index.ts'
 import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createMeshIdentity } from './connection/mesh-identity.ts'
+import type { MeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
 import { createKeptThings } from './kept-things.ts'
@@ -29,6 +30,8 @@ export { operatorStaysWords } from './registry/operator-stays.ts'
 export type { WorkspaceFiles } from './workspace-files.ts'
 
 export interface Agents extends Fleet {
+  /** How the mesh proves itself inside containers. */
+  readonly meshIdentity: MeshIdentity
   readonly files: WorkspaceFiles
   readonly measureUse: SandboxRuntime['measureUse']
 }
@@ -47,6 +50,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
 /** Which agents there are, which of them run, and the one way to reach each. */
 export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
   const { permissions, isolation, models, secret, ...given } = needs
+  const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })
   const fleet = createFleet({
     ...kernel,
     ...given,
@@ -55,7 +59,7 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     isolation: { hold: () => isolation.state().broken === null },
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     grants: createPermissionGrants(permissions),
-    meshIdentity: createMeshIdentity({ secret, clock: kernel.clock }),
+    meshIdentity,
     dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.hooks, agentId)),
     restartsPerHour: () => kernel.settings().restarts_per_hour,
     hibernateAfterMs: (agentId) => hibernateAfterMs(kernel.settings(), rootOf(kernel.hooks, agentId)),
@@ -66,7 +70,7 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
   const things = createKeptThings({ ...kernel, runtime: needs.runtime, fleet })
   const listMcpServers = createListMcpServers({ ...kernel, fleet })
   return {
-    api: { ...fleet, files, measureUse: needs.runtime.measureUse },
+    api: { ...fleet, meshIdentity, files, measureUse: needs.runtime.measureUse },
     routes: {
       people: (surface) => agentPeopleRoutes(surface, { files, things, listMcpServers }),
       agent: ({ bind }) =>

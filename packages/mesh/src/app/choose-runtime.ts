@@ -52,6 +52,13 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
     baseImage: env['FLOTILLA_BASE_IMAGE'],
     volumesFolder: paths.volumesFolder,
     path: env['PATH'] ?? '',
+    browser: {
+      recipeDirectory: join(repositoryRoot, 'images', 'browser'),
+      browserEntry:
+        packedFile(fs, repositoryRoot, 'browser/browser.cjs') ??
+        join(repositoryRoot, 'packages', 'browser', 'src', 'main.ts'),
+      proxyPort,
+    },
     doorPorts: [environment.agentPort, proxyPort],
     clock: systemClock,
     log,

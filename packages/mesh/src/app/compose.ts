@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { backupModule } from '../backup/index.ts'
 import { agentsModule } from '../agents/index.ts'
 import { artifactsModule } from '../collaboration/artifacts/index.ts'
+import { browserModule } from '../browser/index.ts'
 import { blackboardModule } from '../collaboration/blackboard/index.ts'
 import { messagesModule } from '../collaboration/messages/index.ts'
 import { notesModule } from '../collaboration/notes/index.ts'
@@ -95,6 +96,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
   const wallet = await walletModule(kernel, { ...led, egress: egress.api, vault, paths })
+  const browser = browserModule(kernel, { ...led, ...paths, ...context, runtime, credentials, egress })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,
@@ -125,11 +127,11 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
   const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
-  const introspection = introspectionModule(kernel, { ...paid, models: models.api, egress: egress.api })
+  const introspection = introspectionModule(kernel, { ...paid, ...egress.api, models: models.api, browser })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }
   const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
-  const shared = { blackboard, artifacts, notes, messages, topics, projects }
+  const shared = { blackboard, artifacts, notes, messages, topics, projects, browser }
   const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
   const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, wallet, backup }

@@ -1,7 +1,7 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { channelNames } from '@flotilla/protocol/people'
-import { lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
+import { browserBounds, lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
@@ -233,8 +233,24 @@ export const settingsSchema = z.strictObject({
       cron: rate('cron'),
       spawn: rate('spawn'),
       wallet: rate('wallet'),
+      browser: rate('browser'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
+    .prefault({}),
+  /** Browsers of agents, each in a container of its own. */
+  browser: z
+    .strictObject({
+      /** Open at once; one more is refused, and none is closed for it. */
+      max_live: countWithin(browserBounds.maxLive),
+      /** One in which nothing was done for so long, and that nobody watches, closes; its tabs come back. */
+      idle_minutes: z
+        .number()
+        .min(browserBounds.idleMinutes.min)
+        .max(browserBounds.idleMinutes.max)
+        .default(browserBounds.idleMinutes.default),
+      /** What a browser may keep of an agent, in MB of 1024 × 1024 bytes. */
+      profile_limit_mb: countWithin(browserBounds.profileLimitMb),
+    })
     .prefault({}),
   /** How many agents there may be at once that agents made for one task. */
   spawning: z

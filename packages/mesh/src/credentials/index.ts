@@ -28,7 +28,7 @@ export { createScrubs } from './scrub.ts'
 export type { Scrub, ScrubFor } from './scrub.ts'
 export { createSecret } from './secret.ts'
 export type { Secret } from './secret.ts'
-export type { Carried, OpenCredentials } from './use-credentials.ts'
+export type { Carried, CredentialCall, OpenCredentials } from './use-credentials.ts'
 export { createVault } from './vault.ts'
 export type { Vault } from './vault.ts'
 

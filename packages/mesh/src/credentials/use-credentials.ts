@@ -5,6 +5,7 @@ import { actorOf } from '../access/index.ts'
 import type { BindingStore } from './binding-file.ts'
 import { valueFault } from './credential-value.ts'
 import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
+import { handleFor, handleNames } from './handles.ts'
 import type { HandledRequest } from './fill-handles.ts'
 import { hostMatches, parseHostPattern } from './host-pattern.ts'
 import { createScrubs } from './scrub.ts'
@@ -36,6 +37,11 @@ export interface CredentialCall {
    * port that it is not bound to; `bad-request`, `rate-limited`.
    */
   fillIn(request: HandledRequest): FilledRequest
+  /**
+   * The value of a text that is one handle and nothing else, with the hosts that it may be typed at; null for a text
+   * without handles. Problems as of `fillIn`; `bad-request` where anything stands beside a handle.
+   */
+  fillField(text: string, page: string): { readonly value: string; readonly hosts: readonly string[] } | null
   /** Takes every value that this agent could have sent out of what comes back, now or by an earlier call. */
   readonly scrub: Scrub
 }
@@ -91,28 +97,56 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     return `${secret.name} is bound to ${hosts.join(', ')} and not to ${url.protocol}//${url.host}`
   }
 
-  function filled(caller: Caller, request: HandledRequest, names: readonly string[]): FilledRequest {
+  /** Asks for each of them, and writes down what is refused. */
+  function requireFor(caller: Caller, names: readonly string[], url: URL): ReadonlyMap<string, Secret> {
     if (caller.kind === 'agent') deps.rate.take(caller.agentId)
-    const url = destinationOf(request.url)
     const secrets = new Map(names.map((name) => [name, secretFor(caller, name)]))
-    const record = (action: string, name: string, detail: Record<string, string>) =>
-      journal.append({
-        actor: actorOf(caller),
-        action,
-        subject: name,
-        detail: { host: url.host, run: (caller.kind === 'agent' && caller.run?.runId) || '', ...detail },
-      })
     for (const [name, secret] of secrets) {
       const reason = refusal(secret, url)
       if (reason === null) continue
-      record('credential.refused', name, { reason: reason.slice(0, 500) })
+      record(caller, { action: 'credential.refused', name, url }, { reason: reason.slice(0, 500) })
       throw new Problem('credential-refused', { detail: reason })
     }
+    return secrets
+  }
+
+  function record(
+    caller: Caller,
+    { action, name, url }: { readonly action: string; readonly name: string; readonly url: URL },
+    detail: Record<string, string>,
+  ): void {
+    journal.append({
+      actor: actorOf(caller),
+      action,
+      subject: name,
+      detail: { host: url.host, run: (caller.kind === 'agent' && caller.run?.runId) || '', ...detail },
+    })
+  }
+
+  function fillField(caller: Caller, text: string, page: string) {
+    const [name, more] = handleNames(text)
+    if (name === undefined) return null
+    if (more !== undefined || text.trim().toLowerCase() !== handleFor(name).toLowerCase()) {
+      throw new Problem('bad-request', {
+        detail:
+          'a field takes one handle and nothing beside it: type what stands around it by calls of their own',
+      })
+    }
+    const url = URL.canParse(page) ? new URL(page) : new URL('about:blank')
+    const secret = requireFor(caller, [name], url).get(name)
+    if (!secret) throw unknown(name)
+    record(caller, { action: 'credential.used', name, url }, { by: 'browser' })
+    return { value: secret.reveal(), hosts: bindings.bindingOf(name)?.hosts ?? [] }
+  }
+
+  function filled(caller: Caller, request: HandledRequest, names: readonly string[]): FilledRequest {
+    const url = destinationOf(request.url)
+    const secrets = requireFor(caller, names, url)
     const cutting = cuttingHeaders.find((header) => request.headers[header] !== undefined)
     if (cutting !== undefined)
       throw new Problem('bad-request', { detail: `the header ${cutting} cannot go with a credential` })
     const parts = fillRequest(request, (name) => secrets.get(name)?.reveal() ?? '')
-    for (const name of names) record('credential.used', name, {})
+    for (const name of names) record(caller, { action: 'credential.used', name, url }, {})
     const { isIn } = scrubFor([...secrets.values()])
     return {
       url: parts.url,
@@ -124,6 +158,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
 
   return (caller) => ({
     scrub: scrubFor(usable(caller)),
+    fillField: (text, page) => fillField(caller, text, page),
     fillIn(request) {
       const names = namesInRequest(request)
       if (names.length > 0) return filled(caller, request, names)

@@ -23,6 +23,11 @@ export interface Egress {
   readonly networks: Pick<ClosedNetworks, 'refresh'>
   /** Whoever starts the mesh has it listen, where agents' network is. */
   readonly proxy: ConnectProxy
+  /** The same for browsers, on a network of theirs; whoever has browsers says which token is whose. */
+  readonly browsers: {
+    readonly proxy: ConnectProxy
+    identifyBy(browserOf: (token: string) => string | null): void
+  }
   /** For models that are named a picture or a document by its address. */
   readonly fetchMedia: FetchMediaForAgent
   /** For the mesh's own looks at places of this machine, which are named as exact `host:port`, and at no others. */
@@ -53,6 +58,7 @@ export interface EgressNeeds {
 
 export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'
+export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
@@ -63,9 +69,13 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
   const leaving = { ...kernel, ...runs, credentials, rate, fetchFor }
   const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
+  // Nobody has a browser before there is somebody who opens them.
+  let browserOf: (token: string) => string | null = () => null
   const forwarding = createForwardProxy({
     kernel,
     ...runs,
+    browserRate: { take: (agentId) => rates.take(agentId, 'browser') },
+    browserOf: (token) => browserOf(token),
     verifyToken: agents.verifyToken,
     filterFor,
     rate,
@@ -89,6 +99,12 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
     api: {
       networks,
       proxy: forwarding.proxy,
+      browsers: {
+        proxy: forwarding.browserProxy,
+        identifyBy: (given) => {
+          browserOf = given
+        },
+      },
       fetchMedia: createFetchMedia(leaving),
       fetchForMesh: createPinnedFetch(filterOfMesh),
       fetchAt: (places) => createPinnedFetch(filterAt(places)),

@@ -82,6 +82,21 @@ export function serveSockets(
   })
 }
 
+/**
+ * The line of a request for a socket that a gate let in, for whoever speaks another protocol on it than events. No answer
+ * of HTTP is written into it from here on.
+ */
+export function takeLine(
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+): Pick<Upgrade, 'head'> & { line: Duplex } {
+  const upgrade = upgrades.get(raw)
+  if (!upgrade) throw new Problem('bad-request', { detail: 'this path is a WebSocket' })
+  reply.hijack()
+  reply.raw.detachSocket(upgrade.socket as Parameters<ServerResponse['detachSocket']>[0])
+  return { line: upgrade.socket, head: upgrade.head }
+}
+
 /** The refusal is written: its peer has a moment to read it, and does not decide how long the line is kept. */
 function letGo(line: Duplex): void {
   const late = setTimeout(() => line.destroy(), refusedLingerMs)

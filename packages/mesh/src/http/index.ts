@@ -2,7 +2,7 @@
 
 export { answerHeaders } from './answer-headers.ts'
 export { alreadySent } from './bind-endpoint.ts'
-export { openEventSocket } from './event-socket.ts'
+export { isUpgrade, openEventSocket, takeLine } from './event-socket.ts'
 export type { EventSocket } from './event-socket.ts'
 export { createDownloadRoom } from './download-room.ts'
 export { sendHeld } from './send-held.ts'

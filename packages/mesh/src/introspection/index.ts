@@ -1,4 +1,5 @@
 import { agentIdSchema, runIdSchema, taskIdSchema } from '@flotilla/protocol/ids'
+import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-tools'
 import { Problem } from '@flotilla/protocol/problem'
 import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { toolApi as api, toolEndpoints as endpoints } from '@flotilla/protocol/tool-api'
@@ -7,6 +8,7 @@ import type { PermissionStore, RefusedTool } from '../access/index.ts'
 import { createRefusedTools } from '../access/index.ts'
 import type { AgentCaller } from '../http/index.ts'
 import type { Agents } from '../agents/index.ts'
+import type { Browsers } from '../browser/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { Models } from '../models/index.ts'
@@ -22,13 +24,14 @@ interface Needs {
   readonly runs: Pick<Runs, 'laneOf' | 'live'>
   readonly models: Pick<Models, 'modelOf' | 'seesImages' | 'windowOf'>
   readonly spending: Pick<Spending, 'costs'>
-  readonly egress: Pick<Egress, 'requireSearch'>
+  readonly requireSearch: Egress['requireSearch']
+  readonly browser: Pick<MeshModule<Browsers>, 'api'>
 }
 
 /** What an agent may ask about itself, and what people see of what it takes. Nothing here changes anything, so no call needs a key. */
 export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { guard, clock, hooks } = kernel
-  const { models, spending, egress, runs } = needs
+  const { models, spending, requireSearch, runs, browser } = needs
   const refusedTools = createRefusedTools({ ...kernel, ...needs })
 
   const use = createAgentUse({
@@ -71,7 +74,10 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
         })),
       agent: ({ bind }) => {
         bind(endpoints.toolsHeld, api.toolsHeld, ({ caller }) => ({
-          refused: withSearch(refusedTools(caller), egress.requireSearch),
+          refused: withMissing(refusedTools(caller), [
+            { tools: ['web_search'], require: requireSearch },
+            { tools: browserActionNames.map(browserToolName), require: browser.api.require },
+          ]),
           sees_images: models.seesImages(caller.agentId),
         }))
         bind(endpoints.self, api.self, ({ caller }) => self(caller))
@@ -80,14 +86,21 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
   }
 }
 
-/** A search that nobody has set up would be refused to everybody. */
-function withSearch(refused: readonly RefusedTool[], requireSearch: () => void): readonly RefusedTool[] {
-  if (refused.some(({ tool }) => tool === 'web_search')) return refused
-  try {
-    requireSearch()
-    return refused
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    return [...refused, { tool: 'web_search', reason: error.detail }]
-  }
+/** What is not set up on this machine would be refused to everybody. */
+function withMissing(
+  refused: readonly RefusedTool[],
+  needed: readonly { readonly tools: readonly string[]; readonly require: () => void }[],
+): readonly RefusedTool[] {
+  return needed.reduce((all, { tools, require }) => {
+    const others = tools.filter((tool) => all.every((one) => one.tool !== tool))
+    if (others.length === 0) return all
+    try {
+      require()
+      return all
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      const reason = error.detail
+      return [...all, ...others.map((tool) => ({ tool, reason }))]
+    }
+  }, refused)
 }

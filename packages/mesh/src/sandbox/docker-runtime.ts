@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../platform/index.ts'
 import { labelKeys, volumeName } from './docker/container-options.ts'
@@ -11,6 +12,7 @@ import {
   type PreparedEngine,
 } from './docker/agent-container.ts'
 import { readContainerData, releaseHeld, writeContainerData } from './docker/container-data.ts'
+import { createDockerBrowsers } from './docker/docker-browsers.ts'
 import { engineDialect } from './docker/engine-dialect.ts'
 import { leftovers, listContainers, renameContainers } from './docker/list-containers.ts'
 import { measureContainers } from './docker/measure-containers.ts'
@@ -66,6 +68,14 @@ export interface DockerRuntimeOptions {
   readonly volumesFolder: string
   /** PATH of the mesh: where the programs that make volumes are found. */
   readonly path: string
+  readonly browser: {
+    /** `images/browser`. */
+    readonly recipeDirectory: string
+    /** Of what runs in their containers. */
+    readonly browserEntry: string
+    /** Of their proxy, all that browsers may reach on the host. */
+    readonly proxyPort: number
+  }
   /** Ports of the agent door and the forward proxy: all that agents may reach on the host. */
   readonly doorPorts: readonly number[]
   readonly clock: Clock
@@ -83,6 +93,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const restoreImage = createRestoreImage(options, closing.signal)
   let programs: VolumePrograms = new Map()
   const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
+  const profiles = createLimitedVolumes({
+    folder: join(options.volumesFolder, 'browsers'),
+    programs: () => programs,
+  })
   let ready: PreparedEngine | null = null
   let watching: Promise<void> | null = null
   let lost = false
@@ -165,8 +179,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   return {
     kind: 'docker',
     isolates: true,
+    browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: profiles }),
     doorHost: () => prepared().network.gateway,
-    networks: () => engineNetworks(prepared().engine, prepared().network.name),
+    networks: () => engineNetworks(prepared().engine, tag),
 
     async prepare({ progress, signal }) {
       const [engine, bundle] = await Promise.all([
@@ -207,7 +222,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       for (const id of await leftovers(engine, tag)) await removeContainer(engine, id)
       await releaseHeld(engine, tag)
       programs = await findVolumePrograms(options.path)
-      if (options.uid === 0) await volumes.sweep()
+      if (options.uid === 0) await Promise.all([volumes.sweep(), profiles.sweep()])
       const [tried] = await Promise.all([
         tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal }),
         warmPageCache(engine, { image: image.id, homeTag: tag, signal }),
@@ -346,6 +361,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         await eraseHome(engine, { homeTag: tag, uid: options.uid })
       }
       programs = await findVolumePrograms(options.path)
+      await profiles.erase()
       await volumes.erase()
       ready = null
     },

@@ -1,6 +1,8 @@
 /** The port of what an agent runs in, and its adapters. */
 
+export type { BrowserContainers, BrowserContainerState, BrowserSpec } from './browser-containers.ts'
 export { createDockerRuntime } from './docker-runtime.ts'
+export { ensureBrowserImage } from './image/browser-image.ts'
 export { inspectDataBound } from './docker/inspect-data.ts'
 export { inspectShared } from './docker/inspect-shared.ts'
 export { unusedInEngine } from './docker/unused-in-engine.ts'

@@ -131,6 +131,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
   return {
     kind: 'process',
     isolates: false,
+    // What a page does must not be done as the owner's own user.
+    browsers: null,
     doorHost: () => '127.0.0.1',
     networks: async () => [],
 

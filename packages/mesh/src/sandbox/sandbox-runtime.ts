@@ -1,3 +1,4 @@
+import type { BrowserContainers } from './browser-containers.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
 
 /**
@@ -25,6 +26,8 @@ export interface SandboxRuntime {
   readonly kind: string
   /** False where agents share the owner's user and network; then every surface says so. */
   readonly isolates: boolean
+  /** Where the browsers of agents live; null where nothing would wall them in. */
+  readonly browsers: BrowserContainers | null
   /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
   doorHost(): string
   /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */

@@ -71,6 +71,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
   return {
     kind: 'fake',
     isolates: true,
+    browsers: null,
     doorHost: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),

@@ -98,6 +98,7 @@ export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHa
   const proxy = createConnectProxy({
     gate: createProxyGate({ verifyToken: (token) => tokens.get(token) ?? null, liveRunOf }),
     openTunnel: createOpenTunnel({
+      needs: { do: 'call-api', api: 'http' },
       guard: (caller) => {
         if (caller.kind === 'agent' && options.denied?.includes(caller.agentId)) throw new Problem('denied')
       },

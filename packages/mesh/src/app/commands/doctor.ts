@@ -75,7 +75,10 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     money(paths),
     ...(running ? [await ready(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')] : []),
     ...(running
-      ? await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')
+      ? [
+          ...(await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')),
+          ...(await browsers(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')),
+        ]
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
   ]
 }
@@ -341,6 +344,24 @@ async function walls(meshPort: number, homeId: string): Promise<readonly DoctorF
     )
   } catch (error) {
     return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
+  }
+}
+
+/** Those of agents; nothing is said of browsers that are well. */
+async function browsers(meshPort: number, homeId: string): Promise<readonly DoctorFinding[]> {
+  try {
+    const reply = meshInternalApi.browsersFailed.response.parse(
+      await askMesh({ meshPort, homeId }, meshInternalEndpoints.browsersFailed),
+    )
+    return reply.browsers.map(({ agent_id, reason: why }) =>
+      warning(
+        'browser',
+        `the browser of ${agent_id}: ${why}`,
+        'Its next use tries again. A filter that does not stand is one that the kernel lacks: modprobe nf_tables (or ip_tables), then try again.',
+      ),
+    )
+  } catch (error) {
+    return [warning('browser', `the mesh did not tell of its browsers: ${reason(error)}`, 'See its log.')]
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '@flotilla/protocol/problem'
-import type { CallRate, RunTicket } from '../../access/index.ts'
+import type { Action, CallRate, RunTicket } from '../../access/index.ts'
 import { boundConnections, oneRequestAtATime } from '../../http/index.ts'
 import type { Kernel, Metric } from '../../kernel/index.ts'
 import { createCheckDestination } from '../policy/check-destination.ts'
@@ -10,9 +10,11 @@ import type { ConnectProxy } from './connect-proxy.ts'
 import { createEgressCountTable } from './egress-count-table.ts'
 import { createEgressCounts } from './egress-counts.ts'
 import { createOpenTunnel } from './open-tunnel.ts'
-import { createProxyGate } from './proxy-gate.ts'
-import type { ProxyGateDeps } from './proxy-gate.ts'
+import type { OpenTunnelDeps } from './open-tunnel.ts'
+import { createBrowserGate, createProxyGate } from './proxy-gate.ts'
+import type { ProxyGate, ProxyGateDeps } from './proxy-gate.ts'
 import { createTunnels, tunnelsMax, tunnelsPerAgentMax } from './tunnels.ts'
+import type { Tunnels, TunnelsDeps } from './tunnels.ts'
 
 /** Sockets on the forward proxy: a container's programs may hold its tunnels twice over, and no more. */
 const proxyConnections = { perAddressMax: 2 * tunnelsPerAgentMax, totalMax: 2 * tunnelsMax }
@@ -23,11 +25,15 @@ export interface ForwardProxyDeps extends ProxyGateDeps {
   readonly kernel: Kernel
   readonly filterFor: OutboundFilter['filterFor']
   readonly rate: Pick<CallRate, 'take'>
+  readonly browserRate: Pick<CallRate, 'take'>
+  /** Whose browser bears this token; null for none that is open. */
+  readonly browserOf: (token: string) => string | null
   readonly holdLease: (run: RunTicket | null) => () => void
 }
 
 export interface ForwardProxy {
   readonly proxy: ConnectProxy
+  readonly browserProxy: ConnectProxy
   /** Whoever's sandbox is gone has nothing open outside. */
   cutAgent(agentId: string): void
   forget(agentId: string): void
@@ -35,47 +41,72 @@ export interface ForwardProxy {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** The forward proxy with what is open through it and what is counted of it. */
+/** What a browser may go out by: its own token, as long as it is open and its agent may have one. */
+const browsing: Action = { do: 'use-browser', browserAction: 'navigate' }
+const calling: Action = { do: 'call-api', api: 'http' }
+
+/** The forward proxies, of programs and of browsers, with what is open through them and what is counted of it. */
 export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   const { kernel, verifyToken, liveRunOf } = deps
+  const { clock, guard, decide, log } = kernel
   const counts = createEgressCounts({ ...kernel, table: createEgressCountTable(kernel.database) })
-  const tunnels = createTunnels({
-    clock: kernel.clock,
-    counts,
-    holdLease: deps.holdLease,
-    isLive: ({ caller, token }) => {
-      const live = liveRunOf(caller.agentId)
-      return (
-        live?.runId === caller.run.runId && live.fence === caller.run.fence && verifyToken(token) !== null
-      )
-    },
-  })
-  const proxy = createConnectProxy({
-    gate: createProxyGate({ verifyToken, liveRunOf }),
-    openTunnel: createOpenTunnel({
-      guard: kernel.guard,
-      rate: deps.rate,
+  const all: Tunnels[] = []
+  const proxyBy = (
+    gate: ProxyGate,
+    {
+      needs,
+      rate,
+      ...of
+    }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
+  ): ConnectProxy => {
+    const tunnels = createTunnels({ clock, counts, ...of })
+    all.push(tunnels)
+    const checkFor = (agentId: string) => createCheckDestination(deps.filterFor(agentId))
+    return createConnectProxy({
+      gate,
+      openTunnel: createOpenTunnel({ guard, needs, rate, tunnels, counts, checkFor }),
       tunnels,
-      counts,
-      checkFor: (agentId) => createCheckDestination(deps.filterFor(agentId)),
-    }),
-    tunnels,
-    newRequestId: randomUUID,
-    clock: kernel.clock,
-    log: kernel.log,
-    bound: (server) => {
-      boundConnections(server, proxyConnections)
-      oneRequestAtATime(server)
-    },
-  })
+      newRequestId: randomUUID,
+      clock,
+      log,
+      bound: (server) => {
+        boundConnections(server, proxyConnections)
+        oneRequestAtATime(server)
+      },
+    })
+  }
   return {
-    proxy,
+    proxy: proxyBy(createProxyGate({ verifyToken, liveRunOf }), {
+      needs: calling,
+      rate: deps.rate,
+      holdLease: deps.holdLease,
+      isLive: ({ caller, token }) => {
+        const live = liveRunOf(caller.agentId)
+        return (
+          live?.runId === caller.run?.runId &&
+          live?.fence === caller.run?.fence &&
+          verifyToken(token) !== null
+        )
+      },
+    }),
+    browserProxy: proxyBy(createBrowserGate(deps.browserOf), {
+      needs: browsing,
+      rate: deps.browserRate,
+      // No run waits for what a page loads.
+      holdLease: () => () => {},
+      isLive: ({ caller, token }) =>
+        deps.browserOf(token) === caller.agentId && decide(caller, browsing).allowed,
+    }),
     cutAgent: (agentId) =>
-      tunnels.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
+      all[0]?.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
     forget: counts.forget,
-    metrics: () => proxyMetrics(counts.list(toldHostsMax), tunnels.open()),
+    metrics: () =>
+      proxyMetrics(
+        counts.list(toldHostsMax),
+        all.reduce((open, tunnels) => open + tunnels.open(), 0),
+      ),
     run: async (signal) => {
-      await Promise.all([tunnels.run(signal), counts.run(signal)])
+      await Promise.all([...all.map((tunnels) => tunnels.run(signal)), counts.run(signal)])
     },
   }
 }

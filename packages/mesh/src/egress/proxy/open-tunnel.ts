@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
 import { Problem } from '@flotilla/protocol/problem'
-import type { CallRate, Guard } from '../../access/index.ts'
+import type { Action, CallRate, Guard } from '../../access/index.ts'
 import type { Destination } from '../policy/destination.ts'
 import type { EgressCounts } from './egress-counts.ts'
 import type { CheckDestination } from '../policy/check-destination.ts'
@@ -25,6 +25,8 @@ export type OpenTunnel = (
 
 export interface OpenTunnelDeps {
   readonly guard: Guard
+  /** What whoever asks must be allowed. */
+  readonly needs: Action
   readonly rate: Pick<CallRate, 'take'>
   readonly tunnels: Pick<Tunnels, 'reserve'>
   readonly counts: Pick<EgressCounts, 'refused'>
@@ -37,7 +39,7 @@ export function createOpenTunnel(deps: OpenTunnelDeps): OpenTunnel {
     const { caller } = identity
     let tunnel: Tunnel | null = null
     try {
-      deps.guard(caller, { do: 'call-api', api: 'http' })
+      deps.guard(caller, deps.needs)
       deps.rate.take(caller.agentId)
       tunnel = deps.tunnels.reserve(identity, destination)
       const check = deps.checkFor(caller.agentId)

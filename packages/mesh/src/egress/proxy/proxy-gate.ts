@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, RunTicket } from '../../access/index.ts'
 
-export type ProgramCaller = Extract<Caller, { kind: 'agent' }> & { readonly run: RunTicket }
+export type AgentCaller = Extract<Caller, { kind: 'agent' }>
 
 export interface ProxyGateDeps {
   readonly verifyToken: (
@@ -10,9 +10,9 @@ export interface ProxyGateDeps {
   readonly liveRunOf: (agentId: string) => RunTicket | null
 }
 
-/** Who asks, and by which token; the token is kept to see when it dies. */
+/** Who asks, and by which token; the token is kept to see when it dies. A browser belongs to no run. */
 export interface ProxyIdentity {
-  readonly caller: ProgramCaller
+  readonly caller: AgentCaller
   readonly token: string
 }
 
@@ -20,8 +20,8 @@ export interface ProxyIdentity {
  * Who is on the forward proxy. The token says which agent, whatever user name it comes with; it is that of a program,
  * and counts only while a run of the agent is live.
  */
-export function createProxyGate(deps: ProxyGateDeps) {
-  return (authorization: string | undefined): ProxyIdentity => {
+export function createProxyGate(deps: ProxyGateDeps): ProxyGate {
+  return (authorization) => {
     const token = proxyToken(authorization)
     const holder = token === null ? null : deps.verifyToken(token)
     if (token === null || holder === null) {
@@ -40,7 +40,22 @@ export function createProxyGate(deps: ProxyGateDeps) {
   }
 }
 
-export type ProxyGate = ReturnType<typeof createProxyGate>
+export type ProxyGate = (authorization: string | undefined) => ProxyIdentity
+
+/**
+ * Who is on the proxy that browsers alone can reach. The token is that of one browser, and counts while that browser is
+ * open; no token of an agent or its programs does.
+ */
+export function createBrowserGate(browserOf: (token: string) => string | null): ProxyGate {
+  return (authorization) => {
+    const token = proxyToken(authorization)
+    const agentId = token === null ? null : browserOf(token)
+    if (token === null || agentId === null) {
+      throw new Problem('proxy-unauthenticated', { detail: 'send the token of an open browser as password' })
+    }
+    return { caller: { kind: 'agent', agentId, token: 'door', run: null }, token }
+  }
+}
 
 /** Longer ones are not even decoded, characters. */
 const headerMaxChars = 2048

@@ -35,6 +35,13 @@ export const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(terminalRunStates),
     text: z.string(),
   }),
+  /** A person had its browser, or was asked to; `after` is null where nobody knows what it shows now. */
+  z.strictObject({
+    kind: z.literal('browser-returned'),
+    how: z.enum(['returned', 'expired', 'lost']),
+    before: z.strictObject({ url: z.string(), title: z.string() }),
+    after: z.nullable(z.strictObject({ url: z.string(), title: z.string() })),
+  }),
   /** What another agent answered to a message of this run. */
   z.strictObject({
     kind: z.literal('message-answer'),

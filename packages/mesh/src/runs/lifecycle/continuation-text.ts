@@ -71,6 +71,8 @@ function noteText(note: RunNote): PromptText {
           `Answer: ${truncatePromptText(sanitizeForPrompt(note.text), summaryMaxChars)}`,
         ].join('\n'),
       )
+    case 'browser-returned':
+      return sanitizeForPrompt(browserText(note))
     case 'steer-answer':
       return sanitizeForPrompt(
         [
@@ -83,4 +85,17 @@ function noteText(note: RunNote): PromptText {
 
 function titleOf(text: string): PromptText {
   return truncatePromptText(sanitizeForPrompt(text), titleMaxChars)
+}
+
+/** Titles are words of pages, and are said as such. */
+function browserText({ how, before, after }: Extract<RunNote, { kind: 'browser-returned' }>): string {
+  const words = {
+    returned: 'The person has given your browser back to you.',
+    expired: 'Nobody came to help with the page in your browser. Do without it, or tell who asked you.',
+    lost: 'Your browser was closed meanwhile; its tabs come back with your next use of it.',
+  }[how]
+  const shown = (page: typeof before) =>
+    `${page.url === '' ? 'no page' : page.url} (title, by the page: "${titleOf(page.title)}")`
+  const now = after === null ? '' : ` It shows ${shown(after)} now.`
+  return `${words} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
 }

@@ -32,11 +32,20 @@ const plain: AgentVolume = { limited: false, warnings: [], release: async () => 
 export async function openAgentVolume(
   engine: Engine,
   volumes: LimitedVolumes,
-  asked: { readonly homeId: string; readonly spec: VolumeSpec; readonly bound: DataBound },
+  asked: {
+    readonly homeId: string
+    readonly spec: VolumeSpec
+    readonly bound: DataBound
+    /** In the engine, where it is not the agent's own data. */
+    readonly as?: { readonly name: string; readonly labels: Record<string, string> }
+  },
 ): Promise<AgentVolume> {
   const { homeId, spec, bound } = asked
   const { agentId } = spec
-  const name = volumeName(homeId, agentId)
+  const { name, labels } = asked.as ?? {
+    name: volumeName(homeId, agentId),
+    labels: volumeLabels(homeId, agentId),
+  }
   const device = await deviceOf(engine, name)
   const limitedBefore = typeof device === 'string' || volumes.has(agentId)
   if (device === null || (device === undefined && !limitedBefore && bound.kind === 'meter')) return plain
@@ -51,7 +60,7 @@ export async function openAgentVolume(
         Name: name,
         Driver: 'local',
         DriverOpts: { type: 'ext4', device: volumes.linkOf(agentId), o: mountOptions },
-        Labels: volumeLabels(homeId, agentId),
+        Labels: labels,
       })
     }
   } catch (error) {

@@ -30,7 +30,7 @@ const podmanProcessesMax = 32_768
 export async function engineDialect(engine: Engine, recipeDirectory: string): Promise<EngineDialect> {
   const profile = join(
     recipeDirectory,
-    engine.architecture === 'x64' ? 'seccomp-x64.json' : 'seccomp-agent.json',
+    engine.architecture === 'x64' ? 'seccomp-x64.json' : 'seccomp-any.json',
   )
   if (engine.facts.flavour === 'podman') {
     return {

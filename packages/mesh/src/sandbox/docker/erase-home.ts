@@ -8,7 +8,7 @@ const containersSchema = z.array(z.looseObject({ Id: z.string(), Image: z.string
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })
 const imagesSchema = z.array(z.looseObject({ RepoTags: z.array(z.string()).nullish() }))
 
-/** Everything that bears the home's label: containers, then volumes, then the network with its rules. Idempotent. */
+/** Everything that bears the home's label: containers, then volumes, then the networks with their rules. Idempotent. */
 export async function eraseHome(
   engine: Engine,
   home: { readonly homeTag: string; readonly uid: number },
@@ -23,12 +23,9 @@ export async function eraseHome(
   await Promise.all(
     (Volumes ?? []).map(({ Name }) => docker.getVolume(Name).remove({ force: true }).catch(unlessGone)),
   )
-  await removePrivateNetwork({
-    engine,
-    image: await anyAgentImage(engine),
-    uid: home.uid,
-    homeTag: home.homeTag,
-  })
+  const worker = { engine, image: await anyAgentImage(engine), uid: home.uid, homeTag: home.homeTag }
+  await removePrivateNetwork(worker)
+  await removePrivateNetwork(worker, 'browsers')
 }
 
 /** Firewall rules are taken away from inside a helper container where the mesh is not root. */

@@ -1,175 +1,46 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { Readable } from 'node:stream'
-import type { Clock } from '@flotilla/protocol/clock'
-import type { Engine } from '../engine/connect-engine.ts'
-import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
+import { readFile } from 'node:fs/promises'
+import { tarDirectory, tarFile } from '../tar-archive.ts'
 import type { BundledFile } from './bundle-agent.ts'
-import { ensureBaseImage } from './base-image.ts'
-import { reasonOf, SandboxError } from '../sandbox-error.ts'
-import { followEngine } from './engine-images.ts'
-import { heldById, imageId, knownImage, noteImage } from './known-images.ts'
-import { noteUse } from './image-uses.ts'
-import { agentImageName, pruneAgentImages } from './prune-images.ts'
+import { ensureImage, ofRoot, tarFileFrom } from './ensure-image.ts'
+import type { ImageOptions, MadeImage, Part } from './ensure-image.ts'
 import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
-
-/** Certificate authorities that the owner trusts beside the distribution's. */
-const hostAuthorities = '/usr/local/share/ca-certificates'
-
-/** How often an image is tried whose steps another mesh takes away. */
-const buildTriesMax = 3
+import { agentImageName } from './prune-images.ts'
 
 /** Files of `images/agent` that go into the image as they are. */
 const recipeFiles = ['Dockerfile', 'packages.txt', 'warm-compile-cache.cjs', 'probe-walls.cjs'] as const
 
-export interface AgentImageOptions {
-  readonly engine: Engine
-  /** `images/agent` of this repository. */
-  readonly recipeDirectory: string
-  /** Where Node's packages are looked up from: the repository, or the installed package. */
-  readonly packageDirectory: string
+export interface AgentImageOptions extends ImageOptions {
   /** The agent's own files; see `bundleAgent`. */
   readonly bundle: readonly BundledFile[]
-  readonly cacheDirectory: string
-  /** For whom it is made: the last two of each home stay, for as long as the folder around this one is there. */
-  readonly homeId: string
-  readonly volumesFolder: string
-  readonly baseImage?: string | undefined
-  readonly noInstall: boolean
-  readonly uid: number
-  readonly clock: Clock
-  readonly progress: (step: string) => void
-  readonly signal?: AbortSignal | undefined
 }
 
-export interface AgentImage {
-  readonly reference: string
-  /** What containers are made from: the name may be given to another image at any time. */
-  readonly id: string
-  /** True where this call had to build it. */
-  readonly built: boolean
-}
-
-/**
- * The image that agents run from. Its tag is a hash of everything that goes in, so an unchanged one is found in
- * milliseconds and a changed one is never mistaken. One that bears the name and was not built by us is built anew.
- * Rejects with `SandboxError`.
- */
-export async function ensureAgentImage(options: AgentImageOptions): Promise<AgentImage> {
+/** The image that agents run from. Rejects with `SandboxError`. */
+export async function ensureAgentImage(options: AgentImageOptions): Promise<MadeImage> {
   const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
-  const recipe = await Promise.all(
-    recipeFiles.map(async (name) => ({ name, content: await readFile(join(options.recipeDirectory, name)) })),
-  )
-  const authorities = await readAuthorities()
   const vectors = findVectorExtension(options.packageDirectory, options.engine.architecture)
   const files = [...options.bundle, ...(vectors === null ? [] : [{ name: 'parts/vec0.so', path: vectors }])]
   const bundle = await Promise.all(
     files.map(async ({ name, path }) => ({ name, content: await readFile(path) })),
   )
-  const tag = tagOf([
-    ['node', `${node.version}-${options.engine.architecture}`],
-    ['npm', npmVersion],
-    ['base', options.baseImage ?? ''],
-    ...recipe.map((file): Part => [file.name, file.content]),
-    ...authorities.map((file): Part => [`ca/${file.name}`, file.content]),
-    ...bundle.map((file): Part => [file.name, file.content]),
-  ])
-  // Named as local, so that no engine ever asks a registry for it.
-  const reference = `${agentImageName}${tag}`
-  const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
-  // Before it is looked for: what is noted is not taken away by another mesh that cleans up meanwhile.
-  const known = await knownImage(options.cacheDirectory, reference)
-  if (known !== null) await noteUse(options.cacheDirectory, home, known.id)
-  const held = await heldById(options.engine, options.cacheDirectory, reference)
-  if (held !== null) return { reference, id: held, built: false }
-
-  const packages =
-    recipe
-      .find((file) => file.name === 'packages.txt')
-      ?.content.toString('utf8')
-      .split(/\s+/)
-      .filter(Boolean) ?? []
-  // Made while the base is fetched, which takes longer.
-  const parts = Promise.all([strippedNode(node, options), npmArchive(options)])
-  // Told where it is waited for.
-  parts.catch(() => undefined)
-  const base = await ensureBaseImage({ ...options, packages })
-  const [nodePath, npmPath] = await parts
-  options.progress('Building the agent image')
-  const root = { uid: 0, mode: 0o644 }
-  // Files are read as they are sent, so each try has them anew.
-  const contextOf = async () => [
-    ...recipe.map((file) => tarFile(file.name, file.content, root)),
-    tarDirectory('ca', { uid: 0, mode: 0o755 }),
-    ...authorities.map((file) => tarFile(`ca/${file.name}`, file.content, root)),
-    // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
-    await tarFileFrom('node', nodePath, 0o711),
-    await tarFileFrom('npm.tgz', npmPath, 0o644),
-    tarDirectory('agent', { uid: 0, mode: 0o755 }),
-    tarDirectory('agent/parts', { uid: 0, mode: 0o755 }),
-    ...bundle.map((file) => tarFile(`agent/${file.name}`, file.content, root)),
-  ]
-  for (let tries = 1; ; tries++) {
-    try {
-      await build(options, { reference, base, context: await contextOf() })
-      break
-    } catch (error) {
-      if (tries >= buildTriesMax || !isStepLost(error)) throw error
-    }
-  }
-  const id = await imageId(options.engine, reference)
-  if (id === null)
-    throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
-  // The use first: what is not known as made here is taken away by nobody.
-  await noteUse(options.cacheDirectory, home, id)
-  await noteImage(options.cacheDirectory, { reference, id, digest: null })
-  await pruneAgentImages(options.engine, options.cacheDirectory, options.clock.now())
-  return { reference, id, built: true }
-}
-
-async function build(
-  { engine, signal }: AgentImageOptions,
-  of: { readonly reference: string; readonly base: string; readonly context: readonly TarEntry[] },
-): Promise<void> {
-  const stream = await engine.docker.buildImage(Readable.from(tarArchive(of.context)), {
-    t: of.reference,
-    buildargs: { BASE: of.base },
-    // The builder's own steps are removed, its layers stay as cache for the next bundle.
-    rm: true,
-    forcerm: true,
-    ...(signal ? { abortSignal: signal } : {}),
+  return ensureImage(options, {
+    name: agentImageName,
+    words: 'the agent image',
+    recipeFiles,
+    parts: [
+      ['node', `${node.version}-${options.engine.architecture}`],
+      ['npm', npmVersion],
+      ...bundle.map((file): Part => [file.name, file.content]),
+    ],
+    prepare: async () => {
+      const [nodePath, npmPath] = await Promise.all([strippedNode(node, options), npmArchive(options)])
+      return async () => [
+        // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
+        await tarFileFrom('node', nodePath, 0o711),
+        await tarFileFrom('npm.tgz', npmPath, 0o644),
+        tarDirectory('agent', { uid: 0, mode: 0o755 }),
+        tarDirectory('agent/parts', { uid: 0, mode: 0o755 }),
+        ...bundle.map((file) => tarFile(`agent/${file.name}`, file.content, ofRoot)),
+      ]
+    },
   })
-  await followEngine(engine, stream)
-}
-
-/**
- * Whether the engine failed over a step that it had a moment before: another mesh of this machine took its old images
- * away meanwhile, and their steps with them. Built again, the step is made. Pure.
- */
-export function isStepLost(error: unknown): boolean {
-  return /unrecognized image ID|no such image/i.test(reasonOf(error))
-}
-
-async function tarFileFrom(name: string, path: string, mode: number): Promise<TarEntry> {
-  return { name, uid: 0, mode, size: (await stat(path)).size, content: createReadStream(path) }
-}
-
-type Part = readonly [name: string, content: string | Uint8Array]
-
-function tagOf(parts: readonly Part[]): string {
-  const hash = createHash('sha256')
-  for (const [name, content] of parts) {
-    hash.update(`${name}:${createHash('sha256').update(content).digest('hex')}\n`)
-  }
-  return hash.digest('hex').slice(0, 16)
-}
-
-async function readAuthorities(): Promise<readonly { readonly name: string; readonly content: Buffer }[]> {
-  const names = await readdir(hostAuthorities).catch(() => [])
-  const sorted = names.filter((name) => name.endsWith('.crt')).toSorted()
-  return Promise.all(
-    sorted.map(async (name) => ({ name, content: await readFile(join(hostAuthorities, name)) })),
-  )
 }

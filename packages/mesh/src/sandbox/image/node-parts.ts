@@ -11,6 +11,10 @@ import { reasonOf, SandboxError } from '../sandbox-error.ts'
 /** The npm that agents have. Node's own package for the image carries none. */
 export const npmVersion = '11.19.1'
 
+const playwrightName = 'playwright-core'
+/** The same as our own tests drive Chromium with; a test compares them. */
+export const playwrightVersion = '1.65.1'
+
 const stripTimeoutMs = 60_000
 const packTimeoutMs = 120_000
 
@@ -69,27 +73,57 @@ export async function strippedNode(
   return stripped
 }
 
-/** npm as one archive, from the registry through npm itself; where that fails, this host's own npm, packed. */
-export async function npmArchive(options: {
+interface ArchiveOptions {
   readonly cacheDirectory: string
   readonly progress: (step: string) => void
   readonly signal?: AbortSignal | undefined
+}
+
+/** npm as one archive, from the registry through npm itself; where that fails, this host's own npm, packed. */
+export async function npmArchive(options: ArchiveOptions): Promise<string> {
+  const own = async () => {
+    const timing = { timeoutMs: packTimeoutMs, signal: options.signal }
+    return join((await runCommand('npm', ['root', '--global'], timing)).stdout.trim(), 'npm')
+  }
+  return packageArchive({ ...options, name: 'npm', version: npmVersion, forWhom: 'the agents', own })
+}
+
+/** What drives Chromium, from the registry; where that fails, the one that is installed here, if there is one. */
+export async function playwrightArchive(
+  options: ArchiveOptions & { readonly packageDirectory: string },
+): Promise<string> {
+  const own = async () => join(options.packageDirectory, 'node_modules', playwrightName)
+  const [name, version, forWhom] = [playwrightName, playwrightVersion, 'the browsers of agents']
+  return packageArchive({ ...options, name, version, forWhom, own })
+}
+
+async function packageArchive({
+  name,
+  version,
+  forWhom,
+  own,
+  ...options
+}: ArchiveOptions & {
+  readonly name: string
+  readonly version: string
+  readonly forWhom: string
+  /** A folder on this host that holds the package, in whatever version. */
+  readonly own: () => Promise<string>
 }): Promise<string> {
-  const archive = join(options.cacheDirectory, `npm-${npmVersion}.tgz`)
+  const archive = join(options.cacheDirectory, `${name}-${version}.tgz`)
   if (await exists(archive)) return archive
   await mkdir(options.cacheDirectory, { recursive: true })
-  options.progress(`Fetching npm ${npmVersion} for the agents`)
+  options.progress(`Fetching ${name} ${version} for ${forWhom}`)
   const args = ['--pack-destination', options.cacheDirectory, '--ignore-scripts', '--loglevel=error']
   const timing = { timeoutMs: packTimeoutMs, signal: options.signal }
-  const fetched = await runCommand('npm', ['pack', `npm@${npmVersion}`, ...args], timing)
+  const fetched = await runCommand('npm', ['pack', `${name}@${version}`, ...args], timing)
   if (fetched.code === 0 && (await exists(archive))) return archive
-  const globals = (await runCommand('npm', ['root', '--global'], timing)).stdout.trim()
-  const packed = await runCommand('npm', ['pack', join(globals, 'npm'), ...args], timing)
-  const name = packed.stdout.trim().split('\n').at(-1) ?? ''
-  if (packed.code === 0 && /^npm-[\d.]+\.tgz$/.test(name)) return join(options.cacheDirectory, name)
+  const packed = await runCommand('npm', ['pack', await own(), ...args], timing)
+  const file = packed.stdout.trim().split('\n').at(-1) ?? ''
+  if (packed.code === 0 && /^[a-z-]+-[\d.]+\.tgz$/.test(file)) return join(options.cacheDirectory, file)
   throw new SandboxError(
     'npm-unavailable',
-    `npm ${npmVersion} could not be fetched:\n${lastWords(fetched)}\nRepair: npm pack npm@${npmVersion}`,
+    `${name} ${version} could not be fetched:\n${lastWords(fetched)}\nRepair: npm pack ${name}@${version}`,
   )
 }
 

@@ -4,16 +4,17 @@ import { forgetUse, imagesInUse, wasNoted } from './image-uses.ts'
 import { forgetImage, imageId, knownImages, knownSince } from './known-images.ts'
 import type { KnownImage } from './known-images.ts'
 
-/** Names that this product gives to images of agents. */
+/** Names that this product gives to images of agents, and of their browsers. */
 export const agentImageName = 'localhost/flotilla/agent:'
+export const browserImageName = 'localhost/flotilla/browser:'
 
 /** An image that nobody noted stays this long: a home of an earlier release, which noted none, may run from it. */
 const unnotedKeptMs = 14 * 24 * 3_600_000
 
 /**
- * Takes away agent images that were made here and that no home of this machine needs any more. Gives the ids that are gone.
+ * Takes away images that were made here and that no home of this machine needs any more. Gives the ids that are gone.
  */
-export async function pruneAgentImages(
+export async function pruneImages(
   engine: Engine,
   cacheDirectory: string,
   now: number,
@@ -86,6 +87,8 @@ export function outdatedImages(
 ): readonly ImageFacts[] {
   return known.filter(
     ({ reference, id, since, noted }) =>
-      reference.startsWith(agentImageName) && !inUse.has(id) && (noted || now - since >= unnotedKeptMs),
+      [agentImageName, browserImageName].some((name) => reference.startsWith(name)) &&
+      !inUse.has(id) &&
+      (noted || now - since >= unnotedKeptMs),
   )
 }

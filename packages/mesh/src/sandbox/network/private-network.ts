@@ -29,9 +29,17 @@ const networkSchema = z.looseObject({
   }),
 })
 
-/** Names of the home's network: fixed, and short enough for an interface. */
-export function networkNames(homeTag: string): { readonly name: string; readonly bridge: string } {
-  return { name: `flotilla-${homeTag}`, bridge: `flt-${homeTag}` }
+/** Who lives on a network of a home's: its agents, or their browsers. */
+export type NetworkOf = 'agents' | 'browsers'
+
+/** Names of the home's networks: fixed, and short enough for an interface. */
+export function networkNames(
+  homeTag: string,
+  of: NetworkOf = 'agents',
+): { readonly name: string; readonly bridge: string } {
+  return of === 'agents'
+    ? { name: `flotilla-${homeTag}`, bridge: `flt-${homeTag}` }
+    : { name: `flotilla-${homeTag}-browsers`, bridge: `flb-${homeTag}` }
 }
 
 /**
@@ -41,13 +49,14 @@ export function networkNames(homeTag: string): { readonly name: string; readonly
 export async function ensurePrivateNetwork(
   worker: RuleWorker,
   options: {
+    readonly of?: NetworkOf
     readonly doorPorts: readonly number[]
     /** Where the engine keeps a bridge only as long as a container is on it. */
     readonly holdsBridge?: boolean
     readonly signal?: AbortSignal | undefined
   },
 ): Promise<PrivateNetwork> {
-  const { name, bridge } = networkNames(worker.homeTag)
+  const { name, bridge } = networkNames(worker.homeTag, options.of)
   const range = (await findNetwork(worker.engine, name)) ?? (await createNetwork(worker, { name, bridge }))
   const network = { name, bridge, ...range }
   if (options.holdsBridge)
@@ -61,8 +70,8 @@ export async function ensurePrivateNetwork(
 }
 
 /** Takes network and rules away; for `reset` and for tests. Containers must be gone. Idempotent. */
-export async function removePrivateNetwork(worker: RuleWorker): Promise<void> {
-  const { name, bridge } = networkNames(worker.homeTag)
+export async function removePrivateNetwork(worker: RuleWorker, of: NetworkOf = 'agents'): Promise<void> {
+  const { name, bridge } = networkNames(worker.homeTag, of)
   await applyRules(worker, removeScript(bridge))
   await worker.engine.docker
     .getContainer(anchorName(name))
@@ -150,14 +159,15 @@ async function createNetwork(
   )
 }
 
-/** Every subnet of the engine, of both families; `own` marks those of the network of that name. */
-export async function engineNetworks(engine: Engine, ownName: string): Promise<readonly SandboxNetwork[]> {
+/** Every subnet of the engine, of both families; `own` marks those of the home. */
+export async function engineNetworks(engine: Engine, homeTag: string): Promise<readonly SandboxNetwork[]> {
+  const own = [networkNames(homeTag).name, networkNames(homeTag, 'browsers').name]
   return (await listSubnets(engine)).flatMap(({ name, subnet }) => {
     const [address = '', bits] = subnet.split('/')
     const family = isIP(address)
     return family === 0
       ? []
-      : [{ address, prefix: Number(bits ?? (family === 4 ? 32 : 128)), own: name === ownName }]
+      : [{ address, prefix: Number(bits ?? (family === 4 ? 32 : 128)), own: own.includes(name) }]
   })
 }
 

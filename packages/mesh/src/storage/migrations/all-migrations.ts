@@ -45,6 +45,7 @@ import { channelLetterPeopleMigration } from './20261123125000-channel-letter-pe
 import { channelMarksMigration } from './20261123093000-channel-marks.ts'
 import { channelFilesMigration } from './20261123130000-channel-files.ts'
 import { walletMigration } from './20261123174000-wallet.ts'
+import { browserHandOversMigration } from './20261123180000-browser-hand-overs.ts'
 import { channelTalkSendersMigration } from './20261123094500-channel-talk-senders.ts'
 import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
@@ -111,4 +112,5 @@ export const allMigrations: readonly Migration[] = [
   channelLetterPeopleMigration,
   channelFilesMigration,
   walletMigration,
+  browserHandOversMigration,
 ]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isStepLost } from './agent-image.ts'
+import { isStepLost } from './ensure-image.ts'
 
 test('a step that another mesh took away is made again, and no other failure of a build is tried again', () => {
   const lost = new Error(

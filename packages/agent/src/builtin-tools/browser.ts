@@ -1,0 +1,86 @@
+import { browserAgentEndpoints } from '@flotilla/protocol/browser-endpoints'
+import type { BrowserAction } from '@flotilla/protocol/browser-service-api'
+import { browserActionNames, browserToolName, browserTools as table } from '@flotilla/protocol/browser-tools'
+import type { BrowserParameter } from '@flotilla/protocol/browser-tools'
+import {
+  choice,
+  flag,
+  integer,
+  isJsonObject,
+  number,
+  optional,
+  text,
+  textList,
+  textMap,
+} from '../tools/parameters.ts'
+import type { Field } from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool, ToolAnswer } from '../tools/tool.ts'
+
+/** Beyond the deadline of an action: a browser that comes up first, and the way. */
+const replyMarginMs = 90_000
+
+/** The browser lives in a container of its own; what is done in it is asked of the mesh, and one at a time uses it. */
+export function browserTools(): Tool[] {
+  return browserActionNames.map(browserTool)
+}
+
+function browserTool(action: BrowserAction): Tool {
+  const { description, parameters, deadlineMs, looks } = table[action]
+  const fields = Object.entries(parameters).map(([name, parameter]) => [name, fieldOf(parameter)] as const)
+  const tool = defineTool({
+    name: browserToolName(action),
+    description,
+    parameters: Object.fromEntries(fields),
+    effect: looks ? 'none' : 'mesh',
+    timeoutMs: meshToolTimeoutMs,
+    run: async (values, { mesh, idempotencyKey, signal }) => {
+      const said = Object.entries(values).filter(([, value]) => value !== undefined)
+      const reply = await mesh.call({
+        endpoint: browserAgentEndpoints.browserAct,
+        params: { action },
+        body: Object.fromEntries(said),
+        ...(looks ? {} : { idempotencyKey }),
+        timeoutMs: deadlineMs + replyMarginMs,
+        signal,
+      })
+      return answerOf(reply)
+    },
+  })
+  return { ...tool, exclusive: 'browser' }
+}
+
+/** What the browser refused is an answer as well: it says what to do instead. */
+function answerOf(reply: unknown): ToolAnswer {
+  if (!isJsonObject(reply)) return succeeded(reply)
+  const { ok, picture, ...rest } = reply
+  if (ok !== true) return { output: rest, ok: false }
+  const { media_type: mediaType, base64 } = isJsonObject(picture) ? picture : {}
+  const images = typeof mediaType === 'string' && typeof base64 === 'string' ? [{ mediaType, base64 }] : []
+  return { output: rest, ok: true, images }
+}
+
+function fieldOf(parameter: BrowserParameter): Field<unknown> {
+  const field = requiredField(parameter)
+  return parameter.optional ? optional(field) : field
+}
+
+function requiredField(parameter: BrowserParameter): Field<unknown> {
+  const { description } = parameter
+  switch (parameter.kind) {
+    case 'text':
+      return text(description, parameter)
+    case 'texts':
+      return textList(description, parameter)
+    case 'text-map':
+      return textMap(description)
+    case 'integer':
+      return integer(description, parameter)
+    case 'number':
+      return number(description, parameter)
+    case 'flag':
+      return flag(description)
+    case 'choice':
+      return choice(description, parameter.values)
+  }
+}

@@ -1,0 +1,32 @@
+import type {
+  BrowserAction,
+  BrowserActionData,
+  BrowserActionParams,
+} from '@flotilla/protocol/browser-service-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ElementHandle, Page } from 'playwright-core'
+import type { Live } from '../tabs/living-browser.ts'
+import type { PageElement } from '../tabs/page-element.ts'
+
+/** What an action works with. */
+export interface ActionScene {
+  readonly live: Live
+  /** The tab in front when the action began. */
+  readonly page: Page
+  readonly clock: Clock
+  /** Milliseconds until the caller no longer waits; at least 1. */
+  readonly left: () => number
+  /** Rejects with `stale-reference`. */
+  readonly find: (ref: string) => Promise<ElementHandle<PageElement>>
+}
+
+/** What every result holds, and is added to it. */
+type OfEvery = 'page' | 'dialogs' | 'notices'
+
+/** Rejects with an `ActionProblem`, or with what Playwright says, which is translated. */
+export type Act<Name extends BrowserAction> = (
+  scene: ActionScene,
+  params: BrowserActionParams[Name],
+) => Promise<Omit<BrowserActionData[Name], OfEvery>>
+
+export type Acts<Names extends BrowserAction> = { readonly [Name in Names]: Act<Name> }

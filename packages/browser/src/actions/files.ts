@@ -1,0 +1,175 @@
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserLimits } from '@flotilla/protocol/browser-service-api'
+import { imageTypeOf } from '@flotilla/protocol/image-type'
+import type { Download, ElementHandle } from 'playwright-core'
+import type { PageElement } from '../tabs/page-element.ts'
+import { ActionProblem } from './action-problem.ts'
+import type { ActionScene, Acts } from './action.ts'
+
+const lookMs = 100
+const nameMaxChars = 200
+
+/** Files into a page and out of it. */
+export const files: Acts<'upload_file' | 'download'> = {
+  async upload_file(scene, { ref, files: given }) {
+    const payloads = given.map(({ name, content_base64: content }) => ({
+      name: plainName(name),
+      mimeType: 'application/octet-stream',
+      buffer: Buffer.from(content, 'base64'),
+    }))
+    const bytes = payloads.reduce((sum, { buffer }) => sum + buffer.length, 0)
+    if (bytes > browserLimits.uploadMaxBytes)
+      throw new ActionProblem(
+        'too-large',
+        `All files together may have ${browserLimits.uploadMaxBytes} bytes.`,
+      )
+    const element = await scene.find(ref)
+    const timeout = scene.left()
+    const isField = await element.evaluate((node) => node.tagName === 'INPUT' && node.type === 'file')
+    if (isField) await element.setInputFiles(payloads, { timeout })
+    else await chooseFiles(scene, element, payloads)
+    return {}
+  },
+
+  async download(scene, { ref }) {
+    const element = await scene.find(ref)
+    const found = Promise.withResolvers<Download>()
+    const giveBack = scene.live.tabs.takeDownloads(found.resolve)
+    try {
+      await element.click({ timeout: scene.left() })
+      const download = await within(scene, found.promise)
+      return await fetchFile(scene, download)
+    } finally {
+      giveBack()
+    }
+  },
+}
+
+/** For a button that opens the dialog of the system: the page's own field behind it is filled. */
+async function chooseFiles(
+  { page, left }: ActionScene,
+  element: ElementHandle<PageElement>,
+  payloads: { name: string; mimeType: string; buffer: Buffer }[],
+): Promise<void> {
+  const chooser = page.waitForEvent('filechooser', { timeout: left() })
+  // Told where it is waited for.
+  chooser.catch(() => undefined)
+  await element.click({ timeout: left() })
+  await (await chooser).setFiles(payloads)
+}
+
+const beginMaxMs = 15_000
+
+async function within({ clock, left }: ActionScene, found: Promise<Download>): Promise<Download> {
+  const patience = new AbortController()
+  const late = clock.sleep(Math.min(beginMaxMs, left()), patience.signal).then(
+    () => {
+      throw new ActionProblem('no-download', 'No download began. Look whether the element leads to a file.')
+    },
+    () => found,
+  )
+  try {
+    return await Promise.race([found, late])
+  } finally {
+    patience.abort()
+  }
+}
+
+/** Watched while it comes: what grows beyond the bound is broken off. */
+async function fetchFile({ live, clock, left }: ActionScene, download: Download) {
+  const { downloads: folder } = live.launched
+  let state: 'coming' | 'done' | 'failed' = 'coming'
+  const path = download.path().then(
+    (done) => {
+      state = 'done'
+      return done
+    },
+    () => {
+      state = 'failed'
+      return null
+    },
+  )
+  try {
+    while (isComing()) {
+      if ((await largestOf(folder)) > browserLimits.downloadMaxBytes || left() <= 1) {
+        await download.cancel()
+        throw tooLarge()
+      }
+      await Promise.race([path, clock.sleep(lookMs)])
+    }
+    const file = await path
+    if (file === null) throw new ActionProblem('no-download', 'The download broke off.')
+    const { size } = await stat(file)
+    if (size > browserLimits.downloadMaxBytes) throw tooLarge()
+    const content = await readFile(file)
+    return {
+      name: plainName(download.suggestedFilename()),
+      mime_type: contentTypeOf(content),
+      size_bytes: content.length,
+      content_base64: content.toString('base64'),
+    }
+  } finally {
+    await download.delete().catch(() => undefined)
+    for (const name of await readdir(folder).catch(() => []))
+      await rm(join(folder, name), { force: true, recursive: true })
+  }
+
+  function isComing(): boolean {
+    return state === 'coming'
+  }
+}
+
+function tooLarge(): ActionProblem {
+  return new ActionProblem(
+    'too-large',
+    `A download may have ${browserLimits.downloadMaxBytes} bytes and must be there in time; it was broken off.`,
+  )
+}
+
+async function largestOf(folder: string): Promise<number> {
+  const names = await readdir(folder).catch(() => [])
+  const sizes = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return Math.max(0, ...sizes)
+}
+
+/** The last part of a path, without what cannot be seen or would lead elsewhere. Pure. */
+export function plainName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? ''
+  const plain = last.replace(/[\p{C}"<>|:*?]/gu, '').trim()
+  return plain === '' || /^\.+$/.test(plain) ? 'file' : plain.slice(-nameMaxChars)
+}
+
+const beginnings: readonly (readonly [type: string, begins: string])[] = [
+  ['application/pdf', '%PDF-'],
+  ['application/zip', 'PK\u0003\u0004'],
+  ['application/gzip', '\u001f\u008b'],
+  ['application/x-executable', '\u007fELF'],
+  ['application/x-executable', 'MZ'],
+]
+
+/** By the first bytes, whatever a page says: a picture, one of a few kinds, text, or anything. Pure. */
+export function contentTypeOf(content: Buffer): string {
+  const image = imageTypeOf(content)
+  if (image !== null) return image
+  const begin = content.subarray(0, 512).toString('latin1')
+  const known = beginnings.find(([, begins]) => begin.startsWith(begins))
+  if (known) return known[0]
+  if (!isText(content)) return 'application/octet-stream'
+  return /^\s*<(?:!doctype html|html)\b/i.test(begin) ? 'text/html' : 'text/plain'
+}
+
+function isText(content: Buffer): boolean {
+  try {
+    return !new TextDecoder('utf-8', { fatal: true }).decode(content).includes('\u0000')
+  } catch {
+    return false
+  }
+}

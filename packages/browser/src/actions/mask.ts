@@ -1,0 +1,25 @@
+import type { Frame } from 'playwright-core'
+import type { PageElement } from '../tabs/page-element.ts'
+
+/** On a field that a secret was typed into. */
+export const secretMark = 'data-flotilla-secret'
+
+/** For pictures: such fields show a plain box and nothing in it. */
+export const maskStyle = `input[type="password"], [${secretMark}] {
+  -webkit-text-security: disc !important; color: transparent !important; text-shadow: none !important;
+  background: #777 !important; caret-color: transparent !important;
+}`
+
+/** Whether what stands in an element is to be hidden. Runs in the page. */
+export function isMasked(node: PageElement, mark: string): boolean {
+  return (node.tagName === 'INPUT' && node.type === 'password') || node.hasAttribute(mark)
+}
+
+/** What stands in fields of a frame that are to be hidden, shadow roots included. Bounded, as the page is not. */
+export async function maskedValues(frame: Frame): Promise<readonly string[]> {
+  const found = await frame
+    .locator(`input[type="password"], [${secretMark}]`)
+    .evaluateAll((nodes) => nodes.slice(0, 200).map((node) => ('value' in node ? String(node.value) : '')))
+    .catch(() => [])
+  return found.filter((value) => value !== '')
+}

@@ -1,0 +1,204 @@
+import { browserActionParams } from '@flotilla/protocol/browser-service-api'
+import type {
+  BrowserAction,
+  BrowserActionData,
+  BrowserActionParams,
+  BrowserActionReply,
+  BrowserActionRequest,
+  BrowserPage,
+} from '@flotilla/protocol/browser-service-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../log.ts'
+import type { Live, LivingBrowser } from '../tabs/living-browser.ts'
+import { ActionProblem, problemOf, translated } from './action-problem.ts'
+import type { ActionQueue } from './action-queue.ts'
+import type { Acts, ActionScene } from './action.ts'
+import { files } from './files.ts'
+import { hostOf } from './find-captcha.ts'
+import { keyboard } from './keyboard.ts'
+import { navigation } from './navigation.ts'
+import { picturing } from './screenshot.ts'
+import { pointer } from './pointer.ts'
+import { searching } from './searching.ts'
+import { looking } from './snapshot.ts'
+
+const acts: Acts<Exclude<BrowserAction, 'reset'>> = {
+  ...navigation,
+  ...pointer,
+  ...keyboard,
+  ...looking,
+  ...searching,
+  ...picturing,
+  ...files,
+}
+
+export interface ActionDeps {
+  readonly browser: LivingBrowser
+  readonly queue: ActionQueue
+  readonly scrub: (text: string) => string
+  /** Whether a person has the pointer and the keyboard. */
+  readonly isPersonInControl: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export type PerformAction = (name: string, request: BrowserActionRequest) => Promise<BrowserActionReply>
+
+const titleMaxChars = 300
+const urlMaxChars = 4096
+const answerMaxMs = 2000
+/** Between the end of a tab and that of its browser, where it is one. */
+const noticeMaxMs = 500
+/** What ends as short as this before the deadline ended by it. */
+const lastMs = 50
+
+/** Does one thing, one at a time, and says what came of it. Never rejects. */
+export function createPerformAction(deps: ActionDeps): PerformAction {
+  const { browser, queue, clock } = deps
+
+  async function perform(
+    name: BrowserAction,
+    raw: unknown,
+    deadline: number,
+  ): Promise<Record<string, unknown>> {
+    const params = browserActionParams[name].safeParse(raw)
+    if (!params.success) throw new ActionProblem('bad-params', `${name}: ${wordsOf(params.error.issues)}`)
+    return queue.run(async () => {
+      if (deps.isPersonInControl())
+        throw new ActionProblem(
+          'person-in-control',
+          'A person controls the browser. Wait until they give it back.',
+          10_000,
+        )
+      if (clock.now() >= deadline) throw late()
+      if (name === 'reset') await browser.forget()
+      const live = await browser.use()
+      const page = await live.tabs.active()
+      const left = (): number => Math.max(1, deadline - clock.now())
+      const scene: ActionScene = { live, page, clock, left, find: (ref) => live.references.find(page, ref) }
+      const told = name === 'reset' ? {} : await inTime(scene, act(name, scene, params.data))
+      const data = { ...told, ...live.tabs.happened(), page: await describePage(live, deps) }
+      browser.note()
+      return clean(data, deps.scrub)
+    })
+  }
+
+  /** Whatever an action waits for has the same deadline of its own; this one is for a page that answers nothing at all. */
+  async function inTime<T>({ page, live, left }: ActionScene, work: Promise<T>): Promise<T> {
+    const patience = new AbortController()
+    const tooLate = clock.sleep(left() + 50, patience.signal).then(
+      () => {
+        throw late()
+      },
+      () => work,
+    )
+    try {
+      return await Promise.race([work, tooLate, endOf(live)])
+    } catch (error) {
+      work.catch(() => undefined)
+      const problem = translated(error)
+      // So that the next action does not meet what is left of it.
+      if (problem.code === 'browser-crashed')
+        await Promise.race([live.launched.ended, clock.sleep(noticeMaxMs)])
+      if (left() > lastMs || problem.code === 'browser-crashed') throw error
+      await closeIfDead(page, live)
+      throw late()
+    } finally {
+      tooLate.catch(() => undefined)
+      patience.abort()
+    }
+  }
+
+  /** A page that is busy with itself would hold every action after this one, too. */
+  async function closeIfDead(page: Page, live: Live): Promise<void> {
+    const answers = page.evaluate('1').then(
+      () => true,
+      () => true,
+    )
+    const silent = clock.sleep(answerMaxMs).then(() => false)
+    if (await Promise.race([answers, silent])) return
+    live.tabs.notice('A tab answered no longer and was closed.')
+    await Promise.race([live.tabs.close(page).catch(() => undefined), clock.sleep(answerMaxMs)])
+  }
+
+  return async (name, { params, deadline_ms: deadlineMs }) => {
+    try {
+      if (!isAction(name)) throw new ActionProblem('bad-params', `There is no action ${name.slice(0, 50)}.`)
+      return { ok: true, data: await perform(name, params, clock.now() + deadlineMs) }
+    } catch (error) {
+      if (isDefect(error)) deps.log.error({ err: error, action: name }, 'an action met an error of ours')
+      const problem = isDefect(error)
+        ? new ActionProblem('internal', 'The browser met an error of its own.')
+        : translated(error)
+      return { ok: false, problem: problemOf(problem, deps.scrub) }
+    }
+  }
+}
+
+type Page = ActionScene['page']
+
+function isAction(name: string): name is BrowserAction {
+  return Object.hasOwn(browserActionParams, name)
+}
+
+function act<Name extends Exclude<BrowserAction, 'reset'>>(
+  name: Name,
+  scene: ActionScene,
+  params: unknown,
+): Promise<Omit<BrowserActionData[Name], 'page' | 'dialogs' | 'notices'>> {
+  // Just parsed by the schema of that very name.
+  return acts[name](scene, params as BrowserActionParams[Name])
+}
+
+/** Rejects when the browser goes away. */
+async function endOf(live: Live): Promise<never> {
+  await live.launched.ended
+  throw new ActionProblem(
+    'browser-crashed',
+    'The browser ended during the action. The next action starts it anew, with its tabs.',
+  )
+}
+
+function late(): ActionProblem {
+  return new ActionProblem('deadline-passed', 'It was not done in time and was broken off.')
+}
+
+/** Errors of the language itself come from us: what the browser says is an Error of Playwright's. */
+function isDefect(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
+}
+
+async function describePage(live: Live, { clock }: ActionDeps): Promise<BrowserPage> {
+  const front = await live.tabs.active()
+  const silent = clock.sleep(answerMaxMs).then(() => '')
+  const title = await Promise.race([front.title().catch(() => ''), silent])
+  const url = front.url()
+  return {
+    url: url.slice(0, urlMaxChars),
+    title: title.slice(0, titleMaxChars),
+    host: hostOf(url),
+    tab_index: live.tabs.index(),
+    tabs: live.tabs.pages.length,
+  }
+}
+
+/** Bytes of files and pictures are what they are; in every word beside them no secret stands. */
+function clean(data: Record<string, unknown>, scrub: (text: string) => string): Record<string, unknown> {
+  const cleaned = (value: unknown): unknown => {
+    if (typeof value === 'string') return scrub(value)
+    if (Array.isArray(value)) return value.map(cleaned)
+    return typeof value === 'object' && value !== null ? clean({ ...value }, scrub) : value
+  }
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, name.endsWith('_base64') ? value : cleaned(value)]),
+  )
+}
+
+function wordsOf(
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): string {
+  return issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.map(String).join('.') || 'params'}: ${message}`)
+    .join('; ')
+}

@@ -1,0 +1,80 @@
+import { browserLimits } from '@flotilla/protocol/browser-service-api'
+import { ActionProblem } from './action-problem.ts'
+import type { ActionScene, Acts } from './action.ts'
+import type { PageElement } from '../tabs/page-element.ts'
+import { maskedValues } from './mask.ts'
+
+const aroundChars = 100
+/** Of each frame. */
+const readMaxChars = 200_000
+/** A page may have thousands, each with words of its own. */
+const framesMax = 50
+const readMaxMs = 5000
+
+/** Waiting for something, and finding where it is. */
+export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
+  async wait_for(scene, { text, ref, state, timeout_ms: timeoutMs }) {
+    const { page, left } = scene
+    if ([text, ref, state].filter((one) => one !== undefined).length !== 1)
+      throw new ActionProblem('bad-params', 'wait_for takes just one of text, ref and state.')
+    const timeout = Math.min(timeoutMs, left())
+    const waited =
+      text !== undefined
+        ? Promise.any(
+            page
+              .frames()
+              .map((frame) => frame.getByText(text).first().waitFor({ state: 'visible', timeout })),
+          )
+        : ref !== undefined
+          ? (await scene.find(ref)).waitForElementState('visible', { timeout })
+          : page.waitForLoadState(state ?? 'load', { timeout })
+    const found = await waited.then(
+      () => true,
+      () => false,
+    )
+    return { found }
+  },
+
+  async find_text(scene, { query }) {
+    const words = await wordsOfPage(scene)
+    const [wanted, all] = [query.toLowerCase(), words.toLowerCase()]
+    const matches: string[] = []
+    let total = 0
+    for (let at = all.indexOf(wanted); at >= 0; at = all.indexOf(wanted, at + wanted.length)) {
+      total += 1
+      if (matches.length >= browserLimits.matchesMax) continue
+      const around = words.slice(Math.max(0, at - aroundChars), at + wanted.length + aroundChars)
+      matches.push(around.replace(/\s+/g, ' ').trim().slice(0, browserLimits.matchMaxChars))
+    }
+    return { matches, total }
+  },
+
+  async inspect_requests({ live }, { limit }) {
+    const { scrub } = live.secrets
+    const requests = live.requests
+      .last(limit)
+      .map((entry) => ({ ...entry, url: scrub(entry.url).slice(0, 1000) }))
+    return { requests }
+  },
+}
+
+/** What a person could read, of all frames, without what stands in fields that are hidden. */
+async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
+  const parts = await Promise.all(
+    page
+      .frames()
+      .slice(0, framesMax)
+      .map(async (frame) => {
+        const words = await frame
+          .locator('body')
+          .evaluate((body: PageElement, max) => (body.innerText ?? '').slice(0, max), readMaxChars, {
+            timeout: readMaxMs,
+          })
+          .then((found: unknown) => (typeof found === 'string' ? found : ''))
+          .catch(() => '')
+        const hidden = await maskedValues(frame)
+        return hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
+      }),
+  )
+  return live.secrets.scrub(parts.join('\n'))
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { withoutValues } from '../tabs/request-log.ts'
+import { createSecrets } from '../tabs/secrets.ts'
+import { isWebAddress } from '../tabs/living-browser.ts'
+import { translated } from './action-problem.ts'
+import { contentTypeOf, plainName } from './files.ts'
+import { captchaOfFrame } from './find-captcha.ts'
+import { jpegSize } from './screenshot.ts'
+
+describe('what leaves the browser', () => {
+  test('holds no secret, in whatever spelling a page carries it on', () => {
+    const secrets = createSecrets()
+    secrets.add('p&ss w/rd')
+    const said = 'p&ss w/rd p%26ss%20w%2Frd p%26ss+w%2Frd cCZzcyB3L3Jk rest'
+    expect(secrets.scrub(said)).toBe('[secret] [secret] [secret] [secret] rest')
+  })
+
+  test.each([
+    ['https://u:p@shop.test/a?card=1&x=2#frag', 'https://shop.test/a?card=&x='],
+    ['wss://shop.test/live', 'wss://shop.test/live'],
+    ['data:text/plain,secret', 'data:'],
+    ['nonsense', ''],
+  ])('of %s is %s', (url, told) => {
+    expect(withoutValues(url)).toBe(told)
+  })
+
+  test.each([
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\x\\a.txt', 'a.txt'],
+    ['..', 'file'],
+    ['a\u202e\u0000b.pdf', 'ab.pdf'],
+    ['', 'file'],
+  ])('is a file named %j as %j', (name, plain) => {
+    expect(plainName(name)).toBe(plain)
+  })
+
+  test.each([
+    [Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), 'image/png'],
+    [Buffer.from('%PDF-1.7'), 'application/pdf'],
+    [Buffer.from('\u007fELF'), 'application/x-executable'],
+    [Buffer.from('  <!DOCTYPE html><p>'), 'text/html'],
+    [Buffer.from('name,size'), 'text/plain'],
+    [Buffer.from([0, 159, 146, 150]), 'application/octet-stream'],
+  ])('is by its content %#', (content, type) => {
+    expect(contentTypeOf(content)).toBe(type)
+  })
+})
+
+describe('an address', () => {
+  test.each([
+    ['http://shop.test', true],
+    ['HTTPS://shop.test/x', true],
+    ['file:///etc/passwd', false],
+    ['javascript:alert(1)', false],
+    ['data:text/html,x', false],
+    ['chrome://version', false],
+    ['view-source:http://shop.test', false],
+    ['blob:http://shop.test/1', false],
+    ['shop.test', false],
+  ])('%s may be opened: %s', (url, may) => {
+    expect(isWebAddress(url)).toBe(may)
+  })
+
+  test.each([
+    ['https://www.google.com/recaptcha/api2/anchor?size=normal', 'recaptcha'],
+    ['https://www.google.com/recaptcha/api2/anchor?size=invisible', null],
+    ['https://www.google.com/recaptcha/api2/bframe?k=1', 'recaptcha'],
+    ['https://newassets.hcaptcha.com/captcha/v1/x', 'hcaptcha'],
+    ['https://challenges.cloudflare.com/cdn-cgi/x', 'turnstile'],
+    ['https://shop.test/Captcha.html', 'generic'],
+    ['https://nothcaptcha.com.shop.test/', 'generic'],
+    ['https://shop.test/', null],
+    ['about:blank', null],
+  ])('of a frame %s is a captcha: %s', (url, kind) => {
+    expect(captchaOfFrame(url)).toBe(kind)
+  })
+})
+
+test('Playwright’s words become a code and one line', () => {
+  const said = (message: string) => translated(new Error(message))
+  expect(said('page.goto: net::ERR_TUNNEL_CONNECTION_FAILED at http://x/\nCall log:\n...')).toMatchObject({
+    code: 'page-failed',
+    message: 'The page did not come: net::ERR_TUNNEL_CONNECTION_FAILED at http://x/',
+  })
+  expect(said('elementHandle.click: Timeout 5ms exceeded.\n  - element is not visible')).toMatchObject({
+    code: 'not-possible',
+    message: expect.stringContaining('the element is not visible'),
+  })
+  expect(said('Target page, context or browser has been closed')).toMatchObject({ code: 'browser-crashed' })
+})
+
+test('the size of a JPEG is read of its frame, and what is none has none', () => {
+  const jpeg = Buffer.from('ffd8ffe000040000ffc0001108032005000301', 'hex')
+  expect(jpegSize(jpeg)).toEqual({ width: 1280, height: 800 })
+  expect(jpegSize(Buffer.from('not a picture at all'))).toBeNull()
+})

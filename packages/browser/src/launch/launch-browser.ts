@@ -1,0 +1,91 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { BrowserContext } from 'playwright-core'
+import type { ProxyToken } from '../proxy-token.ts'
+import { chromiumArguments, unwantedArguments } from './chromium-arguments.ts'
+import { openScreen } from './open-screen.ts'
+import type { Screen } from './open-screen.ts'
+
+/** Chromium on a display, both or none. */
+export interface LaunchedBrowser {
+  readonly context: BrowserContext
+  readonly screen: Screen
+  readonly downloads: string
+  /** Settles as soon as one of both is gone, asked for or not. */
+  readonly ended: Promise<void>
+  /** Settles when nothing is left of both. */
+  readonly gone: Promise<void>
+  /** Writes down what is open, and ends both. */
+  close(): Promise<void>
+}
+
+export interface LaunchDeps {
+  readonly clock: Clock
+  readonly token: ProxyToken
+  readonly relayPort: number
+  readonly dataDirectory: string
+  readonly path: string
+  readonly programs?: { readonly screen?: string; readonly chromium?: string }
+}
+
+export const profileFolder = 'profile'
+const launchMaxMs = 30_000
+/** Debian's program itself: what stands under its usual name is a script around it. */
+const chromiumPath = '/usr/lib/chromium/chromium'
+
+/** Rejects with an Error; then nothing is left of it, neither display nor process. */
+export async function launchBrowser(deps: LaunchDeps): Promise<LaunchedBrowser> {
+  if (!deps.token.isGone()) throw new Error('the token of the proxy still lies in its file')
+  const { dataDirectory } = deps
+  const downloads = join(dataDirectory, 'downloads')
+  rmSync(downloads, { recursive: true, force: true })
+  for (const folder of [downloads, join(dataDirectory, profileFolder)])
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Of the one that was killed, which would be taken for one that still lives.
+  for (const name of ['SingletonLock', 'SingletonCookie', 'SingletonSocket'])
+    rmSync(join(dataDirectory, profileFolder, name), { force: true })
+  const environment = {
+    PATH: deps.path,
+    HOME: dataDirectory,
+    LANG: 'C.UTF-8',
+    XDG_CONFIG_HOME: join(dataDirectory, '.config'),
+    XDG_CACHE_HOME: join(dataDirectory, '.cache'),
+  }
+  const screen = await openScreen({
+    clock: deps.clock,
+    environment,
+    ...(deps.programs?.screen === undefined ? {} : { program: deps.programs.screen }),
+  })
+  try {
+    const { chromium } = await import('playwright-core')
+    const context = await chromium.launchPersistentContext(join(dataDirectory, profileFolder), {
+      executablePath: deps.programs?.chromium ?? chromiumPath,
+      headless: false,
+      chromiumSandbox: true,
+      viewport: null,
+      acceptDownloads: true,
+      downloadsPath: downloads,
+      env: { ...environment, DISPLAY: screen.display },
+      args: [...chromiumArguments(deps.relayPort)],
+      ignoreDefaultArgs: unwantedArguments,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      timeout: launchMaxMs,
+    })
+    const closed = new Promise<void>((resolve) => {
+      context.once('close', () => resolve())
+    })
+    const close = async (): Promise<void> => {
+      await context.close().catch(() => undefined)
+      await closed
+      await screen.close()
+    }
+    const ended = Promise.race([closed, screen.ended])
+    return { context, screen, downloads, close, ended, gone: ended.then(close) }
+  } catch (error) {
+    await screen.close()
+    throw error
+  }
+}

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/**
+ * Whether every page process of a Chromium that lives here is in its own sandbox, by what the kernel says of it: process
+ * ids of its own, and more filters of system calls than this container has. False where there is none.
+ */
+export function isSandboxed(root = '/proc'): boolean {
+  const own = filtersOf(statusOf(root, 'self'))
+  const pages = readdirSync(root)
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => isPage.test(readText(`${root}/${pid}/cmdline`)))
+    .map((pid) => statusOf(root, pid))
+    .filter((status) => status !== '')
+  return pages.length > 0 && pages.every((status) => isNested(status) && filtersOf(status) > own)
+}
+
+/** Processes that Chromium forks write their arguments with spaces between them. */
+const isPage = /[\0 ]--type=renderer[\0 ]/
+
+function statusOf(root: string, pid: string): string {
+  return readText(`${root}/${pid}/status`)
+}
+
+/** One number for each namespace of process ids around it. */
+function isNested(status: string): boolean {
+  return (/^NSpid:\s+(.*)$/m.exec(status)?.[1] ?? '').trim().split(/\s+/).length > 1
+}
+
+function filtersOf(status: string): number {
+  return Number(/^Seccomp_filters:\s+(\d+)$/m.exec(status)?.[1] ?? 0)
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // It ended meanwhile.
+    return ''
+  }
+}

@@ -1,0 +1,149 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  browserActionRequestSchema,
+  browserLimits,
+  browserServiceEndpoints as endpoints,
+  vncQuerySchema,
+  watchModeSchema,
+} from '@flotilla/protocol/browser-service-api'
+import type {
+  BrowserActionReply,
+  BrowserActionRequest,
+  BrowserStatus,
+  WatchMode,
+} from '@flotilla/protocol/browser-service-api'
+import type { Log } from '../log.ts'
+import type { Gate } from './gate.ts'
+
+/** What the endpoints do. */
+export interface Doors {
+  status(): Promise<BrowserStatus>
+  act(name: string, request: BrowserActionRequest): Promise<BrowserActionReply>
+  setMode(mode: WatchMode): void
+  close(): Promise<boolean>
+  /** Rejects where no screen can be shown. */
+  watch(call: {
+    readonly request: IncomingMessage
+    readonly socket: Duplex
+    readonly head: Buffer
+    readonly watcher: WatchMode
+  }): Promise<void>
+}
+
+const requestTimeoutMs = 180_000
+/** Longer than the mesh keeps one that it does not use. */
+const keepAliveTimeoutMs = 75_000
+const connectionsMax = 64
+const actionPath = new RegExp(`^${endpoints.act.path.replace('{action}', '([a-z_]{1,40})')}$`)
+
+/** What a caller is told instead of an answer. */
+class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** Binds the contract's endpoints. Each, and every unknown path, wants the mesh's proof first. */
+export function createHttpServer(deps: {
+  readonly doors: Doors
+  readonly gate: Gate
+  readonly log: Log
+}): Server {
+  const { doors, gate, log } = deps
+
+  async function answer(request: IncomingMessage): Promise<unknown> {
+    const refusal = gate(request.headers.authorization)
+    if (refusal !== null) throw new Refusal(401, refusal)
+    const path = (request.url ?? '/').split('?')[0] ?? '/'
+    const asked = `${request.method} ${path}`
+    if (asked === `GET ${endpoints.status.path}`) return doors.status()
+    if (asked === `POST ${endpoints.close.path}`) return { closed: await doors.close() }
+    if (asked === `POST ${endpoints.watchMode.path}`) {
+      const { mode } = parsed(watchModeSchema, await readJson(request))
+      doors.setMode(mode)
+      return { mode }
+    }
+    const action = request.method === 'POST' ? actionPath.exec(path)?.[1] : undefined
+    if (action === undefined) throw new Refusal(404, 'No such endpoint.')
+    return doors.act(action, parsed(browserActionRequestSchema, await readJson(request)))
+  }
+
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (value) => send(response, 200, value),
+      (error: unknown) => {
+        if (error instanceof Refusal) return refuse(request, response, error)
+        log.error({ err: error }, 'a request met an error of ours and was answered with 500')
+        refuse(request, response, new Refusal(500, 'An error of the browser’s own.'))
+      },
+    )
+  })
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const refusal = gate(request.headers.authorization)
+    if (refusal !== null) throw new Refusal(401, refusal)
+    const url = new URL(request.url ?? '/', 'http://browser')
+    if (url.pathname !== endpoints.vnc.path) throw new Refusal(404, 'No such endpoint.')
+    const { watcher } = parsed(vncQuerySchema, Object.fromEntries(url.searchParams))
+    await doors.watch({ request, socket, head, watcher })
+  }
+
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    upgrade(request, socket, head).catch((error: unknown) => {
+      const status = error instanceof Refusal ? error.status : 503
+      if (status === 503) log.warn({ err: error }, 'a watcher was sent away, since there is no screen')
+      socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+    })
+  })
+  server.requestTimeout = requestTimeoutMs
+  server.keepAliveTimeout = keepAliveTimeoutMs
+  server.maxConnections = connectionsMax
+  return server
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const tooLarge = new Refusal(413, `At most ${browserLimits.bodyMaxBytes} bytes are taken.`)
+  if (Number(request.headers['content-length'] ?? 0) > browserLimits.bodyMaxBytes) throw tooLarge
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > browserLimits.bodyMaxBytes) throw tooLarge
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch {
+    throw new Refusal(400, 'The body is not JSON.')
+  }
+}
+
+function parsed<T>(
+  schema: {
+    safeParse(value: unknown): { success: true; data: T } | { success: false; error: { message: string } }
+  },
+  value: unknown,
+): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw new Refusal(400, result.error.message.slice(0, 500))
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  // What was not read of a body would be taken for the next request.
+  if (!request.complete) response.setHeader('connection', 'close')
+  send(response, refusal.status, { detail: refusal.message })
+}
+
+function send(response: ServerResponse, status: number, value: unknown): void {
+  if (response.destroyed) return
+  const body = Buffer.from(JSON.stringify(value))
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
+  response.end(body)
+}

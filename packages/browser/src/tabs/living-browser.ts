@@ -1,0 +1,181 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { browserLimits } from '@flotilla/protocol/browser-service-api'
+import type { Page } from 'playwright-core'
+import { ActionProblem } from '../actions/action-problem.ts'
+import { profileFolder } from '../launch/launch-browser.ts'
+import type { LaunchedBrowser } from '../launch/launch-browser.ts'
+import type { Log } from '../log.ts'
+import { createElementReferences } from './element-references.ts'
+import type { ElementReferences } from './element-references.ts'
+import { watchTabs } from './open-tabs.ts'
+import type { OpenTabs } from './open-tabs.ts'
+import { createRequestLog } from './request-log.ts'
+import type { RequestLog } from './request-log.ts'
+import type { Secrets } from './secrets.ts'
+
+/** A browser that runs, with what is known of it. */
+export interface Live {
+  readonly launched: LaunchedBrowser
+  readonly tabs: OpenTabs
+  readonly references: ElementReferences
+  readonly requests: RequestLog
+  /** Of all browsers since the container began: one may come back with what was typed into the last. */
+  readonly secrets: Secrets
+}
+
+/**
+ * The one browser of this container.
+ *
+ * 1. It runs from the first use to a close or a crash; a use after that starts it anew from its profile, with its tabs.
+ * 2. Whoever uses it while it starts waits for the same start; a start that fails leaves nothing, and the next use tries again.
+ */
+export interface LivingBrowser {
+  /** Rejects with `launch-failed`. */
+  use(): Promise<Live>
+  readonly live: Live | null
+  /** Notes which tabs are open, for the next start. */
+  note(): void
+  /** False where none ran. */
+  close(): Promise<boolean>
+  /** Closes it and forgets its profile: cookies, tabs and all. */
+  forget(): Promise<void>
+}
+
+const reopenMaxMs = 10_000
+
+export function createLivingBrowser(deps: {
+  readonly launch: () => Promise<LaunchedBrowser>
+  readonly dataDirectory: string
+  readonly secrets: Secrets
+  readonly log: Log
+}): LivingBrowser {
+  const tabsFile = join(deps.dataDirectory, 'tabs.json')
+  let live: Live | null = null
+  let starting: Promise<Live> | null = null
+  /** Of the one before: its display is the only one. */
+  let gone: Promise<void> = Promise.resolve()
+
+  async function start(): Promise<Live> {
+    let launched: LaunchedBrowser
+    await gone
+    try {
+      launched = await deps.launch()
+    } catch (err) {
+      deps.log.error({ err }, 'the browser did not start; the next action tries again')
+      throw new ActionProblem('launch-failed', 'The browser did not start. Try again in a moment.', 5000)
+    }
+    const references = createElementReferences()
+    const tabs = watchTabs(launched.context, references.forget)
+    const requests = createRequestLog(launched.context)
+    const made: Live = { launched, tabs, references, requests, secrets: deps.secrets }
+    live = made
+    gone = launched.gone
+    void launched.ended.then(() => {
+      if (live !== made) return
+      live = null
+      deps.log.warn({}, 'the browser ended by itself; the next action starts it anew')
+    })
+    await reopen(made)
+    return made
+  }
+
+  /**
+   * Chromium brings tabs back by itself, with their history, where it was closed in order; after a kill it brings none, or
+   * those of an earlier day. What was noted counts: each of its addresses has a tab in the end, in its order, and no other has.
+   */
+  async function reopen({ tabs }: Live): Promise<void> {
+    const noted = readTabs(tabsFile)
+    if (noted.urls.length > 0) {
+      const found = [...tabs.pages]
+      const take = (matches: (page: Page) => boolean): Page | undefined => {
+        const at = found.findIndex(matches)
+        return at < 0 ? undefined : found.splice(at, 1)[0]
+      }
+      const restored = noted.urls.map((url) => take((page) => page.url() === url))
+      const wanted: Page[] = []
+      for (const page of restored) wanted.push(page ?? take(() => true) ?? (await tabs.open()))
+      const options = { timeout: reopenMaxMs, waitUntil: 'domcontentloaded' } as const
+      await Promise.allSettled(
+        wanted.map(async (page, at) => {
+          const url = noted.urls[at] ?? ''
+          if (page.url() === url) await page.waitForLoadState('domcontentloaded', options)
+          else await page.goto(url, options)
+        }),
+      )
+      for (const page of found) await page.close().catch(() => undefined)
+      tabs.arrange(wanted)
+      const front = wanted[noted.front]
+      if (front) await tabs.bringToFront(front)
+    }
+    tabs.happened()
+  }
+
+  async function close(): Promise<boolean> {
+    const closing = live
+    if (closing === null) return false
+    note(closing)
+    live = null
+    await closing.launched.close()
+    return true
+  }
+
+  function note({ tabs }: Live): void {
+    const urls = tabs.pages.map((page: Page) => page.url())
+    const front = urls.slice(0, tabs.index()).filter(isWebAddress).length
+    try {
+      writeFileSync(tabsFile, JSON.stringify({ urls: urls.filter(isWebAddress), front }), { mode: 0o600 })
+    } catch (err) {
+      deps.log.warn({ err }, 'open tabs were not noted; after a crash they do not come back')
+    }
+  }
+
+  return {
+    get live() {
+      return live
+    },
+    use: async () => {
+      if (live) return live
+      starting ??= start().finally(() => {
+        starting = null
+      })
+      return starting
+    },
+    note: () => {
+      if (live) note(live)
+    },
+    close,
+    async forget() {
+      await close()
+      rmSync(tabsFile, { force: true })
+      for (const folder of [profileFolder, 'downloads', '.config', '.cache', '.pki'])
+        rmSync(join(deps.dataDirectory, folder), { recursive: true, force: true })
+    },
+  }
+}
+
+interface NotedTabs {
+  readonly urls: readonly string[]
+  /** Which of them was in front. */
+  readonly front: number
+}
+
+/** Written by this very program, and by whatever else may write in its home: read as if by that. */
+function readTabs(path: string): NotedTabs {
+  const none = { urls: [], front: 0 }
+  try {
+    const noted: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof noted !== 'object' || noted === null || !('urls' in noted) || !Array.isArray(noted.urls))
+      return none
+    const urls = noted.urls.filter((url: unknown) => typeof url === 'string' && isWebAddress(url))
+    const front = 'front' in noted && typeof noted.front === 'number' ? noted.front : 0
+    return { urls: urls.slice(0, browserLimits.tabsMax), front }
+  } catch {
+    return none
+  }
+}
+
+/** What may be opened by name: everything else would show this container's own files, or run in the page that is there. */
+export function isWebAddress(url: string): boolean {
+  return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
+}

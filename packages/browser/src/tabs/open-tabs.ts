@@ -1,0 +1,145 @@
+import { browserLimits } from '@flotilla/protocol/browser-service-api'
+import type { BrowserActionData } from '@flotilla/protocol/browser-service-api'
+import type { BrowserContext, Dialog, Download, Page } from 'playwright-core'
+
+type ToldDialog = BrowserActionData['navigate']['dialogs'][number]
+
+/**
+ * The tabs of one living browser, in the order in which they came, with what happened in them by itself.
+ *
+ * 1. At most `browserLimits.tabsMax` are open; one more is closed and told.
+ * 2. A dialog is answered at once and told with the next result, since a page that shows one does nothing else.
+ * 3. A download that no action waits for is broken off and told.
+ */
+export interface OpenTabs {
+  /** The tab in front. Opens one where there is none. */
+  active(): Promise<Page>
+  readonly pages: readonly Page[]
+  /** Of the tab in front; 0 where there is none. */
+  index(): number
+  open(): Promise<Page>
+  bringToFront(page: Page): Promise<void>
+  /** Where it is the last one, another is opened first: without a tab the whole browser would end. */
+  close(page: Page): Promise<void>
+  /** Puts these in front of all others, in this order. */
+  arrange(wanted: readonly Page[]): void
+  /** Since the last time that it was asked. */
+  happened(): { dialogs: ToldDialog[]; notices: string[] }
+  /** What an action waits for itself, it takes here; the former is put back by what is given back. */
+  takeDownloads(listener: (download: Download) => void): () => void
+  notice(words: string): void
+}
+
+export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => void): OpenTabs {
+  const pages: Page[] = []
+  let front: Page | null = null
+  let dialogs: ToldDialog[] = []
+  let notices: string[] = []
+  let opening = 0
+  let onDownload: ((download: Download) => void) | null = null
+
+  const notice = (words: string): void => {
+    if (notices.length < browserLimits.noticesMax) notices.push(words)
+  }
+
+  async function answer(dialog: Dialog): Promise<void> {
+    const kind = kindOf(dialog)
+    if (dialogs.length < browserLimits.dialogsMax)
+      dialogs.push({ kind, message: dialog.message().slice(0, 500) })
+    // Whoever asks before leaving is left: staying is what held the agent there.
+    await (kind === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined)
+  }
+
+  function forget(page: Page): void {
+    const at = pages.indexOf(page)
+    if (at < 0) return
+    pages.splice(at, 1)
+    if (front === page) front = pages[Math.min(at, pages.length - 1)] ?? null
+  }
+
+  function adopt(page: Page): void {
+    if (pages.includes(page)) return
+    if (pages.length >= browserLimits.tabsMax) {
+      notice(
+        `A page opened another tab, which was closed: ${browserLimits.tabsMax} are open. Close one first.`,
+      )
+      void page.close().catch(() => undefined)
+      return
+    }
+    pages.push(page)
+    front = page
+    if (opening === 0) notice(`A pop-up opened as tab ${pages.length - 1}, which is in front now.`)
+    page.on('close', () => forget(page))
+    page.on('dialog', (dialog) => void answer(dialog))
+    page.on('crash', () => {
+      notice('A tab crashed and was closed.')
+      void close(page).catch(() => undefined)
+    })
+    page.on('framenavigated', (frame) => {
+      if (frame === page.mainFrame()) onNavigated(page)
+    })
+    page.on('download', (download) => {
+      if (onDownload) return onDownload(download)
+      notice(
+        'A page began a download, which was broken off: use download with the reference of what begins it.',
+      )
+      void download.cancel().catch(() => undefined)
+    })
+  }
+
+  const open = async (): Promise<Page> => {
+    opening += 1
+    try {
+      const page = await context.newPage()
+      adopt(page)
+      front = page
+      return page
+    } finally {
+      opening -= 1
+    }
+  }
+
+  const close = async (page: Page): Promise<void> => {
+    if (pages.length === 1 && pages.includes(page)) await open()
+    await page.close()
+  }
+
+  opening += 1
+  for (const page of context.pages()) adopt(page)
+  opening -= 1
+  context.on('page', adopt)
+
+  return {
+    pages,
+    active: async () => front ?? open(),
+    index: () => Math.max(0, front === null ? 0 : pages.indexOf(front)),
+    open,
+    close,
+    async bringToFront(page) {
+      front = page
+      await page.bringToFront()
+    },
+    arrange(wanted) {
+      const others = pages.filter((page) => !wanted.includes(page))
+      pages.splice(0, pages.length, ...wanted.filter((page) => pages.includes(page)), ...others)
+    },
+    happened() {
+      const told = { dialogs, notices }
+      dialogs = []
+      notices = []
+      return told
+    },
+    takeDownloads(listener) {
+      onDownload = listener
+      return () => {
+        onDownload = null
+      }
+    },
+    notice,
+  }
+}
+
+function kindOf(dialog: Dialog): ToldDialog['kind'] {
+  const kind = dialog.type()
+  return kind === 'confirm' || kind === 'prompt' || kind === 'beforeunload' ? kind : 'alert'
+}

@@ -1,0 +1,220 @@
+import { agentBrowserParams, handOverCode } from '@flotilla/protocol/browser-api'
+import type { BrowserActReply } from '@flotilla/protocol/browser-api'
+import type { BrowserAction, BrowserActionData } from '@flotilla/protocol/browser-service-api'
+import { browserActionNames, browserTools, isBrowserAction } from '@flotilla/protocol/browser-tools'
+import { imageMaxBytes } from '@flotilla/protocol/image-type'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { actorOf } from '../access/index.ts'
+import type { Caller, Guard, RunTicket } from '../access/index.ts'
+import type { CredentialCall, OpenCredentials } from '../credentials/index.ts'
+import type { EventBus } from '../events/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { BrowserFiles } from './browser-files.ts'
+import type { HandOvers } from './hand-overs.ts'
+import type { BrowserSessions } from './sessions.ts'
+import { shownPage } from './shown-page.ts'
+import type { ShownPage } from './shown-page.ts'
+
+export interface ActLine {
+  /** To be called right before the first byte leaves. */
+  readonly dispatching: () => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Does one thing in the browser of the agent that calls. What the browser refuses is a value, since it was asked. Throws
+ * `denied`, `bad-request`, `browsers-full`, `browser-unavailable`, `credential-unknown`, `credential-refused` before it is
+ * asked, and `upstream-failed` or `upstream-timeout` where it gave no answer.
+ */
+export type ActInBrowser = (
+  caller: Caller,
+  asked: { readonly action: string; readonly params: JsonObject },
+  line: ActLine,
+) => Promise<BrowserActReply>
+
+export interface ActDeps {
+  readonly guard: Guard
+  /** Null where there can be no browsers, with the reason. */
+  readonly sessions: BrowserSessions
+  readonly handOvers: HandOvers
+  readonly files: BrowserFiles
+  readonly credentials: OpenCredentials
+  readonly holdLease: (run: RunTicket | null) => () => void
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+}
+
+type AgentCaller = Extract<Caller, { kind: 'agent' }>
+
+export function createActInBrowser(deps: ActDeps): ActInBrowser {
+  const { sessions, handOvers, journal } = deps
+
+  /** Null while nobody but the agent has to do with it. */
+  function heldByPerson({ agentId, run }: AgentCaller): BrowserActReply | null {
+    const handOver = handOvers.of(agentId)
+    if (handOver === null) return null
+    if (run !== null) handOvers.wait(handOver, run.runId)
+    const who = handOver.takenBy === null ? 'A person is asked to help in' : 'A person has'
+    return {
+      ok: false,
+      code: handOverCode,
+      message: `${who} your browser${handOver.host === '' ? '' : ` (${handOver.host})`}. End your turn now: you go on, with what changed, when it is given back.`,
+    }
+  }
+
+  async function ready(
+    action: BrowserAction,
+    params: JsonObject,
+    of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { agentId } = of.caller
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
+    switch (action) {
+      case 'type': {
+        const typed = readParams('type', params)
+        // Where it is now; the browser asks the same of the field's own frame once more, at the moment of typing.
+        const secret = of.credentials.fillField(typed.text, sessions.of(agentId).page.url)
+        return secret === null ? typed : { ...typed, text: '', secret }
+      }
+      case 'fill_form': {
+        const { fields } = readParams('fill_form', params)
+        const rows = Object.entries(fields).map(([ref, value]) => ({ ref, value }))
+        if (rows.some(({ value }) => /\$CRED\{/i.test(value)))
+          throw badRequest('fields: a credential is typed by browser_type, into one field by itself')
+        return { fields: rows }
+      }
+      case 'upload_file': {
+        const { ref, paths } = readParams('upload_file', params)
+        return { ref, files: await deps.files.read(agentId, paths, of.signal) }
+      }
+      default:
+        return readParams(action, params)
+    }
+  }
+
+  /** What the model reads, and what it sees beside it. */
+  async function answer(
+    action: BrowserAction,
+    data: Readonly<Record<string, unknown>>,
+    of: { readonly caller: AgentCaller; readonly page: ShownPage; readonly signal: AbortSignal },
+  ): Promise<{ readonly data: object; readonly notes: string[]; readonly picture?: Picture }> {
+    if (action === 'screenshot') {
+      const { image_base64, mime_type, ...rest } = data as BrowserActionData['screenshot'] // read by its schema
+      if (image_base64.length > (imageMaxBytes / 3) * 4) {
+        return { data: rest, notes: ['The picture is too large to be shown: take what is in view alone.'] }
+      }
+      return { data: rest, notes: [], picture: { media_type: mime_type, base64: image_base64 } }
+    }
+    if (action === 'download') {
+      const { content_base64, ...rest } = data as BrowserActionData['download'] // read by its schema
+      const { agentId } = of.caller
+      const path = await deps.files.write(agentId, { name: rest.name, content_base64 }, of.signal)
+      const told = { path, size_bytes: rest.size_bytes, host: of.page.host }
+      deps.events.publish({ type: 'browser.downloaded', agent_id: agentId, ...told })
+      return { data: { ...rest, path }, notes: [] }
+    }
+    return { data, notes: [] }
+  }
+
+  return async (caller, { action, params }, { dispatching, signal }) => {
+    deps.guard(caller, { do: 'use-browser', browserAction: action })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    if (!isBrowserAction(action))
+      throw badRequest(
+        `the browser does not know ${action.slice(0, 60)}; it knows ${browserActionNames.join(', ')}`,
+      )
+    const held = heldByPerson(caller)
+    if (held !== null) return held
+    const { agentId } = caller
+    const credentials = deps.credentials(caller)
+    const record = (detail: Record<string, string>) =>
+      journal.append({
+        actor: actorOf(caller),
+        action: 'browser.acted',
+        subject: sessions.of(agentId).page.host,
+        detail: { action, run: caller.run?.runId ?? '', ...detail },
+      })
+    const release = deps.holdLease(caller.run)
+    try {
+      const filled = await ready(action, params, { caller, credentials, signal })
+      return await sessions.use(agentId, signal, async (service): Promise<BrowserActReply> => {
+        // Taken while the browser came up.
+        const taken = heldByPerson(caller)
+        if (taken !== null) return taken
+        dispatching()
+        const { deadlineMs } = browserTools[action]
+        const reply = await service.act(action, { params: filled, deadlineMs, signal })
+        if (!reply.ok) {
+          record({ problem: reply.problem.code })
+          const { code, message, retry_after_ms } = reply.problem
+          const wait = retry_after_ms === undefined ? {} : { retry_after_ms }
+          return { ok: false, code, message: credentials.scrub.text(message), ...wait }
+        }
+        const { page: told, captcha } = z.parse(pageOfReply, reply.data)
+        const page = shownPage({
+          url: credentials.scrub.text(told.url),
+          title: credentials.scrub.text(told.title),
+          tabs: told.tabs,
+        })
+        sessions.shows(agentId, page)
+        const { data, notes, picture } = await answer(action, reply.data, { caller, page, signal })
+        record({})
+        const asked = captcha ? askPerson(caller, { ...page, host: captcha.host || page.host }) : []
+        return {
+          ok: true,
+          data: jsonObjectSchema.parse(scrubbed(data, credentials)),
+          notes: [...notes, ...asked],
+          ...(picture ? { picture } : {}),
+        }
+      })
+    } catch (error) {
+      record({ problem: error instanceof Problem ? error.code : 'failed' })
+      throw error
+    } finally {
+      release()
+    }
+  }
+
+  function askPerson({ agentId, run }: AgentCaller, page: ShownPage): readonly string[] {
+    const handOver = handOvers.ask(agentId, page)
+    if (run !== null) handOvers.wait(handOver, run.runId)
+    return [
+      `${page.host} wants to know whether a person is there, and a person was asked to help. End your turn now: you go on, with what changed, when your browser is given back. Until then it does nothing for you.`,
+    ]
+  }
+}
+
+interface Picture {
+  readonly media_type: string
+  readonly base64: string
+}
+
+const pageOfReply = z.looseObject({
+  page: z.looseObject({ url: z.string(), title: z.string(), tabs: z.number() }),
+  captcha: z.looseObject({ host: z.string() }).nullish(),
+})
+
+function readParams<Action extends BrowserAction>(
+  action: Action,
+  params: JsonObject,
+): z.output<(typeof agentBrowserParams)[Action]> {
+  const read = z.safeParse(agentBrowserParams[action], params)
+  if (read.success) return read.data as z.output<(typeof agentBrowserParams)[Action]> // of that very schema
+  const issues = read.error.issues.slice(0, 5).map(({ path, message }) => `${path.join('.')}: ${message}`)
+  throw badRequest(issues.join('; ').slice(0, 500))
+}
+
+/** Values of credentials never come back, wherever a page shows them. */
+function scrubbed(value: unknown, credentials: CredentialCall): unknown {
+  if (typeof value === 'string') return credentials.scrub.text(value)
+  if (Array.isArray(value)) return value.map((item: unknown) => scrubbed(item, credentials))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, scrubbed(item, credentials)]))
+}
+
+function badRequest(detail: string): Problem {
+  return new Problem('bad-request', { detail })
+}

@@ -1,0 +1,22 @@
+import { browserAgentApi as api } from '@flotilla/protocol/browser-api'
+import { browserAgentEndpoints as endpoints } from '@flotilla/protocol/browser-endpoints'
+import { browserTools, isBrowserAction } from '@flotilla/protocol/browser-tools'
+import type { AgentSurface } from '../http/index.ts'
+import type { ActInBrowser } from './act.ts'
+
+export function browserAgentRoutes({ bind }: AgentSurface, act: ActInBrowser): void {
+  bind(
+    endpoints.browserAct,
+    {
+      ...api.browserAct,
+      needs: ({ action = '' }) => ({ do: 'use-browser', browserAction: action }),
+    },
+    ({ caller, params: { action }, body, effect, gone }) => {
+      // What only looks may be asked again, so it needs no key, and its pictures are kept nowhere.
+      if (isBrowserAction(action) && browserTools[action].looks) {
+        return act(caller, { action, params: body }, { dispatching: () => {}, signal: gone() })
+      }
+      return effect({ action, params: body }).outside((line) => act(caller, { action, params: body }, line))
+    },
+  )
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import type { BrowserService } from './browser-service.ts'
+
+export interface BrowserUnderTest {
+  readonly service: BrowserService
+  /** An address that it can open. */
+  readonly url: string
+}
+
+const key = Buffer.alloc(16, 7).toString('base64')
+
+/** What the mesh relies on, of any browser; `make` is called once, and its browser is used by all. */
+export function browserServiceConformance(name: string, make: () => Promise<BrowserUnderTest>): void {
+  describe(`${name} is a browser service`, () => {
+    let made: Promise<BrowserUnderTest> | null = null
+    const under = () => (made ??= make())
+    const signal = () => AbortSignal.timeout(60_000)
+    const act = async (action: Parameters<BrowserService['act']>[0], params: Record<string, unknown> = {}) =>
+      (await under()).service.act(action, { params, deadlineMs: 30_000, signal: signal() })
+
+    test('says that it is ready', async () => {
+      const { service } = await under()
+      expect(await service.status(signal())).toMatchObject({ ready: true, mode: 'view' })
+    })
+
+    test('opens a page, and says which', async () => {
+      const { url } = await under()
+      const reply = await act('navigate', { url })
+      expect(reply).toMatchObject({ ok: true, data: { page: { url, host: new URL(url).host } } })
+    })
+
+    test('shows what is on it as a picture', async () => {
+      const reply = await act('screenshot')
+      expect(reply).toMatchObject({ ok: true })
+      expect(reply.ok && String(reply.data['image_base64']).length).toBeGreaterThan(20)
+    })
+
+    test('lets a person have it, and takes it back', async () => {
+      const { service } = await under()
+      await service.setWatchMode('control', signal())
+      expect(await service.status(signal())).toMatchObject({ mode: 'control' })
+      await service.setWatchMode('view', signal())
+      expect(await service.status(signal())).toMatchObject({ mode: 'view' })
+    })
+
+    test('opens its screen as plain WebSocket frames', async () => {
+      const { service } = await under()
+      const { line, head } = await service.screen('view', { key, signal: signal() })
+      const chunks: Buffer[] = [head]
+      while (!Buffer.concat(chunks).includes('RFB 003')) {
+        chunks.push(await new Promise<Buffer>((resolve) => line.once('data', resolve)))
+      }
+      line.destroy()
+      // A binary frame of 12 bytes that is whole, unmasked and without extension bits.
+      expect([...Buffer.concat(chunks).subarray(0, 2)]).toEqual([0x82, 12])
+    })
+
+    test('closes when it is asked to', async () => {
+      const { service } = await under()
+      await expect(service.close(signal())).resolves.toBeUndefined()
+    })
+  })
+}

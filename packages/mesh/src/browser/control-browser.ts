@@ -1,0 +1,139 @@
+import { browserBounds } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { BrowserView } from '@flotilla/protocol/browser-api'
+import { screenPath } from '@flotilla/protocol/browser-endpoints'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Action, Caller, Decision, Guard } from '../access/index.ts'
+import { actorOf } from '../access/index.ts'
+import type { HandOver } from './hand-over-table.ts'
+import type { HandOverEnd, HandOvers } from './hand-overs.ts'
+import type { BrowserSessions } from './sessions.ts'
+import { shownPage } from './shown-page.ts'
+
+const statusWithinMs = 10_000
+
+/**
+ * What people do to browsers. Whoever may look at the fleet sees them; to act on one takes what acting on its agent takes.
+ */
+export interface ControlBrowser {
+  list(caller: Caller): readonly BrowserView[]
+  /** Problems `denied`, `unknown-agent`. */
+  close(caller: Caller, agentId: string): Promise<BrowserView>
+  /** Opens it where it is not. Problem `conflict` where another person has it, or its agent may have none. */
+  takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
+  /** Problem `conflict` where nobody has it. */
+  giveBack(caller: Caller, agentId: string): Promise<BrowserView>
+  /** Ends what nobody comes for, closes what nobody uses, and takes note of what ended by itself. */
+  sweep(): Promise<void>
+}
+
+export function createControlBrowser(deps: {
+  readonly sessions: BrowserSessions
+  readonly handOvers: HandOvers
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly requireAgent: (agentId: string) => void
+  /** Why its container is no more; null while it runs. */
+  readonly endedOf: (agentId: string) => Promise<string | null>
+  readonly idleMs: () => number
+  readonly clock: Clock
+}): ControlBrowser {
+  const { sessions, handOvers, guard, clock } = deps
+
+  function viewOf(agentId: string): BrowserView {
+    const { state, page, acting, watchers } = sessions.of(agentId)
+    const handOver = handOvers.of(agentId)
+    const { url, title, host, tabs } = page
+    return {
+      agent_id: agentId,
+      state: state.kind,
+      since: 'since' in state ? state.since : 0,
+      reason: state.kind === 'failed' ? state.reason : null,
+      page: state.kind === 'live' ? { url, title, host, tabs } : null,
+      acting: acting > 0,
+      watchers,
+      hand_over: handOver && { kind: handOver.kind, by: handOver.takenBy, since: handOver.createdAt },
+      screen: screenPath(agentId),
+    }
+  }
+
+  function mayAct(caller: Caller, agentId: string): void {
+    guard(caller, { do: 'manage-agent', agentId })
+    deps.requireAgent(agentId)
+  }
+
+  async function end(handOver: HandOver, how: HandOverEnd, by: string): Promise<void> {
+    const { agentId } = handOver
+    const { service } = sessions.of(agentId)
+    const signal = AbortSignal.timeout(statusWithinMs)
+    // One that does not answer is no reason to let its agent wait for ever.
+    await service?.setWatchMode('view', signal).catch(() => undefined)
+    const status = await service?.status(signal).catch(() => null)
+    const page = status ? shownPage(status) : null
+    if (page !== null) sessions.shows(agentId, page)
+    handOvers.end(handOver, { how, page, by })
+  }
+
+  /** What is over by the clock. */
+  function overdue({ agentId, takenBy, createdAt }: HandOver): HandOverEnd | null {
+    const now = clock.now()
+    if (takenBy === null) return now - createdAt >= browserBounds.captchaWaitMs ? 'expired' : null
+    const { watchers, watchedAt } = sessions.of(agentId)
+    const since = Math.max(watchedAt, createdAt)
+    return watchers === 0 && now - since >= browserBounds.unwatchedControlMs ? 'returned' : null
+  }
+
+  return {
+    list: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      return sessions.list().map(([agentId]) => viewOf(agentId))
+    },
+    close: async (caller, agentId) => {
+      mayAct(caller, agentId)
+      await sessions.close(agentId, `closed by ${actorOf(caller)}`)
+      return viewOf(agentId)
+    },
+    takeOver: async (caller, agentId, signal) => {
+      mayAct(caller, agentId)
+      const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+      const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
+      if (!may.allowed)
+        throw new Problem('conflict', { detail: `${agentId} may have no browser: ${may.reason}` })
+      const by = actorOf(caller)
+      const taken = handOvers.of(agentId)?.takenBy ?? null
+      if (taken === by) return viewOf(agentId)
+      if (taken !== null) throw new Problem('conflict', { detail: `${taken} has the browser of ${agentId}` })
+      return sessions.use(agentId, signal, async (service) => {
+        const status = await service.status(signal)
+        const page = shownPage(status)
+        sessions.shows(agentId, page)
+        await service.setWatchMode('control', signal)
+        handOvers.take(agentId, by, page)
+        return viewOf(agentId)
+      })
+    },
+    giveBack: async (caller, agentId) => {
+      mayAct(caller, agentId)
+      const handOver = handOvers.of(agentId)
+      if (handOver === null)
+        throw new Problem('conflict', { detail: `the browser of ${agentId} is its agent’s already` })
+      await end(handOver, 'returned', actorOf(caller))
+      return viewOf(agentId)
+    },
+    sweep: async () => {
+      for (const handOver of handOvers.list()) {
+        const how = overdue(handOver)
+        if (how !== null) await end(handOver, how, 'system')
+      }
+      for (const [agentId, { state, acting, watchers, usedAt }] of sessions.list()) {
+        if (state.kind !== 'live') continue
+        const ended = await deps.endedOf(agentId)
+        if (ended !== null) await sessions.lost(agentId, ended)
+        // Only what is watched itself is kept open by that (lesson 119), and what a person has or is asked for.
+        else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {
+          if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'nobody used it')
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import { afterEach, expect, test } from 'vitest'
+import { person } from '../testing/ledger-harness.ts'
+import { aBrowserHarness } from '../testing/browser-harness.ts'
+import type { BrowserHarness } from '../testing/browser-harness.ts'
+
+const opened: BrowserHarness[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((harness) => harness.end()))
+})
+
+async function adaAtWork() {
+  const harness = await aBrowserHarness()
+  opened.push(harness)
+  harness.ledger.start()
+  await harness.clock.settle()
+  const run = harness.chat('ada', 'buy it')
+  await harness.clock.settle()
+  await harness.act('ada', 'navigate', { url: 'https://shop.example/cart?session=7' })
+  return { harness, run }
+}
+
+const viewer = { ...person, role: 'viewer', person: 'vera' } as const
+const member = { ...person, role: 'member', person: 'mia', agents: ['ada'] } as const
+const lastSaid = (harness: BrowserHarness) => harness.agents.sent.at(-1)?.message ?? ''
+
+test('while a person has the browser the run waits, and goes on with what changed', async () => {
+  const { harness, run } = await adaAtWork()
+  expect(await harness.person('take-over', 'ada', person)).toMatchObject({
+    hand_over: { kind: 'person', by: 'human:cli' },
+  })
+  const browser = harness.containers.running.get('ada')
+  expect(browser?.mode).toBe('control')
+  expect(await harness.act('ada', 'click', { ref: 'e1' })).toMatchObject({
+    ok: false,
+    code: 'waits-for-person',
+  })
+  harness.agents.finish('ada')
+  await harness.clock.settle()
+  expect(harness.state(run)).toBe('waiting')
+  if (browser) browser.page = { url: 'https://shop.example/paid?secret=1', title: 'Paid' }
+  await harness.person('give-back', 'ada', person)
+  await harness.clock.settle()
+  expect(harness.state(run)).toBe('running')
+  expect(lastSaid(harness)).toContain('https://shop.example/cart (title, by the page: "A page") before')
+  expect(lastSaid(harness)).toContain('https://shop.example/paid (title, by the page: "Paid") now')
+  expect(lastSaid(harness)).not.toContain('secret')
+  expect(browser?.mode).toBe('view')
+  expect(browser?.acted.map(({ action }) => action)).toEqual(['navigate'])
+})
+
+test('whoever may only look takes nothing over, and a member what is granted', async () => {
+  const { harness } = await adaAtWork()
+  await expect(harness.person('take-over', 'ada', viewer)).rejects.toMatchObject({ code: 'denied' })
+  await expect(harness.person('take-over', 'bob', member)).rejects.toMatchObject({ code: 'denied' })
+  await harness.person('take-over', 'ada', member)
+  await expect(harness.person('take-over', 'ada', person)).rejects.toMatchObject({ code: 'conflict' })
+  await harness.person('give-back', 'ada', person)
+  await expect(harness.person('give-back', 'ada', person)).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('a page that wants a person parks the run, tells the owner, and says so to the model', async () => {
+  const { harness, run } = await adaAtWork()
+  const browser = harness.containers.running.get('ada')
+  if (browser) {
+    browser.answer = async () => ({
+      ok: true,
+      data: {
+        page: {
+          url: 'https://shop.example/a',
+          title: 'Are you there?',
+          host: 'shop.example',
+          tab_index: 0,
+          tabs: 1,
+        },
+        dialogs: [],
+        notices: [],
+        captcha: { kind: 'recaptcha', host: 'shop.example' },
+        text: '',
+        elements: 0,
+        left_out: '',
+      },
+    })
+  }
+  const reply = await harness.act('ada', 'snapshot')
+  expect(reply).toMatchObject({ ok: true, notes: [expect.stringContaining('End your turn now')] })
+  expect(harness.told).toEqual([expect.stringContaining('flotilla browser ada --open')])
+  harness.agents.finish('ada')
+  await harness.clock.settle()
+  expect(harness.state(run)).toBe('waiting')
+  await harness.person('take-over', 'ada', person)
+  await harness.person('give-back', 'ada', person)
+  await harness.clock.settle()
+  expect(harness.state(run)).toBe('running')
+})
+
+test('where the browser ends meanwhile, the run goes on and is told', async () => {
+  const { harness, run } = await adaAtWork()
+  await harness.person('take-over', 'ada', person)
+  await harness.act('ada', 'snapshot')
+  harness.agents.finish('ada')
+  await harness.clock.settle()
+  await harness.person('close', 'ada', person)
+  await harness.clock.settle()
+  expect(harness.state(run)).toBe('running')
+  expect(lastSaid(harness)).toContain('Your browser was closed meanwhile')
+})
+
+test('a hand-over of a mesh that died is ended by the next, and its run goes on', async () => {
+  const { harness, run } = await adaAtWork()
+  await harness.person('take-over', 'ada', person)
+  await harness.act('ada', 'snapshot')
+  harness.agents.finish('ada')
+  await harness.clock.settle()
+  await harness.module.begin?.()
+  await harness.clock.settle()
+  expect(harness.state(run)).toBe('running')
+})
+
+test('nobody is asked for what nobody waits for any more', async () => {
+  const { harness, run } = await adaAtWork()
+  await harness.person('take-over', 'ada', person)
+  await harness.act('ada', 'snapshot')
+  harness.ledger.cancelRun(person, run.id)
+  harness.agents.finish('ada', { status: 'cancelled' })
+  await harness.clock.settle()
+  expect(await harness.browsers(person)).toMatchObject({ browsers: [{ hand_over: { kind: 'person' } }] })
+  await harness.person('give-back', 'ada', person)
+  expect(await harness.browsers(person)).toMatchObject({ browsers: [{ hand_over: null }] })
+})

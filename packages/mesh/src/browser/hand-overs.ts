@@ -1,0 +1,134 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { EventBus } from '../events/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { TellRun } from '../runs/index.ts'
+import type { Database } from '../storage/index.ts'
+import { createHandOverTable } from './hand-over-table.ts'
+import type { HandOver } from './hand-over-table.ts'
+import type { ShownPage } from './shown-page.ts'
+
+/** `returned`: a person gave it back. `expired`: nobody came. `lost`: the browser ended meanwhile. */
+export type HandOverEnd = 'returned' | 'expired' | 'lost'
+
+/**
+ * Browsers that a person has, or is asked for, one of an agent at most.
+ *
+ * 1. It is a row before anybody hears of it, with the note to the owner where one is asked for.
+ * 2. A run that wants the browser meanwhile waits: it is parked when its turn ends, and goes on with what changed.
+ * 3. Each ends, and all that wait are told in the transaction of its end: given back, nobody came, or the browser is gone.
+ */
+export interface HandOvers {
+  of(agentId: string): HandOver | null
+  list(): readonly HandOver[]
+  /** A person is asked for; one that is open already stays as it is. */
+  ask(agentId: string, page: ShownPage): HandOver
+  /** A person has it from here on. */
+  take(agentId: string, by: string, page: ShownPage): HandOver
+  /** This run goes on when it is over. */
+  wait(handOver: HandOver, runId: string): void
+  end(
+    handOver: HandOver,
+    over: {
+      readonly how: HandOverEnd
+      /** What it shows now; null where nobody knows. */
+      readonly page: ShownPage | null
+      /** As the journal names callers. */
+      readonly by: string
+    },
+  ): void
+  awaitedBy(runId: string): readonly string[]
+  /** Nobody is asked for what nobody waits for. */
+  runSettled(agentId: string, runId: string): void
+  forget(agentId: string): void
+}
+
+export function createHandOvers(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly tellRun: TellRun
+  /** Joins the transaction. */
+  readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
+}): HandOvers {
+  const { database, clock, journal, events } = deps
+  const table = createHandOverTable(database)
+
+  function begin(agentId: string, of: Pick<HandOver, 'kind' | 'takenBy'>, page: ShownPage): HandOver {
+    const { host, url, title } = page
+    const handOver = { id: deps.newId('hand'), agentId, ...of, host, url, title, createdAt: clock.now() }
+    table.insert(handOver)
+    return handOver
+  }
+
+  function record(handOver: HandOver, actor: string, action: string): void {
+    const { id, agentId, kind, host } = handOver
+    journal.append({ actor, action, subject: agentId, detail: { hand_over: id, kind, host } })
+  }
+
+  function announce({ agentId, kind, takenBy, host }: HandOver): void {
+    events.publish({ type: 'browser.handed', agent_id: agentId, kind, by: takenBy, host })
+  }
+
+  const handOvers: HandOvers = {
+    of: table.find,
+    list: table.list,
+    ask: (agentId, page) =>
+      database.transaction(() => {
+        const open = table.find(agentId)
+        if (open !== null) return open
+        const asked = begin(agentId, { kind: 'captcha', takenBy: null }, page)
+        record(asked, `agent:${agentId}`, 'browser.person-asked')
+        deps.tellOwner({
+          agentId,
+          message: `${agentId} is held up in its browser: ${page.host} wants to know whether a person is there.\nHelp it, within an hour: flotilla browser ${agentId} --open, take over, answer the page, give back.`,
+        })
+        announce(asked)
+        return asked
+      }),
+    take: (agentId, by, page) =>
+      database.transaction(() => {
+        const open = table.find(agentId)
+        if (open === null) {
+          const taken = begin(agentId, { kind: 'person', takenBy: by }, page)
+          record(taken, by, 'browser.taken-over')
+          announce(taken)
+          return taken
+        }
+        table.take(open.id, by)
+        const taken = { ...open, takenBy: by }
+        record(taken, by, 'browser.taken-over')
+        announce(taken)
+        return taken
+      }),
+    wait: ({ id }, runId) => table.wait(id, runId),
+    end: (handOver, { how, page, by }) =>
+      database.transaction(() => {
+        const { id, agentId, url, title } = handOver
+        // Ended by somebody else a moment ago.
+        if (table.find(agentId)?.id !== id) return
+        const before = { url, title }
+        const after = page === null ? null : { url: page.url, title: page.title }
+        for (const runId of table.waiting(id)) {
+          deps.tellRun(runId, `browser:${id}`, { kind: 'browser-returned', how, before, after })
+        }
+        table.remove(id)
+        record(handOver, by, `browser.${how === 'returned' ? 'given-back' : how}`)
+        events.publish({ type: 'browser.returned', agent_id: agentId, how })
+      }),
+    awaitedBy: table.awaitedBy,
+    runSettled: (agentId, runId) => {
+      table.forgetRun(runId)
+      const open = table.find(agentId)
+      if (open?.kind !== 'captcha' || open.takenBy !== null || table.waiting(open.id).length > 0) return
+      handOvers.end(open, { how: 'expired', page: null, by: 'system' })
+    },
+    forget: (agentId) => {
+      const open = table.find(agentId)
+      if (open !== null) table.remove(open.id)
+    },
+  }
+  return handOvers
+}

@@ -1,0 +1,69 @@
+import { afterAll, expect, test } from 'vitest'
+import { startFakeBrowser, startHostileFarEnd } from '../testing/fake-browser.ts'
+import { browserServiceConformance } from './browser-service.conformance.ts'
+import { httpBrowserService } from './http-browser-service.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterAll(async () => {
+  await Promise.all(closing.map((close) => close()))
+})
+
+const open = httpBrowserService((subject) => `proof-of-${subject}`)
+
+browserServiceConformance('a played browser over HTTP', async () => {
+  const browser = await startFakeBrowser()
+  closing.push(browser.close)
+  return { service: open('scout', { host: '127.0.0.1', port: browser.port }), url: 'https://example.com/a' }
+})
+
+const look = { params: {}, deadlineMs: 200, signal: new AbortController().signal }
+
+test.each([
+  ['is no JSON', '<html>'],
+  ['is of another form', JSON.stringify({ ok: true, data: { page: 7 } })],
+  ['holds more than an action gives', JSON.stringify({ ok: true, data: {}, more: 1 })],
+  ['is deeper than anything honest', '['.repeat(100_000)],
+])('an answer that %s is refused as such', async (_what, text) => {
+  const far = await startHostileFarEnd((response) => response.end(text))
+  closing.push(far.close)
+  const service = open('scout', { host: '127.0.0.1', port: far.port })
+  await expect(service.act('snapshot', look)).rejects.toMatchObject({ code: 'upstream-failed' })
+})
+
+test('an answer without end is hung up on', async () => {
+  const far = await startHostileFarEnd((response) => {
+    const more = () => {
+      while (response.write(Buffer.alloc(1024 * 1024, 32)));
+      response.once('drain', more)
+    }
+    response.on('error', () => {})
+    more()
+  })
+  closing.push(far.close)
+  const service = open('scout', { host: '127.0.0.1', port: far.port })
+  await expect(service.act('snapshot', { ...look, deadlineMs: 30_000 })).rejects.toMatchObject({
+    code: 'upstream-failed',
+    detail: expect.stringContaining('longer than'),
+  })
+})
+
+test('a screen that speaks another protocol is hung up on', async () => {
+  const far = await startHostileFarEnd((response) => response.end('no'))
+  closing.push(far.close)
+  const service = open('scout', { host: '127.0.0.1', port: far.port })
+  const ask = { key: Buffer.alloc(16).toString('base64'), signal: AbortSignal.timeout(5000) }
+  await expect(service.screen('view', ask)).rejects.toMatchObject({ code: 'upstream-failed' })
+})
+
+test('who asks is shown as the mesh, to this agent’s browser alone', async () => {
+  const heard: (string | undefined)[] = []
+  const far = await startHostileFarEnd((response) => {
+    heard.push(response.req.headers.authorization)
+    response.end('{}')
+  })
+  closing.push(far.close)
+  await open('scout', { host: '127.0.0.1', port: far.port })
+    .status(AbortSignal.timeout(5000))
+    .catch(() => {})
+  expect(heard).toEqual(['Bearer proof-of-browser:scout'])
+})

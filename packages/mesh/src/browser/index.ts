@@ -1,0 +1,191 @@
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Agents } from '../agents/index.ts'
+import type { OpenCredentials } from '../credentials/index.ts'
+import type { Egress } from '../egress/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Runs } from '../runs/index.ts'
+import type { BrowserContainers, SandboxRuntime } from '../sandbox/index.ts'
+import { createActInBrowser } from './act.ts'
+import { browserAgentRoutes } from './agent.routes.ts'
+import { createBrowserFiles } from './browser-files.ts'
+import { createBrowserProxyOpener } from './browser-proxy.ts'
+import { createBrowserTokens } from './browser-tokens.ts'
+import { createControlBrowser } from './control-browser.ts'
+import { createHandOvers } from './hand-overs.ts'
+import { httpBrowserService } from './http-browser-service.ts'
+import { browserInternalRoutes, browserPeopleRoutes, screenRoutes } from './people.routes.ts'
+import { screenFileReader } from './screen-files.ts'
+import { createScreens } from './screen.ts'
+import { takesPlace } from './session-state.ts'
+import { createBrowserSessions, endOf } from './sessions.ts'
+
+const sweepEveryMs = 2000
+/** What the mesh waits for at its end; what is left is taken away by its next start. */
+const closeAllWithinMs = 15_000
+
+export interface Browsers {
+  /** Throws the Problem `browser-unavailable` where there can be none. */
+  require(): void
+}
+
+interface Needs {
+  readonly runtime: Pick<SandboxRuntime, 'browsers'>
+  readonly agents: Pick<Agents, 'find' | 'list' | 'reach' | 'meshIdentity'>
+  readonly runs: Pick<Runs, 'tellRun' | 'holdLease'>
+  readonly egress: { readonly api: Pick<Egress, 'browsers'> }
+  readonly credentials: { readonly api: { readonly open: OpenCredentials } }
+  readonly briefsFolder: string
+  /** Where packages are looked up from. */
+  readonly repositoryRoot: string
+}
+
+const noBrowsers =
+  'agents run as plain processes here, and a browser runs in a container of its own: start Flotilla with a container engine'
+
+/** Browsers of agents, each in a container of its own, seen and helped by people. */
+export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers> {
+  const { hooks, clock, guard, settings } = kernel
+  const { agents } = needs
+  const { browsers } = needs.egress.api
+  const containers = needs.runtime.browsers
+  const places = containers ?? nowhere
+  const stopped = new AbortController()
+  const tokens = createBrowserTokens(kernel.randomToken)
+  browsers.identifyBy(tokens.ownerOf)
+  const handOvers = createHandOvers({
+    ...kernel,
+    tellRun: needs.runs.tellRun,
+    tellOwner: hooks.ownerTold.tell,
+  })
+  const identity = agents.meshIdentity
+  const sessions = createBrowserSessions({
+    ...kernel,
+    containers: places,
+    openService: httpBrowserService(identity.signFor),
+    tokens,
+    openProxy: createBrowserProxyOpener({
+      containers: places,
+      proxy: browsers.proxy,
+      stopped: stopped.signal,
+      onOpen: (port) => kernel.ports.open.push(port),
+    }),
+    publicKeyBase64url: identity.publicKeyBase64url,
+    briefsFolder: join(needs.briefsFolder, '.browsers'),
+    maxLive: () => settings().browser.max_live,
+    profileLimitBytes: () => settings().browser.profile_limit_mb * 1024 * 1024,
+    onGone: (agentId) => {
+      const handOver = handOvers.of(agentId)
+      if (handOver !== null) handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
+    },
+  })
+  const requireAgent = (agentId: string): void => {
+    if (agents.find(agentId) === null)
+      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+  }
+  const control = createControlBrowser({
+    ...kernel,
+    sessions,
+    handOvers,
+    requireAgent,
+    endedOf: async (agentId) => {
+      const container = await places.inspect(agentId)
+      return container?.running === true ? null : endOf(container)
+    },
+    idleMs: () => settings().browser.idle_minutes * 60_000,
+  })
+  const screens = createScreens({ ...kernel, sessions })
+  const act = createActInBrowser({
+    ...kernel,
+    sessions,
+    handOvers,
+    files: createBrowserFiles({ agents, clock }),
+    credentials: needs.credentials.api.open,
+    holdLease: needs.runs.holdLease,
+  })
+  hooks.runAwaits.subscribe(handOvers.awaitedBy)
+  hooks.runSettled.subscribe(({ agentId, id }) => handOvers.runSettled(agentId, id))
+  hooks.agentDeleted.subscribe(handOvers.forget)
+  hooks.agentFilesDropped.subscribe(async (agentId) => {
+    if (containers !== null) await sessions.forget(agentId)
+  })
+  const requireBrowsers = (): void => {
+    if (containers === null) throw new Problem('browser-unavailable', { detail: noBrowsers })
+  }
+  const closeAll = async (): Promise<void> => {
+    const open = sessions.list().filter(([, { state }]) => takesPlace(state))
+    const late = new AbortController()
+    await Promise.race([
+      Promise.allSettled(open.map(([agentId]) => sessions.close(agentId, 'the mesh stops'))),
+      clock.sleep(closeAllWithinMs, late.signal).catch(() => undefined),
+    ])
+    late.abort()
+  }
+
+  return {
+    api: { require: requireBrowsers },
+    routes: {
+      agent: (surface) =>
+        browserAgentRoutes(surface, (caller, asked, line) => {
+          guard(caller, { do: 'use-browser', browserAction: asked.action })
+          requireBrowsers()
+          return act(caller, asked, line)
+        }),
+      internal: (surface) => browserInternalRoutes(surface, control),
+      people: (surface) => {
+        const unavailable = containers === null ? noBrowsers : null
+        browserPeopleRoutes(surface, { control, unavailable, maxLive: () => settings().browser.max_live })
+        screenRoutes(surface, { guard, screens, requireAgent, files: screenFileReader(needs.repositoryRoot) })
+      },
+    },
+    metrics: () => [
+      {
+        name: 'flotilla_browsers',
+        kind: 'gauge',
+        description: 'Browsers of agents by state',
+        samples: (['opening', 'live', 'closing', 'failed'] as const).map((state) => ({
+          labels: { state },
+          value: sessions.list().filter(([, session]) => session.state.kind === state).length,
+        })),
+      },
+      {
+        name: 'flotilla_browser_watchers',
+        kind: 'gauge',
+        description: 'People who look at browsers of agents',
+        samples: [{ value: screens.open() }],
+      },
+    ],
+    // What an earlier life left has tokens that nobody knows any more.
+    prepare: async () => containers?.removeAll(),
+    begin: () => {
+      for (const handOver of handOvers.list())
+        handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
+    },
+    run: async (signal) => {
+      while (!signal.aborted) {
+        await clock.sleep(sweepEveryMs, signal).catch(() => undefined)
+        if (signal.aborted) return
+        await control.sweep().catch((error: unknown) => {
+          kernel.log.warn({ err: error }, 'browsers were not looked after; they are again in a moment')
+        })
+      }
+    },
+    stop: async () => {
+      stopped.abort(new Error('the mesh stops'))
+      screens.cutAll()
+      await closeAll()
+      await browsers.proxy.close()
+    },
+  }
+}
+
+/** Where there are no containers nothing is opened, and so nothing is there to be ended. */
+const nowhere: BrowserContainers = {
+  prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
+  proxyPlace: () => ({ host: '', port: 0 }),
+  start: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
+  inspect: async () => null,
+  stop: async () => {},
+  removeProfile: async () => {},
+  removeAll: async () => {},
+}

@@ -1,0 +1,116 @@
+import type { Duplex } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sessionCookieName } from '@flotilla/protocol/headers'
+import { browserBounds } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Action, Caller, Decision, Guard } from '../access/index.ts'
+import { takeLine } from '../http/index.ts'
+import type { BrowserSessions } from './sessions.ts'
+
+const subProtocol = 'binary'
+const openWithinMs = 10_000
+/** RFC 6455: 16 bytes as base64. */
+const keyForm = /^[A-Za-z0-9+/]{22}==$/
+
+/**
+ * The WebSocket of a screen: bytes pass as they are, so that nothing is compressed, nothing is said unasked, and who reads
+ * slowly slows who sends (lesson 120). Whoever may act on the agent is a watcher who may control, once they have taken over.
+ */
+export function createScreens(deps: {
+  readonly sessions: BrowserSessions
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+}) {
+  const { sessions } = deps
+  const open = new Map<Duplex, string>()
+
+  function requireRoom(agentId: string): void {
+    const own = [...open.values()].filter((id) => id === agentId).length
+    if (own < browserBounds.watchersPerBrowserMax && open.size < browserBounds.watchersMax) return
+    throw new Problem('rate-limited', {
+      detail: `${own} people look at this browser and ${open.size} at any; there is room for ${browserBounds.watchersPerBrowserMax} and ${browserBounds.watchersMax}`,
+      retryAfterSeconds: 5,
+    })
+  }
+
+  return {
+    open: () => open.size,
+    cutAll: () => {
+      for (const line of open.keys()) line.destroy()
+    },
+    async serve(
+      caller: Caller,
+      agentId: string,
+      { raw, reply }: { readonly raw: FastifyRequest; readonly reply: FastifyReply },
+    ): Promise<void> {
+      deps.guard(caller, { do: 'view-fleet' })
+      const key = requirePlainAsk(raw)
+      requireRoom(agentId)
+      const { service, state } = sessions.of(agentId)
+      if (service === null || state.kind !== 'live') {
+        throw new Problem('conflict', {
+          detail: `the browser of ${agentId} is not open`,
+          repair: 'Take over to open it, or wait until its agent uses it.',
+        })
+      }
+      const mayControl = deps.decide(caller, { do: 'manage-agent', agentId }).allowed
+      const far = await service.screen(mayControl ? 'control' : 'view', {
+        key,
+        signal: AbortSignal.timeout(openWithinMs),
+      })
+      const { line, head } = takeLine(raw, reply)
+      const stopWatching = sessions.watch(agentId)
+      open.set(line, agentId)
+      const cut = (): void => {
+        if (!open.delete(line)) return
+        stopWatching()
+        line.destroy()
+        far.line.destroy()
+      }
+      for (const end of [line, far.line]) end.once('close', cut).on('error', cut)
+      line.write(
+        [
+          'HTTP/1.1 101 Switching Protocols',
+          'Upgrade: websocket',
+          'Connection: Upgrade',
+          `Sec-WebSocket-Accept: ${far.accept}`,
+          `Sec-WebSocket-Protocol: ${subProtocol}`,
+          '',
+          '',
+        ].join('\r\n'),
+      )
+      if (far.head.length > 0) line.write(far.head)
+      if (head.length > 0) far.line.write(head)
+      line.pipe(far.line)
+      far.line.pipe(line)
+      if (line.destroyed || far.line.destroyed) cut()
+    },
+  }
+}
+
+export type Screens = ReturnType<typeof createScreens>
+
+/**
+ * Identity comes by the door's own ways and by no other: neither an address nor a sub-protocol is a place for a token.
+ * Gives the key of the WebSocket. Problems `unauthenticated`, `bad-request`.
+ */
+function requirePlainAsk({ raw, query }: FastifyRequest): string {
+  const offered = (raw.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+  if (
+    Object.keys(query as object).length > 0 ||
+    offered.some((name) => name !== '' && name !== subProtocol)
+  ) {
+    throw new Problem('unauthenticated', {
+      detail: `tokens are refused here, in the address and as a sub-protocol: it wants the cookie ${sessionCookieName}, or a person of this machine`,
+    })
+  }
+  const key = raw.headers['sec-websocket-key'] ?? ''
+  const asksRight =
+    offered.includes(subProtocol) && keyForm.test(key) && raw.headers['sec-websocket-version'] === '13'
+  if (!asksRight) {
+    throw new Problem('bad-request', {
+      detail: `the screen is a WebSocket of version 13 with the sub-protocol ${subProtocol}`,
+    })
+  }
+  return key
+}

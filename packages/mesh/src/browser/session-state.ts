@@ -1,0 +1,45 @@
+import type { browserSessionStates } from '@flotilla/protocol/browser-api'
+
+/** The life of one agent's browser. Times are milliseconds since 1970. Pure. */
+export type SessionState =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'opening'; readonly since: number }
+  | { readonly kind: 'live'; readonly since: number }
+  | { readonly kind: 'closing'; readonly since: number; readonly reason: string }
+  /** It did not come up, or ended unasked; the next use tries again. */
+  | { readonly kind: 'failed'; readonly since: number; readonly reason: string }
+
+export type SessionStateKind = (typeof browserSessionStates)[number]
+
+export type SessionEvent =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'close'; readonly reason: string }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** Which event leads from which state to which; what no line names changes nothing, and is null. */
+const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind'], SessionStateKind>>>> = {
+  closed: { open: 'opening' },
+  // One that is still coming up can be closed: its agent is deleted, or the mesh stops.
+  opening: { opened: 'live', failed: 'failed', close: 'closing' },
+  live: { close: 'closing', failed: 'failed' },
+  closing: { closed: 'closed' },
+  failed: { open: 'opening', close: 'closing' },
+}
+
+export const closedState: SessionState = { kind: 'closed' }
+
+/** Null where the event means nothing in this state. */
+export function nextState(state: SessionState, event: SessionEvent, now: number): SessionState | null {
+  const to = table[state.kind][event.kind]
+  if (to === undefined) return null
+  if (to === 'closed') return closedState
+  if (to === 'opening' || to === 'live') return { kind: to, since: now }
+  return { kind: to, since: now, reason: 'reason' in event ? event.reason : '' }
+}
+
+/** Those that take a place: a container of theirs may run. */
+export function takesPlace(state: SessionState): boolean {
+  return state.kind === 'opening' || state.kind === 'live' || state.kind === 'closing'
+}

@@ -1,0 +1,35 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+
+/** A page as it is told outside of its agent's conversation: to people, the journal, a run that waited. */
+export interface ShownPage {
+  /** Without query and fragment, which may hold what nobody else should see. */
+  readonly url: string
+  readonly title: string
+  readonly host: string
+  readonly tabs: number
+}
+
+const urlMaxChars = 300
+const titleMaxChars = 120
+
+export const noPage: ShownPage = { url: '', title: '', host: '', tabs: 0 }
+
+/** Words of a page are a stranger's: made safe, on one line, and cut. Pure. */
+export function shownPage(page: {
+  readonly url?: string | undefined
+  readonly title?: string | undefined
+  readonly tabs: number
+}): ShownPage {
+  const url = URL.canParse(page.url ?? '') ? new URL(page.url ?? '') : null
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
+  return {
+    url: isWeb ? oneLine(`${url.origin}${url.pathname}`, urlMaxChars) : '',
+    title: oneLine(page.title ?? '', titleMaxChars),
+    host: isWeb ? url.host : '',
+    tabs: page.tabs,
+  }
+}
+
+function oneLine(text: string, maxChars: number): string {
+  return sanitizeForPrompt(text).replace(/\s+/g, ' ').trim().slice(0, maxChars)
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import type { BrowserContainers, BrowserSpec } from './browser-containers.ts'
+
+export interface BrowserContainersUnderTest {
+  readonly containers: BrowserContainers
+  /** For this agent, with a folder that is there. */
+  readonly specOf: (agentId: string) => BrowserSpec
+}
+
+/** What sessions rely on, of any place where browsers live; `make` is called once. */
+export function browserContainersConformance(
+  name: string,
+  make: () => Promise<BrowserContainersUnderTest>,
+): void {
+  describe(`${name} holds browsers`, () => {
+    let made: Promise<BrowserContainersUnderTest> | null = null
+    const under = async () => {
+      made ??= make().then(async (one) => {
+        await one.containers.prepare(new AbortController().signal)
+        return one
+      })
+      return made
+    }
+
+    test('what is unknown is no error and is not there', async () => {
+      const { containers } = await under()
+      await containers.stop('nobody')
+      await containers.removeProfile('nobody')
+      expect(await containers.inspect('nobody')).toBeNull()
+    })
+
+    test('one that was started runs, at an address, until it is stopped', async () => {
+      const { containers, specOf } = await under()
+      const address = await containers.start(specOf('ada'))
+      expect(address.port).toBeGreaterThan(0)
+      expect(await containers.inspect('ada')).toEqual({ running: true })
+      await containers.stop('ada')
+      await containers.stop('ada')
+      expect(await containers.inspect('ada')).toBeNull()
+    })
+
+    test('a second start takes the place of the first', async () => {
+      const { containers, specOf } = await under()
+      await containers.start(specOf('ada'))
+      await containers.start(specOf('ada'))
+      expect(await containers.inspect('ada')).toEqual({ running: true })
+      await containers.stop('ada')
+      expect(await containers.inspect('ada')).toBeNull()
+    })
+
+    test('those of an earlier life are taken away together', async () => {
+      const { containers, specOf } = await under()
+      await containers.start(specOf('ada'))
+      await containers.start(specOf('bob'))
+      await containers.removeAll()
+      expect([await containers.inspect('ada'), await containers.inspect('bob')]).toEqual([null, null])
+    })
+  })
+}

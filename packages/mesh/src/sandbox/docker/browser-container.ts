@@ -1,0 +1,87 @@
+import type Dockerode from 'dockerode'
+import { browserServiceVariables as names } from '@flotilla/protocol/browser-service-api'
+import { homeTag, sandboxHardening, spelledName } from '../sandbox-spec.ts'
+import { hardenedHost, labelKeys } from './container-options.ts'
+import type { ContainerGround } from './container-options.ts'
+
+/** What the browser of one agent is asked to be. */
+export interface BrowserSpec {
+  readonly agentId: string
+  /** Raw, base64url. */
+  readonly meshPublicKey: string
+  /** Of the mesh's browser proxy, at the gateway of its network: the one way out. */
+  readonly proxyPort: number
+  /** Host directory mounted read-only at /briefing; holds `browserTokenFile` until the browser has taken it. */
+  readonly briefingDirectory: string
+}
+
+/** What Chromium needs for itself and eight tabs; a busy page may have one processor, as long as nobody else wants it. */
+export const browserSize = {
+  memoryLimitBytes: 2 * 1024 ** 3,
+  cpu: { quotaUs: 100_000, periodUs: 100_000 },
+  pidsLimit: sandboxHardening.pidsLimit,
+  tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+} as const
+
+/** Pages hand their pictures over in it. Part of the memory, and gone with the container. */
+const sharedMemoryBytes = 256 * 1024 ** 2
+
+/** Beyond those of an agent, which has none: to lay the filter, and to become UID 1000 after it. */
+const capabilities = ['NET_ADMIN', 'SETUID', 'SETGID'] as const
+
+/**
+ * The whole container of a browser: an agent's walls, the three capabilities that its first program needs, and a filter of
+ * system calls that leaves Chromium its own sandbox. `ground` is that of browsers: image, network and filter are others
+ * than those of agents. Pure.
+ */
+export function browserContainerOptions(
+  ground: ContainerGround,
+  spec: BrowserSpec,
+): Dockerode.ContainerCreateOptions {
+  const labels = {
+    [labelKeys.home]: homeTag(ground.homeId),
+    [labelKeys.role]: 'browser',
+    [labelKeys.agent]: spec.agentId,
+  }
+  return {
+    name: browserName(ground.homeId, spec.agentId),
+    Image: ground.image,
+    // Until the filter stands; what serves and all that it starts is UID 1000.
+    User: '0:0',
+    WorkingDir: '/data',
+    Hostname: 'browser',
+    Env: Object.entries({
+      [names.agentId]: spec.agentId,
+      [names.meshPublicKey]: spec.meshPublicKey,
+      [names.gateway]: ground.network.gateway,
+      [names.proxyPort]: String(spec.proxyPort),
+    }).map(([name, value]) => `${name}=${value}`),
+    Labels: labels,
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      ...hardenedHost(ground, browserSize),
+      CapAdd: [...capabilities],
+      // Of its own: Chromium's processes share memory, which agents do not.
+      IpcMode: 'private',
+      ShmSize: sharedMemoryBytes,
+      Mounts: [
+        {
+          Type: 'volume',
+          Source: browserVolumeName(ground.homeId, spec.agentId),
+          Target: '/data',
+          VolumeOptions: { NoCopy: false, Labels: labels, DriverConfig: { Name: 'local', Options: {} } },
+        },
+        { Type: 'bind', Source: spec.briefingDirectory, Target: '/briefing', ReadOnly: true },
+      ],
+    },
+  }
+}
+
+export function browserName(homeId: string, agentId: string): string {
+  return `${spelledName(homeId, agentId)}-browser`
+}
+
+/** Holds the profile: cookies and tabs, and what pages keep. */
+export function browserVolumeName(homeId: string, agentId: string): string {
+  return `${spelledName(homeId, agentId)}-profile`
+}

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { tarDirectory, tarFile } from '../tar-archive.ts'
+import { ensureImage, ofRoot, tarFileFrom } from './ensure-image.ts'
+import type { ImageOptions, MadeImage, NamedFile } from './ensure-image.ts'
+import { findPinnedNode, playwrightArchive, playwrightVersion, strippedNode } from './node-parts.ts'
+import { browserImageName } from './prune-images.ts'
+import { bundleSettings } from './split-agent.ts'
+
+/** Files of `images/browser` that go into the image as they are. */
+const recipeFiles = ['Dockerfile', 'packages.txt', 'enter.sh'] as const
+
+/** As `npm pack` leaves it, and as the image starts it. */
+const packedEntry = 'browser.cjs'
+
+export interface BrowserImageOptions extends ImageOptions {
+  /** The entry file of what runs in it: `packages/browser/src/main.ts`, or `browser.cjs` as it was packed. */
+  readonly browserEntry: string
+}
+
+/**
+ * The image that browsers of agents run from: 1.1 GB, and minutes the first time, so it is made when an agent may use a
+ * browser, and not before. Rejects with `SandboxError`.
+ */
+export async function ensureBrowserImage(options: BrowserImageOptions): Promise<MadeImage> {
+  const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
+  const program = await browserProgram(options.browserEntry)
+  const policies = await readFile(`${options.recipeDirectory}/policies.json`)
+  // A use of its own beside that of the agent's image: of both, the last two of a home stay.
+  const own = { ...options, homeId: `${options.homeId} browser` }
+  return ensureImage(own, {
+    name: browserImageName,
+    words: 'the browser image',
+    recipeFiles,
+    parts: [
+      ['node', `${node.version}-${options.engine.architecture}`],
+      ['playwright', playwrightVersion],
+      ['policies', policies],
+      ['program', program],
+    ],
+    prepare: async (authorities) => {
+      const [nodePath, playwrightPath] = await Promise.all([
+        strippedNode(node, options),
+        playwrightArchive(options),
+      ])
+      return async () => [
+        // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
+        await tarFileFrom('node', nodePath, 0o711),
+        await tarFileFrom('playwright.tgz', playwrightPath, 0o644),
+        tarDirectory('policies', { uid: 0, mode: 0o755 }),
+        tarFile('policies/walls.json', policies, ofRoot),
+        tarFile('policies/authorities.json', authoritiesPolicy(authorities), ofRoot),
+        tarFile(packedEntry, program, ofRoot),
+      ]
+    },
+  })
+}
+
+/** One file without dependencies, but for what drives Chromium, which lies beside it in the image. */
+export async function browserProgram(entry: string): Promise<Buffer> {
+  if (basename(entry) === packedEntry) return readFile(entry)
+  const { build } = await import('esbuild')
+  const { outputFiles } = await build({
+    ...bundleSettings,
+    conditions: [...bundleSettings.conditions],
+    entryPoints: [entry],
+    external: ['playwright-core', 'bufferutil', 'utf-8-validate'],
+    write: false,
+  })
+  return Buffer.from(outputFiles?.[0]?.contents ?? [])
+}
+
+/** Chromium pays no heed to the system's authorities: what the owner trusts beside the public ones goes in as a policy. Pure. */
+export function authoritiesPolicy(authorities: readonly NamedFile[]): Buffer {
+  const certificates = authorities.flatMap(({ content }) =>
+    [
+      ...content.toString('latin1').matchAll(/-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g),
+    ].map(([, body = '']) => body.replace(/\s+/g, '')),
+  )
+  return Buffer.from(JSON.stringify({ CACertificates: certificates }))
+}

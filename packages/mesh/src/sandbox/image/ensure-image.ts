@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Engine } from '../engine/connect-engine.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
+import { ensureBaseImage } from './base-image.ts'
+import { followEngine } from './engine-images.ts'
+import { noteUse } from './image-uses.ts'
+import { heldById, imageId, knownImage, noteImage } from './known-images.ts'
+import { pruneImages } from './prune-images.ts'
+
+/** Certificate authorities that the owner trusts beside the distribution's. */
+const hostAuthorities = '/usr/local/share/ca-certificates'
+
+/** How often an image is tried whose steps another mesh takes away. */
+const buildTriesMax = 3
+
+export interface ImageOptions {
+  readonly engine: Engine
+  /** Where its `Dockerfile`, `packages.txt` and other files of the recipe lie. */
+  readonly recipeDirectory: string
+  /** Where Node's packages are looked up from: the repository, or the installed package. */
+  readonly packageDirectory: string
+  readonly cacheDirectory: string
+  /** For whom it is made: the last two of each home stay, for as long as the folder around this one is there. */
+  readonly homeId: string
+  readonly volumesFolder: string
+  readonly baseImage?: string | undefined
+  readonly noInstall: boolean
+  readonly uid: number
+  readonly clock: Clock
+  readonly progress: (step: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface MadeImage {
+  readonly reference: string
+  /** What containers are made from: the name may be given to another image at any time. */
+  readonly id: string
+  /** True where this call had to build it. */
+  readonly built: boolean
+}
+
+export type Part = readonly [name: string, content: string | Uint8Array]
+
+export interface NamedFile {
+  readonly name: string
+  readonly content: Buffer
+}
+
+/** What is peculiar to one image. */
+export interface ImagePlan {
+  /** Of the images of this kind, up to the tag: named as local, so that no engine ever asks a registry for it. */
+  readonly name: string
+  /** For people: "the agent image". */
+  readonly words: string
+  /** Files of the recipe that go in as they are, `Dockerfile` and `packages.txt` among them. */
+  readonly recipeFiles: readonly string[]
+  /** What decides, beside recipe, base and authorities, whether an image is the wanted one. */
+  readonly parts: readonly Part[]
+  /** Makes or fetches what goes in besides. Made while the base is fetched, and its files are read with each try. */
+  readonly prepare: (authorities: readonly NamedFile[]) => Promise<() => Promise<readonly TarEntry[]>>
+}
+
+export const ofRoot = { uid: 0, mode: 0o644 } as const
+
+/**
+ * An image whose tag is a hash of everything that goes in, so an unchanged one is found in milliseconds and a changed
+ * one is never mistaken. One that bears the name and was not built by us is built anew. Rejects with `SandboxError`.
+ */
+export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promise<MadeImage> {
+  const recipe = await Promise.all(
+    plan.recipeFiles.map(async (name) => ({
+      name,
+      content: await readFile(join(options.recipeDirectory, name)),
+    })),
+  )
+  const authorities = await readAuthorities()
+  const tag = tagOf([
+    ...plan.parts,
+    ['base', options.baseImage ?? ''],
+    ...recipe.map((file): Part => [file.name, file.content]),
+    ...authorities.map((file): Part => [`ca/${file.name}`, file.content]),
+  ])
+  const reference = `${plan.name}${tag}`
+  const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
+  // Before it is looked for: what is noted is not taken away by another mesh that cleans up meanwhile.
+  const known = await knownImage(options.cacheDirectory, reference)
+  if (known !== null) await noteUse(options.cacheDirectory, home, known.id)
+  const held = await heldById(options.engine, options.cacheDirectory, reference)
+  if (held !== null) return { reference, id: held, built: false }
+
+  const packages =
+    recipe
+      .find((file) => file.name === 'packages.txt')
+      ?.content.toString('utf8')
+      .split(/\s+/)
+      .filter(Boolean) ?? []
+  // Made while the base is fetched, which takes longer.
+  const prepared = plan.prepare(authorities)
+  // Told where it is waited for.
+  prepared.catch(() => undefined)
+  const base = await ensureBaseImage({ ...options, packages })
+  const entries = await prepared
+  options.progress(`Building ${plan.words}`)
+  // Files are read as they are sent, so each try has them anew.
+  const contextOf = async () => [
+    ...recipe.map((file) => tarFile(file.name, file.content, ofRoot)),
+    tarDirectory('ca', { uid: 0, mode: 0o755 }),
+    ...authorities.map((file) => tarFile(`ca/${file.name}`, file.content, ofRoot)),
+    ...(await entries()),
+  ]
+  for (let tries = 1; ; tries++) {
+    try {
+      await build(options, { reference, base, context: await contextOf() })
+      break
+    } catch (error) {
+      if (tries >= buildTriesMax || !isStepLost(error)) throw error
+    }
+  }
+  const id = await imageId(options.engine, reference)
+  if (id === null)
+    throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
+  // The use first: what is not known as made here is taken away by nobody.
+  await noteUse(options.cacheDirectory, home, id)
+  await noteImage(options.cacheDirectory, { reference, id, digest: null })
+  await pruneImages(options.engine, options.cacheDirectory, options.clock.now())
+  return { reference, id, built: true }
+}
+
+async function build(
+  { engine, signal }: ImageOptions,
+  of: { readonly reference: string; readonly base: string; readonly context: readonly TarEntry[] },
+): Promise<void> {
+  const stream = await engine.docker.buildImage(Readable.from(tarArchive(of.context)), {
+    t: of.reference,
+    buildargs: { BASE: of.base },
+    // The builder's own steps are removed, its layers stay as cache for the next bundle.
+    rm: true,
+    forcerm: true,
+    ...(signal ? { abortSignal: signal } : {}),
+  })
+  await followEngine(engine, stream)
+}
+
+/**
+ * Whether the engine failed over a step that it had a moment before: another mesh of this machine took its old images
+ * away meanwhile, and their steps with them. Built again, the step is made. Pure.
+ */
+export function isStepLost(error: unknown): boolean {
+  return /unrecognized image ID|no such image/i.test(reasonOf(error))
+}
+
+export async function tarFileFrom(name: string, path: string, mode: number): Promise<TarEntry> {
+  return { name, uid: 0, mode, size: (await stat(path)).size, content: createReadStream(path) }
+}
+
+function tagOf(parts: readonly Part[]): string {
+  const hash = createHash('sha256')
+  for (const [name, content] of parts) {
+    hash.update(`${name}:${createHash('sha256').update(content).digest('hex')}\n`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function readAuthorities(): Promise<readonly NamedFile[]> {
+  const names = await readdir(hostAuthorities).catch(() => [])
+  const sorted = names.filter((name) => name.endsWith('.crt')).toSorted()
+  return Promise.all(
+    sorted.map(async (name) => ({ name, content: await readFile(join(hostAuthorities, name)) })),
+  )
+}

@@ -1,0 +1,147 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { BrowserActReply } from '@flotilla/protocol/browser-api'
+import { authorize } from '../access/authorize.ts'
+import type { Action, Decision, Guard } from '../access/action.ts'
+import type { Caller } from '../access/caller.ts'
+import { browserModule } from '../browser/index.ts'
+import { settingsSchema } from '../config/settings-file.ts'
+import type { CredentialCall } from '../credentials/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import { silentLog } from '../platform/log.ts'
+import type { AgentSurface, PeopleSurface } from '../http/index.ts'
+import { createFakeBrowserContainers } from './fake-browser.ts'
+import { aLedgerHarness } from './ledger-harness.ts'
+
+type Handler = (request: object) => unknown
+
+/** The browsers' module over a real ledger and played browsers; what it offers is called as its doors would. */
+export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: number } = {}) {
+  const records = new Map<string, PermissionRecord>(
+    ['ada', 'bob', 'cleo'].map((id) => [id, permissionRecordSchema.parse({ can_use_browser: true })]),
+  )
+  const decide = (caller: Caller, action: Action): Decision =>
+    authorize({ broken: null, recordOf: (id) => records.get(id) }, caller, action)
+  const guard: Guard = (caller, action) => {
+    const decision = decide(caller, action)
+    if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
+  }
+  const ledger = aLedgerHarness({ guard, decide })
+  const containers = createFakeBrowserContainers()
+  const settings = settingsSchema.parse({ browser: { max_live: maxLive } })
+  const files = new Map<string, Buffer>()
+  const secrets = new Map<string, { readonly value: string; readonly hosts: readonly string[] }>()
+  const told: string[] = []
+  let browserOf: (token: string) => string | null = () => null
+  ledger.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
+  const kernel: Kernel = {
+    ...ledger,
+    decide,
+    guard,
+    randomToken: () => crypto.randomUUID(),
+    log: silentLog,
+    settings: () => settings,
+    ports: { agentDoor: 0, proxy: 0, open: [] },
+  }
+  const module = browserModule(kernel, {
+    runtime: { browsers: containers },
+    agents: {
+      find: (id) => (records.has(id) ? ({} as never) : null),
+      list: () => [],
+      meshIdentity: { publicKeyBase64url: 'key', signFor: (subject) => `proof:${subject}` },
+      reach: async () =>
+        ({
+          readFile: async (path: string) => ({
+            content: files.get(path) ?? Buffer.alloc(0),
+            giveBack: () => {},
+          }),
+          writeFile: async (path: string, content: Uint8Array) => void files.set(path, Buffer.from(content)),
+        }) as never,
+    },
+    runs: { tellRun: ledger.ledger.tellRun, holdLease: () => () => {} },
+    egress: {
+      api: {
+        browsers: {
+          proxy: { listen: async () => {}, port: () => 8421, close: async () => {} },
+          identifyBy: (given) => {
+            browserOf = given
+          },
+        },
+      },
+    },
+    credentials: {
+      api: {
+        open: (): CredentialCall => ({
+          fillIn: () => {
+            throw new Error('browsers fill in fields alone')
+          },
+          fillField: (text) => secrets.get(text) ?? null,
+          scrub: {
+            text: (text) =>
+              [...secrets.values()].reduce((rest, { value }) => rest.replaceAll(value, '[secret]'), text),
+            inSteps: () => {
+              throw new Error('not asked for here')
+            },
+            cutText: (text) => text,
+            record: (record) => ({ ...record }),
+            isIn: () => false,
+            reachChars: 0,
+          },
+        }),
+      },
+    },
+    briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-browsers-')),
+    repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
+  })
+  const handlers = new Map<string, Handler>()
+  const surface = {
+    bind: (endpoint: { method: string; path: string }, _schemas: object, handler: Handler) =>
+      void handlers.set(`${endpoint.method} ${endpoint.path}`, handler),
+  }
+  module.routes?.agent?.(surface as unknown as AgentSurface)
+  module.routes?.people?.(surface as unknown as PeopleSurface)
+  const call = async (route: string, request: object): Promise<unknown> => {
+    const handler = handlers.get(route)
+    if (!handler) throw new Error(`no route ${route}`)
+    return handler({ gone: () => new AbortController().signal, ...request })
+  }
+  return {
+    ...ledger,
+    module,
+    containers,
+    records,
+    settings,
+    files,
+    secrets,
+    told,
+    call,
+    browserOf: (token: string) => browserOf(token),
+    /** As the agent's tool asks, within its live run. */
+    act: (agentId: string, action: string, params: JsonObject = {}) => {
+      const caller = ledger.callerOf(agentId)
+      const line = { dispatching: () => {}, signal: new AbortController().signal }
+      return call('POST /mesh/browser/{action}', {
+        caller,
+        params: { action },
+        body: params,
+        effect: () => ({ outside: (work: (given: typeof line) => unknown) => work(line) }),
+      }) as Promise<BrowserActReply>
+    },
+    /** As a person's page does. */
+    person: (what: 'take-over' | 'give-back' | 'close', agentId: string, caller: Caller) =>
+      call(`POST /api/agents/{id}/browser/${what}`, { caller, params: { id: agentId } }),
+    browsers: (caller: Caller) => call('GET /api/browsers', { caller }),
+    end: async () => {
+      await module.stop?.()
+      await ledger.ledger.close()
+      await containers.removeAll()
+    },
+  }
+}
+
+export type BrowserHarness = Awaited<ReturnType<typeof aBrowserHarness>>

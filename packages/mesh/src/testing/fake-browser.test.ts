@@ -1,0 +1,13 @@
+import { browserContainersConformance } from '../sandbox/browser-containers.conformance.ts'
+import { createFakeBrowserContainers } from './fake-browser.ts'
+
+browserContainersConformance('the place in memory', async () => ({
+  containers: createFakeBrowserContainers(),
+  specOf: (agentId) => ({
+    agentId,
+    meshPublicKey: 'key',
+    proxyPort: 8421,
+    briefingDirectory: '/briefing',
+    profileLimitBytes: 1024,
+  }),
+}))

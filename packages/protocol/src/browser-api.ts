@@ -1,0 +1,92 @@
+import * as z from 'zod/mini'
+import type { browserAgentEndpoints, browserHumanEndpoints } from './browser-endpoints.ts'
+import { browserActionParams, browserLimits, browserProblemCodes } from './browser-service-api.ts'
+import type { BrowserAction } from './browser-service-api.ts'
+import type { EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+import { jsonObjectSchema } from './json-value.ts'
+
+const someText = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
+
+/** What agents send: as the browser takes it, but for what the mesh adds or carries itself. */
+export const agentBrowserParams = {
+  ...browserActionParams,
+  /** Secrets are the mesh's to fill in. */
+  type: z.omit(browserActionParams.type, { secret: true }),
+  fill_form: z.strictObject({
+    fields: z.record(z.string(), z.string().check(z.maxLength(browserLimits.textMaxChars))),
+  }),
+  wait_for: z.extend(browserActionParams.wait_for, {
+    timeout_ms: z._default(z.int().check(z.minimum(1), z.maximum(50_000)), 10_000),
+  }),
+  upload_file: z.strictObject({
+    ref: browserActionParams.upload_file.shape.ref,
+    /** In the agent's own files. */
+    paths: z.array(someText(1000)).check(z.minLength(1), z.maxLength(browserLimits.uploadFilesMax)),
+  }),
+  inspect_requests: z.strictObject({
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(browserLimits.requestsMax)), 20),
+  }),
+} as const satisfies Record<BrowserAction, z.ZodMiniType>
+
+/** Of ours, beside those of the browser itself. */
+export const handOverCode = 'waits-for-person'
+
+export const browserAgentApi = {
+  browserAct: {
+    request: jsonObjectSchema,
+    response: z.discriminatedUnion('ok', [
+      z.strictObject({
+        ok: z.literal(true),
+        /** What the page says is in it: outside text. */
+        data: jsonObjectSchema,
+        /** In words of ours. */
+        notes: z.array(z.string()),
+        picture: z.optional(z.strictObject({ media_type: z.string(), base64: z.string() })),
+      }),
+      z.strictObject({
+        ok: z.literal(false),
+        code: z.enum([...browserProblemCodes, handOverCode]),
+        message: z.string(),
+        retry_after_ms: z.optional(z.int()),
+      }),
+    ]),
+  },
+} as const satisfies Record<keyof typeof browserAgentEndpoints, EndpointSchemas>
+export type BrowserActReply = z.infer<typeof browserAgentApi.browserAct.response>
+
+export const browserSessionStates = ['closed', 'opening', 'live', 'closing', 'failed'] as const
+
+/** The browser of one agent as doors show it. Times are milliseconds since 1970. */
+export const browserViewSchema = z.strictObject({
+  agent_id: agentIdSchema,
+  state: z.enum(browserSessionStates),
+  since: z.number(),
+  /** Why it failed; null where it did not. */
+  reason: z.nullable(z.string()),
+  /** What it shows, as it was last told: words of a page. */
+  page: z.nullable(z.strictObject({ url: z.string(), title: z.string(), host: z.string(), tabs: z.int() })),
+  acting: z.boolean(),
+  watchers: z.int(),
+  /** Who has it, or for what it waits for a person; null where its agent has it. */
+  hand_over: z.nullable(
+    z.strictObject({ kind: z.enum(['person', 'captcha']), by: z.nullable(z.string()), since: z.number() }),
+  ),
+  /** Path of the page on which people see it. */
+  screen: z.string(),
+})
+export type BrowserView = z.infer<typeof browserViewSchema>
+
+export const browserHumanApi = {
+  browsers: {
+    response: z.strictObject({
+      /** Why there can be none on this machine; null where there can. */
+      unavailable: z.nullable(z.string()),
+      max_live: z.int(),
+      browsers: z.array(browserViewSchema),
+    }),
+  },
+  browserClose: { response: browserViewSchema },
+  browserTakeOver: { response: browserViewSchema },
+  browserGiveBack: { response: browserViewSchema },
+} as const satisfies Record<keyof typeof browserHumanEndpoints, EndpointSchemas>

@@ -1,0 +1,47 @@
+import type { Endpoint } from './endpoint.ts'
+
+/** Plain values without schemas, which stand in `browser-api.ts`: an agent need not load them. */
+export const browserAgentEndpoints = {
+  browserAct: {
+    method: 'POST',
+    path: '/mesh/browser/{action}',
+    summary: 'Does one thing in the browser of the caller',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const browserHumanEndpoints = {
+  browsers: { method: 'GET', path: '/api/browsers', summary: 'The browsers of agents, and what they show' },
+  browserClose: {
+    method: 'POST',
+    path: '/api/agents/{id}/browser/close',
+    summary: 'Closes the browser of an agent; its tabs come back with its next use',
+  },
+  browserTakeOver: {
+    method: 'POST',
+    path: '/api/agents/{id}/browser/take-over',
+    summary: 'Gives mouse and keys to a person; the agent waits',
+  },
+  browserGiveBack: {
+    method: 'POST',
+    path: '/api/agents/{id}/browser/give-back',
+    summary: 'Gives the browser back to its agent, which goes on',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** Page, files and WebSocket of the screen; other methods find nothing there. */
+export const screenEndpoints = {
+  screen: {
+    method: 'GET',
+    path: '/agent-vnc/{agent}/{*path}',
+    summary: 'The screen of an agent’s browser: noVNC and its WebSocket',
+  },
+  screenPost: { method: 'POST', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
+  screenPut: { method: 'PUT', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
+  screenPatch: { method: 'PATCH', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
+  screenDelete: { method: 'DELETE', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
+} as const satisfies Record<string, Endpoint>
+
+/** Where a person looks at the screen. */
+export function screenPath(agentId: string): string {
+  return `/agent-vnc/${encodeURIComponent(agentId)}/`
+}

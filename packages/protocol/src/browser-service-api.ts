@@ -1,0 +1,346 @@
+import * as z from 'zod/mini'
+import type { Endpoint } from './endpoint.ts'
+
+/**
+ * What the container of an agent's browser serves on port 8500, to the mesh alone: every call and the WebSocket bear
+ * `Authorization: Bearer PROOF`, the mesh's proof for `browserProofSubject(agentId)`, checked as agents check theirs.
+ * A page may have taken the container over, so the mesh reads every answer as hostile.
+ */
+export const browserServiceEndpoints = {
+  status: { method: 'GET', path: '/status', summary: 'Whether the browser lives, and what it shows' },
+  act: { method: 'POST', path: '/actions/{action}', summary: 'Does one thing in the browser' },
+  watchMode: { method: 'POST', path: '/watch-mode', summary: 'Whether a person controls it' },
+  close: { method: 'POST', path: '/close', summary: 'Closes the browser; its tabs come back' },
+  vnc: { method: 'GET', path: '/vnc', summary: 'WebSocket to the screen, sub-protocol `binary`' },
+} as const satisfies Record<string, Endpoint>
+
+export const browserServicePort = 8500
+
+/** Whom the mesh signs a proof for. No agent id holds a colon, so no proof for an agent is one for its browser. */
+export function browserProofSubject(agentId: string): string {
+  return `browser:${agentId}`
+}
+
+/** Variables of the container. None is a secret. */
+export const browserServiceVariables = {
+  agentId: 'FLOTILLA_AGENT_ID',
+  meshPublicKey: 'FLOTILLA_MESH_PUBLIC_KEY',
+  /** IPv4 address and port of the mesh's browser proxy, the one way out. */
+  gateway: 'FLOTILLA_BROWSER_GATEWAY',
+  proxyPort: 'FLOTILLA_BROWSER_PROXY_PORT',
+} as const
+
+/**
+ * Holds the password of the user `browser` at the mesh's proxy, in a folder that is mounted read-only at /briefing.
+ * The mesh takes the file away once `/status` has answered; before that no Chromium is launched.
+ */
+export const browserTokenFile = 'proxy-token'
+export const browserProxyUser = 'browser'
+
+/** The status with which the container ends when its filter does not stand; the reason is the last line on stderr. */
+export const browserFilterExitCode = 78
+
+export const browserLimits = {
+  bodyMaxBytes: 8 * 1024 * 1024,
+  queuedActionsMax: 8,
+  tabsMax: 8,
+  deadlineMaxMs: 120_000,
+  urlMaxChars: 4096,
+  textMaxChars: 20_000,
+  formFieldsMax: 50,
+  selectedMax: 50,
+  snapshotElementsMax: 200,
+  snapshotDepthMax: 12,
+  snapshotMaxChars: 30_000,
+  matchesMax: 20,
+  matchMaxChars: 300,
+  screenshotMaxBytes: 2 * 1024 * 1024,
+  uploadFilesMax: 5,
+  /** Of all files together, before base64: so that they fit into a body. */
+  uploadMaxBytes: 5 * 1024 * 1024,
+  downloadMaxBytes: 5 * 1024 * 1024,
+  requestsMax: 50,
+  dialogsMax: 10,
+  noticesMax: 10,
+} as const
+
+const text = (max: number) => z.string().check(z.maxLength(max))
+const someText = (max: number) => z.string().check(z.minLength(1), z.maxLength(max))
+const count = z.int().check(z.nonnegative())
+const url = someText(browserLimits.urlMaxChars)
+const ref = z.string().check(z.regex(/^e[1-9]\d{0,5}$/, 'a reference is e1, e2 ... of the last snapshot'))
+const coordinate = z.number().check(z.minimum(0), z.maximum(10_000))
+const base64 = (maxBytes: number) => z.base64().check(z.maxLength(Math.ceil(maxBytes / 3) * 4))
+
+/** What is typed and never told again, and the hosts that its owner bound it to. */
+const secretSchema = z.strictObject({
+  value: someText(4096),
+  hosts: z.array(someText(255)).check(z.minLength(1), z.maxLength(50)),
+})
+
+const upload = z.strictObject({
+  name: someText(200),
+  content_base64: base64(browserLimits.uploadMaxBytes),
+})
+
+/** Parameters of each action, by its name. */
+export const browserActionParams = {
+  navigate: z.strictObject({
+    url,
+    wait_until: z.optional(z.enum(['load', 'domcontentloaded', 'networkidle', 'commit'])),
+  }),
+  /** `frame`: a reference of an iframe of the last snapshot; then its content alone. */
+  snapshot: z.strictObject({ frame: z.optional(ref) }),
+  click: z.strictObject({
+    ref,
+    button: z.optional(z.enum(['left', 'right', 'middle'])),
+    double: z.optional(z.boolean()),
+  }),
+  click_xy: z.strictObject({ x: coordinate, y: coordinate }),
+  /** With `secret`, `text` is empty: the secret's value is what is typed. */
+  type: z.strictObject({
+    ref,
+    text: text(browserLimits.textMaxChars),
+    clear: z.optional(z.boolean()),
+    secret: z.optional(secretSchema),
+  }),
+  press_key: z.strictObject({ key: someText(50) }),
+  hover: z.strictObject({ ref }),
+  scroll: z.strictObject({
+    direction: z.enum(['up', 'down', 'left', 'right']),
+    /** Pixels; most of a screen when left out. */
+    amount: z.optional(z.int().check(z.minimum(1), z.maximum(100_000))),
+    ref: z.optional(ref),
+  }),
+  fill_form: z.strictObject({
+    fields: z
+      .array(z.strictObject({ ref, value: text(browserLimits.textMaxChars) }))
+      .check(z.minLength(1), z.maxLength(browserLimits.formFieldsMax)),
+  }),
+  select: z.strictObject({
+    ref,
+    values: z.array(text(1000)).check(z.minLength(1), z.maxLength(browserLimits.selectedMax)),
+  }),
+  /** Just one of the first three. */
+  wait_for: z.strictObject({
+    text: z.optional(someText(1000)),
+    ref: z.optional(ref),
+    state: z.optional(z.enum(['load', 'domcontentloaded', 'networkidle'])),
+    timeout_ms: z.int().check(z.minimum(1), z.maximum(browserLimits.deadlineMaxMs)),
+  }),
+  find_text: z.strictObject({ query: someText(1000) }),
+  go_back: z.strictObject({}),
+  go_forward: z.strictObject({}),
+  open_tab: z.strictObject({ url: z.optional(url) }),
+  /** Tabs are counted from 0. */
+  switch_tab: z.strictObject({ index: count }),
+  close_tab: z.strictObject({ index: z.optional(count) }),
+  screenshot: z.strictObject({ full_page: z.optional(z.boolean()) }),
+  upload_file: z.strictObject({
+    ref,
+    files: z.array(upload).check(z.minLength(1), z.maxLength(browserLimits.uploadFilesMax)),
+  }),
+  download: z.strictObject({ ref }),
+  inspect_requests: z.strictObject({
+    limit: z.int().check(z.minimum(1), z.maximum(browserLimits.requestsMax)),
+  }),
+  /** A new browser with an empty profile: logged out everywhere. */
+  reset: z.strictObject({}),
+} as const satisfies Record<string, z.ZodMiniType>
+
+export type BrowserAction = keyof typeof browserActionParams
+export const browserActions = Object.keys(browserActionParams) as readonly BrowserAction[]
+export type BrowserActionParams = {
+  readonly [Name in BrowserAction]: z.infer<(typeof browserActionParams)[Name]>
+}
+
+export const browserActionRequestSchema = z.strictObject({
+  params: z.record(z.string(), z.unknown()),
+  /** How long the caller waits; the action is broken off then. */
+  deadline_ms: z.int().check(z.minimum(1), z.maximum(browserLimits.deadlineMaxMs)),
+})
+export type BrowserActionRequest = z.infer<typeof browserActionRequestSchema>
+
+const pageSchema = z.strictObject({
+  url: text(browserLimits.urlMaxChars),
+  title: text(300),
+  /** Empty where the page has none, as `about:blank`. */
+  host: text(255),
+  tab_index: count,
+  tabs: count,
+})
+export type BrowserPage = z.infer<typeof pageSchema>
+
+export const captchaKinds = ['recaptcha', 'hcaptcha', 'turnstile', 'generic'] as const
+const captchaSchema = z.nullable(z.strictObject({ kind: z.enum(captchaKinds), host: text(255) }))
+export type Captcha = z.infer<typeof captchaSchema>
+
+/** What stands in the result of every action that did its work. */
+const ofEvery = {
+  page: pageSchema,
+  /** Dialogs since the last result; each was dismissed, and a page that asked before it was left was left. */
+  dialogs: z
+    .array(
+      z.strictObject({ kind: z.enum(['alert', 'confirm', 'prompt', 'beforeunload']), message: text(500) }),
+    )
+    .check(z.maxLength(browserLimits.dialogsMax)),
+  /** What happened besides since the last result, in words of ours: a pop-up that became a tab, one that was closed. */
+  notices: z.array(text(500)).check(z.maxLength(browserLimits.noticesMax)),
+}
+const plain = z.strictObject(ofEvery)
+
+/** What each action gives back as `data`. */
+export const browserActionData = {
+  /** `http_status` is null where no answer of a server made the page. */
+  navigate: z.strictObject({ ...ofEvery, http_status: z.nullable(z.int()), captcha: captchaSchema }),
+  snapshot: z.strictObject({
+    ...ofEvery,
+    captcha: captchaSchema,
+    text: text(browserLimits.snapshotMaxChars),
+    /** References that `text` gives out. */
+    elements: count,
+    /** What is not in `text`, in words of ours; empty where all is. */
+    left_out: text(500),
+  }),
+  click: z.strictObject({ ...ofEvery, captcha: captchaSchema }),
+  click_xy: plain,
+  type: plain,
+  press_key: plain,
+  hover: plain,
+  scroll: plain,
+  fill_form: plain,
+  select: z.strictObject({
+    ...ofEvery,
+    selected: z.array(text(1000)).check(z.maxLength(browserLimits.selectedMax)),
+  }),
+  /** False where the time went by. */
+  wait_for: z.strictObject({ ...ofEvery, found: z.boolean() }),
+  find_text: z.strictObject({
+    ...ofEvery,
+    /** Each with some words around it. */
+    matches: z.array(text(browserLimits.matchMaxChars)).check(z.maxLength(browserLimits.matchesMax)),
+    total: count,
+  }),
+  go_back: plain,
+  go_forward: plain,
+  open_tab: plain,
+  switch_tab: plain,
+  close_tab: plain,
+  screenshot: z.strictObject({
+    ...ofEvery,
+    image_base64: base64(browserLimits.screenshotMaxBytes),
+    mime_type: z.enum(['image/jpeg', 'image/png']),
+    width: count,
+    height: count,
+  }),
+  upload_file: plain,
+  download: z.strictObject({
+    ...ofEvery,
+    /** As the page names it; no path. */
+    name: text(200),
+    /** By the first bytes of the content, whatever the page says. */
+    mime_type: text(100),
+    size_bytes: count,
+    content_base64: base64(browserLimits.downloadMaxBytes),
+  }),
+  inspect_requests: z.strictObject({
+    ...ofEvery,
+    /** The newest last. */
+    requests: z
+      .array(
+        z.strictObject({
+          method: text(20),
+          /** Names of the query stay, its values do not. */
+          url: text(1000),
+          /** Null where there was no answer. */
+          status: z.nullable(z.int()),
+          type: text(30),
+          bytes: z.nullable(count),
+        }),
+      )
+      .check(z.maxLength(browserLimits.requestsMax)),
+  }),
+  reset: plain,
+} as const satisfies Record<BrowserAction, z.ZodMiniType>
+export type BrowserActionData = {
+  readonly [Name in BrowserAction]: z.infer<(typeof browserActionData)[Name]>
+}
+
+export const browserProblemCodes = [
+  /** Parameters of the wrong form, or an action that nobody knows. */
+  'bad-params',
+  /** The reference is not of the last snapshot, or its element is gone: take a snapshot. */
+  'stale-reference',
+  'no-such-tab',
+  /** The element is there and does not take this, or the page does not let it happen. */
+  'not-possible',
+  /** Neither `http:`, `https:` nor `about:blank`. */
+  'url-refused',
+  /** The page did not come: refused by the mesh's filter, no such name, broken off. */
+  'page-failed',
+  'deadline-passed',
+  /** The field is on a host that the secret is not bound to, or went there meanwhile. */
+  'secret-refused',
+  'too-large',
+  'no-download',
+  /** Eight wait already. */
+  'browser-busy',
+  'person-in-control',
+  /** Chromium or its screen did not come up; the next action tries again. */
+  'launch-failed',
+  /** Chromium or its screen ended during the action; the next action starts anew, with the tabs. */
+  'browser-crashed',
+  /** An error of the service itself. */
+  'internal',
+] as const
+export type BrowserProblemCode = (typeof browserProblemCodes)[number]
+
+export const browserProblemSchema = z.strictObject({
+  code: z.enum(browserProblemCodes),
+  /** What was wrong and what to do, for the model. May hold words of the page. */
+  message: text(1000),
+  retry_after_ms: z.optional(count),
+})
+export type BrowserProblem = z.infer<typeof browserProblemSchema>
+
+/** The answer to an action, with status 200 in both cases. `data` is of `browserActionData[action]`. */
+export const browserActionReplySchema = z.discriminatedUnion('ok', [
+  z.strictObject({ ok: z.literal(true), data: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ ok: z.literal(false), problem: browserProblemSchema }),
+])
+export type BrowserActionReply = z.infer<typeof browserActionReplySchema>
+
+export const watchModeSchema = z.strictObject({ mode: z.enum(['view', 'control']) })
+export type WatchMode = z.infer<typeof watchModeSchema>['mode']
+
+/**
+ * `GET /vnc?watcher=control`. A watcher who may only view never sends a key or a click through, whatever the mode is; who
+ * may control does while the mode is `control`. Left out, it is `view`.
+ */
+export const vncQuerySchema = z.strictObject({ watcher: z._default(z.enum(['view', 'control']), 'view') })
+
+export const browserStatusSchema = z.strictObject({
+  /** The filter stands and the token was taken. */
+  ready: z.boolean(),
+  /** Another with each start of the container. */
+  boot_id: someText(64),
+  /** Whether Chromium runs. */
+  live: z.boolean(),
+  /** Of the tab in front, while it lives. */
+  url: z.optional(text(browserLimits.urlMaxChars)),
+  title: z.optional(text(300)),
+  tabs: count,
+  watchers: count,
+  mode: z.enum(['view', 'control']),
+  /** Whether an action is at work or waits. */
+  busy: z.boolean(),
+  /** Since the last action ended, or since a person last controlled; 0 while one of both goes on. */
+  idle_seconds: count,
+  /** Whether a page of the living Chromium was found inside its sandbox; false while none lives. */
+  sandboxed: z.boolean(),
+  /** Of the whole container; 0 where the kernel does not say. */
+  memory_bytes: count,
+})
+export type BrowserStatus = z.infer<typeof browserStatusSchema>
+
+export const browserClosedSchema = z.strictObject({ closed: z.boolean() })

@@ -1,0 +1,52 @@
+import { browserHumanApi, browserViewSchema } from '@flotilla/protocol/browser-api'
+import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
+import { expect, it } from 'vitest'
+import { aCassette, calls, says } from '../support/cassettes.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+
+const cassette = aCassette({
+  when: '^look$',
+  turns: [
+    calls('browser_navigate', { url: 'https://example.com/' }),
+    says('{{why}}', { capture: { why: '(browser-unavailable|denied)' } }),
+  ],
+})
+
+it('where agents run as plain processes a browser is refused in words, by the agent’s door and by every list', async () => {
+  const mesh = await startMeshForTest({ cassettes: { browser: cassette } })
+  await mesh.createWorker('scout')
+  const ask = async (session: string) => (await mesh.ask('look', { agent: 'scout', session })).outcome?.text
+  expect(await ask('a')).toBe('denied')
+  const granted = await flotilla(mesh, 'permissions', 'set', 'scout', 'can_use_browser=true')
+  expect(granted).toMatchObject({ code: 0 })
+  expect(await ask('b')).toBe('browser-unavailable')
+
+  const listed = browserHumanApi.browsers.response.parse(
+    (await mesh.call(browserHumanEndpoints.browsers)).json(),
+  )
+  expect(listed).toMatchObject({
+    unavailable: expect.stringContaining('container'),
+    max_live: 2,
+    browsers: [],
+  })
+  expect((await flotilla(mesh, 'browser')).out).toContain(
+    'There are no browsers: agents run as plain processes',
+  )
+  const address = (await flotilla(mesh, 'browser', 'scout', '--open')).out.trim()
+  expect(new URL(address).pathname).toBe('/agent-vnc/scout/')
+  expect(await flotilla(mesh, 'browser', '--open')).toMatchObject({ code: 2 })
+  const closed = await mesh.call(browserHumanEndpoints.browserClose, { params: { id: 'scout' } })
+  expect(browserViewSchema.parse(closed.json())).toMatchObject({ state: 'closed', page: null })
+})
+
+it('a name that the browser does not know is refused when it is written', async () => {
+  const mesh = await startMeshForTest()
+  await mesh.createWorker('scout')
+  const refused = await flotilla(mesh, 'permissions', 'set', 'scout', 'browser_actions=navigate,fly')
+  expect(refused.code).not.toBe(0)
+  expect(`${refused.out}${refused.err}`).toContain('the browser does not know fly')
+  expect(await flotilla(mesh, 'permissions', 'set', 'scout', 'browser_actions=navigate')).toMatchObject({
+    code: 0,
+  })
+})
