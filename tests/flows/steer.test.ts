@@ -297,7 +297,7 @@ describe('between acceptance and taking', () => {
     'both killed at any moment, each steer is read by one run once',
     async () => {
       const mesh = await fleet()
-      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 10
+      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 6
       const said: SteerView[] = []
       for (let n = 0; n < moments; n++) {
         await atWork(mesh, 4, `m${n}`)

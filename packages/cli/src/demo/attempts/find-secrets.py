@@ -17,8 +17,10 @@ by_length = {}
 for secret in wanted:
     by_length.setdefault(secret["length"], []).append(secret)
 TOKEN_LENGTH = 43
-# Whole words only, and none that is shorter than all that is looked for.
-word = re.compile(rb"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_.~-]{%d,}" % min(TOKEN_LENGTH, *by_length))
+# Whole words only, and none that is shorter than all that is looked for: found among marks, eight times as fast as by
+# an expression, since memory is long.
+MARKS = bytes(re.match(rb"[A-Za-z0-9_.~-]", bytes([code])) is not None for code in range(256))
+LONG_ENOUGH = b"\1" * min(TOKEN_LENGTH, *by_length)
 
 found = {}
 token_shaped = {}
@@ -26,9 +28,17 @@ counts = {"files": 0, "processes": 0, "unreadable": 0, "memories": 0}
 memory_left = MEMORIES_MAX_BYTES
 
 
+def words(data):
+    marks = data.translate(MARKS)
+    start = marks.find(LONG_ENOUGH)
+    while start != -1:
+        end = marks.find(b"\0", start)
+        yield data[start:] if end == -1 else data[start:end]
+        start = -1 if end == -1 else marks.find(LONG_ENOUGH, end)
+
+
 def look(data, place):
-    for match in word.finditer(data):
-        text = match.group()
+    for text in words(data):
         if not place.startswith(PUBLIC) and len(text) == TOKEN_LENGTH and b"." not in text and b"~" not in text:
             token_shaped.setdefault(text, place)
         for secret in by_length.get(len(text), ()):
