@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node'
 
 const memoryFolder = '/dev/shm'
 /** Several times what the homes of all tests that are there at once take. */
-const roomMinBytes = 3 * 1024 ** 3
+const roomMinBytes = 2 * 1024 ** 3
 
 /**
  * Everything that a test run leaves in the system's temporary folder goes with one folder at its end. That lies in memory

@@ -1,6 +1,4 @@
 import { spawn } from 'node:child_process'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -9,10 +7,7 @@ import { readEnvironment } from '../../packages/cli/src/environment.ts'
 import { keepText } from '../../packages/cli/src/fake-terminal.ts'
 import { createInterrupts } from '../../packages/cli/src/interrupts.ts'
 import { runWords } from '../../packages/cli/src/run-command-line.ts'
-import { cliProgram } from './programs.ts'
-
-/** Those of this user: what one command has compiled, the next has whatever its home. */
-const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
+import { cliProgram, userCaches } from './programs.ts'
 
 export interface CommandResult {
   readonly code: number
@@ -48,7 +43,7 @@ const environmentOf = (home: string) => ({
   PATH: process.env['PATH'] ?? '',
   HOME: home,
   FLOTILLA_HOME: home,
-  XDG_CACHE_HOME: caches,
+  XDG_CACHE_HOME: userCaches,
 })
 
 /** Always in a process of its own, with what it reads from standard input, and more in its environment. */
