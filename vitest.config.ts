@@ -30,6 +30,8 @@ const alone = ['exhaustion', 'parsing', 'pipelining'].map(testOf)
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    // What one project had transformed of the sources, the next need not.
+    fsModuleCache: true,
     projects: [
       {
         test: {

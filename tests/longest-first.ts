@@ -12,7 +12,7 @@ const longest: readonly string[] = [
   'tests/flows/demo.test.ts',
   'tests/flows/readme.test.ts',
   'tests/flows/steer.test.ts',
-  'tests/flows/mesh-secret.test.ts',
+  'tests/security/mesh-secret.test.ts',
   'tests/flows/cut-off-effects.test.ts',
   'tests/flows/process-orphans.test.ts',
   'tests/flows/heartbeat.test.ts',

@@ -1,20 +1,16 @@
-import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
+import { flotilla as ask } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
-import { cliProgram } from '../support/programs.ts'
-
-const run = promisify(execFile)
 
 const remove = (agent: string) => ({
   agent_kind: 'operator' as const,
@@ -58,13 +54,7 @@ afterAll(() => mesh.stop())
 beforeEach(() => mesh.standUp())
 
 /** The command line as a person uses it; its exit code and both outputs. */
-async function flotilla(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const env = { ...process.env, FLOTILLA_HOME: mesh.home, NO_COLOR: '1' }
-  const ended = await run(process.execPath, [cliProgram, ...words], { env }).catch(
-    (error: { code?: number; stdout: string; stderr: string }) => error,
-  )
-  return { code: 'code' in ended ? (ended.code ?? 1) : 0, out: ended.stdout, err: ended.stderr }
-}
+const flotilla = (...words: string[]) => ask(mesh, ...words)
 
 async function pendingAbout(subject: string) {
   const reply = await mesh.call(controlEndpoints.pending)

@@ -154,7 +154,7 @@ describe('a killed mesh', () => {
     async () => {
       heedsLesson(48, 53)
       const mesh = await fleet()
-      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 10
+      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 6
       // The first is slow because the workers' processes start; the second gives the length of the chain.
       await mesh.ask('chain 100', { session: 'warm-up' })
       const begun = Date.now()
@@ -189,7 +189,7 @@ describe('a killed mesh', () => {
     'and killed again and again with three chains under way ends each run once, with no effect twice',
     async () => {
       const mesh = await fleet()
-      const rounds = process.env['FLOTILLA_SOAK'] === '1' ? 25 : 6
+      const rounds = process.env['FLOTILLA_SOAK'] === '1' ? 25 : 4
       const asked: string[] = []
       for (let round = 0; round < rounds; round++) {
         for (const lane of ['a', 'b', 'c']) {

@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { playTelegram } from '../../packages/mesh/src/testing/played-telegram.ts'
@@ -112,11 +113,15 @@ async function answeredRun(): Promise<string> {
   return found?.id ?? 'none'
 }
 
+/** Each look is a program of its own. */
+const betweenLooksMs = 500
+
 /** Given on the page before; the answer that the model of this test gives is its end. */
 async function endedTask(): Promise<string> {
   for (;;) {
     const [task] = await rows('tasks --agent scout')
     if (['done', 'failed', 'blocked'].includes(task?.state ?? '')) return task?.id ?? 'none'
+    await sleep(betweenLooksMs)
   }
 }
 

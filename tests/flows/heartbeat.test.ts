@@ -5,11 +5,11 @@ import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-a
 import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh, startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
@@ -47,7 +47,7 @@ const cassette = aCassette(
   { turns: [says('as you say')] },
 )
 
-async function beat(mesh: MeshProcess, agent: string, ifNeeded = true) {
+async function beat(agent: string, ifNeeded = true) {
   const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
     params: { id: agent },
     body: { if_needed: ifNeeded },
@@ -63,6 +63,14 @@ async function modelCalls(mesh: MeshProcess, agent: string): Promise<number> {
   return agents.find(({ agent_id: id }) => id === agent)?.calls ?? -1
 }
 
+/** Each test has agents of its own there, but for the one whose clock goes by seconds. */
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { heart: cassette } })
+})
+afterAll(() => mesh?.stop())
+beforeEach(() => mesh.standUp())
+
 describe('a heartbeat of a real fleet', () => {
   it('costs no model call where there is nothing to do, and runs where there is', async () => {
     heedsLesson(74, 76, 79)
@@ -75,16 +83,15 @@ describe('a heartbeat of a real fleet', () => {
       'events:heartbeat:message-probe-alerts',
       'events:heartbeat:message-pending',
     )
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     await mesh.createWorker('scout2')
 
-    expect(await beat(mesh, 'scout')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await beat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await modelCalls(mesh, 'scout')).toBe(0)
     expect(await mesh.runs()).toEqual([])
 
     // A person's own always runs, and what it found nothing in keeps none awake.
-    const asked = await beat(mesh, 'scout', false)
+    const asked = await beat('scout', false)
     expect(asked.run).toMatchObject({
       kind: 'heartbeat',
       state: 'done',
@@ -92,7 +99,7 @@ describe('a heartbeat of a real fleet', () => {
       outcome: { text: 'HEARTBEAT_OK', result: { outcome: 'quiet', tools_used: [] } },
     })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
-    expect(await beat(mesh, 'scout')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await beat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
 
     // A durable hand-off fires the probe, after a restart too, and for that very agent.
@@ -101,8 +108,8 @@ describe('a heartbeat of a real fleet', () => {
     expect(task).toMatchObject({ assignee: 'scout', state: 'blocked' })
     await mesh.terminate()
     await mesh.restart()
-    expect(await beat(mesh, 'scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
-    const needed = await beat(mesh, 'scout')
+    expect(await beat('scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
+    const needed = await beat('scout')
     expect(needed.run?.origin.kind).toBe('heartbeat')
     // The probes had looked before its model was asked for the first time.
     const input = needed.run?.input
@@ -132,7 +139,6 @@ describe('a heartbeat of a real fleet', () => {
   })
 
   it('that is skipped starts nothing: an agent that never ran, or that was idle and is stopped, stays stopped', async () => {
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('fresh')
     const processes = async () => (await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'fresh')
     const state = async () => {
@@ -140,20 +146,20 @@ describe('a heartbeat of a real fleet', () => {
       const { agents } = meshHumanApi.status.response.parse(reply.json())
       return agents.find(({ id }) => id === 'fresh')?.state
     }
-    expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
-    expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await beat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await beat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await processes()).toEqual([])
     expect(await state()).toBe('created')
     await mesh.terminate()
     await mesh.restart()
-    expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await beat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await state()).toBe('created')
     // One that said something is stopped with the mesh: what it did is activity, so it looks around and is not skipped.
     await mesh.ask('hello', { agent: 'fresh' })
     await mesh.call(controlEndpoints.agentArchive, { params: { id: 'fresh' } })
     await mesh.call(controlEndpoints.agentUnarchive, { params: { id: 'fresh' } })
     expect(await state()).toBe('stopped')
-    expect((await beat(mesh, 'fresh')).run).toMatchObject({ kind: 'heartbeat', state: 'done' })
+    expect((await beat('fresh')).run).toMatchObject({ kind: 'heartbeat', state: 'done' })
   })
 
   it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
@@ -186,23 +192,22 @@ describe('a heartbeat of a real fleet', () => {
   })
 
   it('is the command’s too; an archived agent and the operator’s schedule refuse', async () => {
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, 'heartbeat', ...words)
-    await mesh.createWorker('scout')
-    expect((await cli('scout', '--if-needed')).out).toMatch(
-      /^Skipped \(nothing-to-do\): .*: flotilla heartbeat scout\n$/,
+    await mesh.createWorker('told')
+    expect((await cli('told', '--if-needed')).out).toMatch(
+      /^Skipped \(nothing-to-do\): .*: flotilla heartbeat told\n$/,
     )
-    for (const words of [['--if-needed'], ['scout', '--if-needed', '--every', '2h']]) {
+    for (const words of [['--if-needed'], ['told', '--if-needed', '--every', '2h']]) {
       expect((await cli(...words)).err).toContain('Like this: flotilla heartbeat')
     }
-    expect((await cli('scout')).out).toMatch(/^Nothing to report: flotilla runs run_/)
-    expect((await cli()).out).toMatch(/scout +.*ran: run_/)
+    expect((await cli('told')).out).toMatch(/^Nothing to report: flotilla runs run_/)
+    expect((await cli()).out).toMatch(/told +.*ran: run_/)
     const refused = await cli('operator', '--off')
     expect(refused.err).toContain('the operator looks around every 15m')
     expect(refused.code).not.toBe(0)
     for (const [id, schedule, code] of [
       ['operator', 'every 7d', 'unprocessable'],
-      ['scout', 'every 5s', 'bad-request'],
+      ['told', 'every 5s', 'bad-request'],
     ]) {
       const reply = await mesh.call(heartbeatEndpoints.heartbeatSet, {
         params: { id: id ?? '' },
@@ -210,9 +215,9 @@ describe('a heartbeat of a real fleet', () => {
       })
       expect(reply.json()).toMatchObject({ code })
     }
-    await mesh.call(controlEndpoints.agentArchive, { params: { id: 'scout' } })
-    expect(await beat(mesh, 'scout')).toEqual({ skipped: 'archived', run: null })
-    const put = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: 'scout' }, body: {} })
+    await mesh.call(controlEndpoints.agentArchive, { params: { id: 'told' } })
+    expect(await beat('told')).toEqual({ skipped: 'archived', run: null })
+    const put = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: 'told' }, body: {} })
     expect(put.json()).toMatchObject({ code: 'agent-archived' })
   })
 
@@ -222,8 +227,7 @@ describe('a heartbeat of a real fleet', () => {
       'resources:operator:heartbeat-locked',
       'events:heartbeat:operator-locked',
     )
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
-    await mesh.createWorker('scout')
+    await mesh.createWorker('set')
     const path = join(mesh.home, 'config', 'cron.json')
     const jobOf = async (agent: string) => {
       const { jobs } = JSON.parse(await readFile(path, 'utf8')) as { jobs: Record<string, unknown>[] }
@@ -232,10 +236,10 @@ describe('a heartbeat of a real fleet', () => {
     const set = (id: string, schedule: string | null) =>
       mesh.call(heartbeatEndpoints.heartbeatSet, { params: { id }, body: { schedule } })
 
-    expect((await set('scout', 'every 2h')).status).toBe(200)
-    expect(await jobOf('scout')).toMatchObject({ schedule: 'every 2h', enabled: true })
-    expect((await set('scout', null)).status).toBe(200)
-    expect(await jobOf('scout')).toMatchObject({ schedule: 'every 2h', enabled: false })
+    expect((await set('set', 'every 2h')).status).toBe(200)
+    expect(await jobOf('set')).toMatchObject({ schedule: 'every 2h', enabled: true })
+    expect((await set('set', null)).status).toBe(200)
+    expect(await jobOf('set')).toMatchObject({ schedule: 'every 2h', enabled: false })
 
     const locked = await jobOf('operator')
     expect(locked).toMatchObject({ schedule: 'every 15m', enabled: true })
@@ -267,9 +271,8 @@ describe('a heartbeat of a real fleet', () => {
   })
 
   it('survives the kill of its agent in the middle of a call', async () => {
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('slow')
-    const ended = beat(mesh, 'slow', false)
+    const ended = beat('slow', false)
     const looks = `${mesh.dataOf('slow')}/looks`
     await eventually('it looks', () => readFile(looks, 'utf8').catch(() => null))
     const [agent] = (await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'slow')
@@ -283,7 +286,6 @@ describe('a heartbeat of a real fleet', () => {
 describe('the operator’s heartbeat', () => {
   it('goes on whatever the command line, the API and a hand in the file do to it, and each is told why', async () => {
     verifies('events:heartbeat:operator-locked')
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const path = join(mesh.home, 'config', 'cron.json')
     const heart = async () => {

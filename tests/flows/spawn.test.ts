@@ -4,12 +4,12 @@ import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { openLedger } from '../support/ledger-view.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 
@@ -95,23 +95,32 @@ const cassette = aCassette(
   { agent_kind: 'worker', when: 'Count it', turns: [calls('complete_task', { summary: 'It is 42.' })] },
 )
 
-async function aBoss(): Promise<MeshProcess> {
-  const mesh = await startMeshForTest({ cassettes: { spawning: cassette } })
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { spawning: cassette } })
+})
+afterAll(() => mesh?.stop())
+beforeEach(async () => {
+  await mesh.standUp()
   await mesh.createWorker('boss')
   await editPermissions(mesh, 'boss', { can_spawn: true })
-  return mesh
-}
+})
+afterEach(async () => {
+  await mesh.standUp()
+  await mesh.call(controlEndpoints.agentDelete, { params: { id: 'boss' } })
+  await eventually('the boss is gone with all that it made', async () => (await agentsOf()).length === 1)
+})
 
-async function agentsOf(mesh: MeshProcess) {
+async function agentsOf() {
   const reply = await mesh.call(meshHumanEndpoints.status)
   return meshHumanApi.status.response.parse(reply.json()).agents
 }
 
-const childrenOf = async (mesh: MeshProcess) =>
-  (await agentsOf(mesh)).filter(({ id }) => id.startsWith('spawn_')).map(({ id }) => id)
+const childrenOf = async () =>
+  (await agentsOf()).filter(({ id }) => id.startsWith('spawn_')).map(({ id }) => id)
 
 /** All that the mesh keeps of spawned agents. */
-async function remains(mesh: MeshProcess): Promise<Record<string, unknown>> {
+async function remains(): Promise<Record<string, unknown>> {
   const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
   const count = (sql: string) => Number(database.prepare(sql).get()?.['count'])
   const counts = {
@@ -129,13 +138,13 @@ async function remains(mesh: MeshProcess): Promise<Record<string, unknown>> {
 }
 const nothing = { rows: 0, tokens: 0, spawned: 0, openTasks: 0, processes: 0, boss: true }
 
-const gone = (mesh: MeshProcess) =>
+const gone = () =>
   eventually('nothing of the spawned agents is left', async () => {
-    const left = await remains(mesh)
+    const left = await remains()
     return JSON.stringify(left) === JSON.stringify(nothing) ? left : null
   })
 
-function inDatabase(mesh: MeshProcess, sql: string): void {
+function inDatabase(sql: string): void {
   const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
   database.exec(sql)
   database.close()
@@ -144,10 +153,9 @@ function inDatabase(mesh: MeshProcess, sql: string): void {
 describe('an agent that an agent has made', () => {
   it('does its task in a process of its own, tells its parent once, and is gone with all it had', async () => {
     verifies('resources:tool:spawn-fleet-agent')
-    const mesh = await aBoss()
     const run = await mesh.ask('count', { agent: 'boss' })
     expect(run.outcome?.text).toBe('It says: It is 42.')
-    await gone(mesh)
+    await gone()
     const ledger = openLedger(mesh.home)
     const [child] = ledger.rows("SELECT id, budget_usd FROM runs WHERE agent_id LIKE 'spawn_%'")
     expect(child?.['budget_usd']).toBe(1)
@@ -164,59 +172,51 @@ describe('an agent that an agent has made', () => {
   })
 
   it('asks its parent, which may route no tasks, and goes on where it stopped with the answer', async () => {
-    const mesh = await aBoss()
     const run = await mesh.ask('ask', { agent: 'boss' })
     expect(run.outcome?.text).toBe('It says: Looked 1 times, and it is blue.')
-    await gone(mesh)
+    await gone()
   })
 
   it('is refused to who may not have one made', async () => {
     verifies('resources:tool:spawn-fleet-agent-permission')
-    const mesh = await startMeshForTest({ cassettes: { spawning: cassette } })
-    await mesh.createWorker('boss')
+    await editPermissions(mesh, 'boss', { can_spawn: false })
     const params = { role: 'counter', task: 'Count it' }
     const refused = await mesh.invoke('boss', 'spawn_fleet_agent', params)
     expect(refused.outcome).toMatchObject({ status: 'failed' })
     expect(JSON.stringify(refused.outcome)).toContain('can_spawn')
-    expect(await childrenOf(mesh)).toEqual([])
+    expect(await childrenOf()).toEqual([])
   })
 
   it('ends with its life, also where the mesh was dead when that was over, and its parent is told why', async () => {
-    const mesh = await aBoss()
     const run = await mesh.submit('count for long', { agent: 'boss' })
     await eventually('the child works', async () =>
       (await mesh.runs()).some(({ agent_id: id, state }) => id.startsWith('spawn_') && state === 'running'),
     )
     await mesh.kill9()
-    inDatabase(
-      mesh,
-      'UPDATE spawned_agents SET ends_at = created_at + 60000, created_at = created_at - 70000',
-    )
-    inDatabase(mesh, 'UPDATE spawned_agents SET ends_at = created_at + 60000')
+    inDatabase('UPDATE spawned_agents SET ends_at = created_at + 60000, created_at = created_at - 70000')
+    inDatabase('UPDATE spawned_agents SET ends_at = created_at + 60000')
     await mesh.restart()
     const ended = await mesh.ended(run)
     expect(ended.outcome?.text).toContain('Its life of 60 s is over')
-    await gone(mesh)
+    await gone()
   })
 
   it('is not made where there are three for its parent already, nor deeper than two', async () => {
-    const mesh = await aBoss()
     await mesh.submit('count often', { agent: 'boss' })
     const run = await eventually('the parent was refused', async () =>
       (await mesh.runs()).find(({ agent_id: id, state }) => id === 'boss' && state === 'waiting'),
     )
-    expect(await childrenOf(mesh)).toHaveLength(3)
+    expect(await childrenOf()).toHaveLength(3)
     await mesh.call(meshHumanEndpoints.runCancel, { params: { id: run.id } })
-    await gone(mesh)
+    await gone()
     const deep = await mesh.ask('count deeply', { agent: 'boss', session: 'deep' })
     expect(deep.state).toBe('done')
-    await gone(mesh)
+    await gone()
   })
 
   it('is given no other work, and its name is nobody else’s', async () => {
-    const mesh = await aBoss()
     await mesh.submit('count for long', { agent: 'boss' })
-    const id = await eventually('the child is there', async () => (await childrenOf(mesh))[0] ?? null)
+    const id = await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     const asked = await mesh.call(meshHumanEndpoints.chat, { params: { id }, body: { message: 'hello' } })
     expect(asked).toMatchObject({ status: 409 })
     const taken = await mesh.call(meshHumanEndpoints.agentCreate, { body: { id: 'spawn_x', role: 'r' } })
@@ -224,9 +224,8 @@ describe('an agent that an agent has made', () => {
   })
 
   it('belongs to the project of its parent, follows it into another, and is moved by nobody', async () => {
-    const mesh = await aBoss()
     await mesh.submit('count for long', { agent: 'boss' })
-    const child = await eventually('the child is there', async () => (await childrenOf(mesh))[0] ?? null)
+    const child = await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     const move = (id: string, project: string) =>
       mesh.call(moneyEndpoints.agentProjectSet, { params: { id }, body: { project } })
     expect(await move('boss', 'acme')).toMatchObject({ status: 200 })
@@ -244,11 +243,10 @@ describe('an agent that an agent has made', () => {
   })
 
   it('goes with its parent', async () => {
-    const mesh = await aBoss()
     await mesh.submit('count for long', { agent: 'boss' })
-    await eventually('the child is there', async () => (await childrenOf(mesh))[0] ?? null)
+    await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     const deleted = await mesh.call(controlEndpoints.agentDelete, { params: { id: 'boss' } })
     expect(deleted.status).toBe(200)
-    await eventually('all are gone', async () => (await agentsOf(mesh)).length === 1)
+    await eventually('all are gone', async () => (await agentsOf()).length === 1)
   })
 })

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,10 +11,10 @@ import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { steerViewSchema } from '@flotilla/protocol/steer'
 import type { SteerView } from '@flotilla/protocol/steer'
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import { patient } from '../support/patience.ts'
@@ -66,9 +66,15 @@ const cassette = aCassette(
   },
 )
 
-async function fleet(): Promise<MeshProcess> {
-  const mesh = await startMeshForTest({ cassettes: { steer: cassette } })
+async function startFleet(): Promise<MeshProcess> {
+  const mesh = await startMesh({ cassettes: { steer: cassette } })
   await mesh.createWorker('left')
+  return mesh
+}
+
+async function fleet(): Promise<MeshProcess> {
+  const mesh = await startFleet()
+  onTestFinished(() => mesh.stop(), patient(120_000))
   return mesh
 }
 
@@ -159,8 +165,20 @@ async function expectReadOnce(mesh: MeshProcess, said: SteerView, ended: readonl
 }
 
 describe('a steer', () => {
+  let mesh: MeshProcess
+  beforeAll(async () => {
+    mesh = await startFleet()
+  })
+  afterAll(() => mesh?.stop())
+  beforeEach(() => mesh.standUp())
+  // What a test leaves at work ends, and the next finds nothing that lets it go.
+  afterEach(async () => {
+    await letGo(mesh)
+    await allEnded(mesh)
+    await rm(join(mesh.dataOf('left'), 'go'))
+  })
+
   it('changes what a run does while it works, and both run and events show it', async () => {
-    const mesh = await fleet()
     const events = await readEvents({
       method: 'GET',
       url: `${mesh.url}${meshHumanEndpoints.events.path}`,
@@ -190,7 +208,6 @@ describe('a steer', () => {
   })
 
   it('to an idle agent is a run, under the same key the same one, and curl can say it', async () => {
-    const mesh = await fleet()
     const url = `${mesh.url}${fillPath(meshHumanEndpoints.steer.path, { id: 'left' })}`
     const { stdout } = await promisify(execFile)('curl', [
       '-sS',
@@ -218,7 +235,6 @@ describe('a steer', () => {
   })
 
   it('of the agent that gave the work reaches the one that does it', async () => {
-    const mesh = await fleet()
     const run = await mesh.ask('delegate')
     expect(run.outcome).toMatchObject({ status: 'done' })
     const [task] = await mesh.tasks()
@@ -230,16 +246,14 @@ describe('a steer', () => {
   })
 
   it('of any other agent is denied, whatever it may message', async () => {
-    const mesh = await fleet()
     await mesh.createWorker('right')
-    const id = await atWork(mesh, untilItMayGo)
+    const id = await atWork(mesh, untilItMayGo, 'denied')
     const run = await mesh.invoke('right', 'steer_agent', { to: 'left', text: 'also mine' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'denied' })
     expect((await mesh.run(id)).steers).toEqual([])
   })
 
   it('around the end of a run is read by that run or is one of its own', async () => {
-    const mesh = await fleet()
     const said: SteerView[] = []
     for (let round = 0; round < 4; round++) {
       const id = await atWork(mesh, 3, `s${round}`)
@@ -297,7 +311,7 @@ describe('between acceptance and taking', () => {
     'both killed at any moment, each steer is read by one run once',
     async () => {
       const mesh = await fleet()
-      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 10
+      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 6
       const said: SteerView[] = []
       for (let n = 0; n < moments; n++) {
         await atWork(mesh, 4, `m${n}`)

@@ -2,13 +2,21 @@ import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeF
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { copyMeshForTest, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
-const aMesh = () => startMeshForTest({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
+/** A home that has lived, with its mesh stopped: each test has a copy of it. */
+let lived: MeshProcess
+beforeAll(async () => {
+  lived = await startMesh({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
+  await lived.terminate()
+})
+afterAll(() => lived?.stop())
+
+const aLivedHome = () => copyMeshForTest(lived)
 const secretOf = (mesh: MeshProcess) => join(mesh.home, 'data', 'mesh-secret')
 const envOf = (mesh: MeshProcess) => join(mesh.home, '.env')
 const journal = (mesh: MeshProcess, ...words: string[]) => flotilla({ home: mesh.home }, 'journal', ...words)
@@ -25,13 +33,6 @@ function change(mesh: MeshProcess, sql: string): void {
   database.close()
 }
 
-/** A home that has lived, with its mesh stopped. */
-async function aLivedHome(): Promise<MeshProcess> {
-  const mesh = await aMesh()
-  await mesh.terminate()
-  return mesh
-}
-
 async function refusal(mesh: MeshProcess): Promise<Record<string, string>> {
   await expect(mesh.restart()).rejects.toThrow(/the mesh ended with 1/)
   return mesh.told().findLast((line) => 'problem' in line)?.['problem'] as Record<string, string>
@@ -39,12 +40,11 @@ async function refusal(mesh: MeshProcess): Promise<Record<string, string>> {
 
 describe('the secret of the mesh', () => {
   it('is in a file of its own, so that who writes a key over .env loses nothing', async () => {
-    const mesh = await aMesh()
+    const mesh = await aLivedHome()
     expect((await stat(secretOf(mesh))).mode & 0o777).toBe(0o600)
     const secret = await readFile(secretOf(mesh), 'utf8')
     expect(secret).toMatch(/^[\w-]{43}\n$/)
     expect(await readFile(envOf(mesh), 'utf8').catch(() => '')).not.toContain('MESH_SECRET')
-    await mesh.terminate()
     await writeFile(envOf(mesh), 'FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-mine\n')
     await mesh.restart()
     expect(await readFile(secretOf(mesh), 'utf8')).toBe(secret)

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { patient } from './patience.ts'
 
-const lookEveryMs = 40
+const lookAfterMs = 40
+const lookEveryMaxMs = 250
+/** What comes late is looked for the more seldom, so that those who wait leave the machine to those who work. */
+const shareOfWait = 8
 
 /**
  * Asks again until the answer is not null, undefined or false; throws with the label when the bound is reached.
@@ -13,11 +16,12 @@ export async function eventually<T>(
   boundMs = 30_000,
 ): Promise<T> {
   const waitMs = patient(boundMs)
-  const end = Date.now() + waitMs
+  const begunMs = Date.now()
   for (;;) {
     const found = await look()
     if (found !== null && found !== undefined && found !== false) return found
-    if (Date.now() > end) throw new Error(`${label}: not within ${waitMs} ms`)
-    await sleep(lookEveryMs)
+    const waitedMs = Date.now() - begunMs
+    if (waitedMs > waitMs) throw new Error(`${label}: not within ${waitMs} ms`)
+    await sleep(Math.min(lookEveryMaxMs, Math.max(lookAfterMs, waitedMs / shareOfWait)))
   }
 }

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import process from 'node:process'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { cliProgram } from './programs.ts'
-
-/** Those of this user: what one command has compiled, the next has whatever its home. */
-const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
+import { systemClock } from '@flotilla/client/system-clock'
+import { readEnvironment } from '../../packages/cli/src/environment.ts'
+import { keepText } from '../../packages/cli/src/fake-terminal.ts'
+import { createInterrupts } from '../../packages/cli/src/interrupts.ts'
+import { runWords } from '../../packages/cli/src/run-command-line.ts'
+import { cliProgram, userCaches } from './programs.ts'
 
 export interface CommandResult {
   readonly code: number
@@ -14,15 +15,38 @@ export interface CommandResult {
   readonly err: string
 }
 
-/** Runs the command line in a process of its own against a mesh at `url`, or on a home. */
+/** Asks a mesh at `url` by a line of the command line, in this process; without it, one of its own works on the home. */
 export function flotilla(
   at: { readonly url?: string; readonly home: string },
   ...words: readonly string[]
 ): Promise<CommandResult> {
-  return flotillaWith(at, ...words)
+  return at.url === undefined ? flotillaWith(at, ...words) : saidHere({ ...at, url: at.url }, words)
 }
 
-/** As `flotilla`, with what it reads from standard input, and more in its environment. */
+/** What a process of its own does after its start, which costs more than most commands. */
+async function saidHere(
+  at: { readonly url: string; readonly home: string },
+  words: readonly string[],
+): Promise<CommandResult> {
+  const [out, err] = [keepText(), keepText()]
+  const code = await runWords([...words, '--url', at.url], {
+    environment: readEnvironment(environmentOf(at.home)),
+    out: { write: out.write },
+    err: { write: err.write },
+    input: Readable.from([]),
+    interrupts: createInterrupts(systemClock.now),
+  })
+  return { code, out: out.text(), err: err.text() }
+}
+
+const environmentOf = (home: string) => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: home,
+  FLOTILLA_HOME: home,
+  XDG_CACHE_HOME: userCaches,
+})
+
+/** Always in a process of its own, with what it reads from standard input, and more in its environment. */
 export async function flotillaWith(
   at: {
     readonly url?: string
@@ -34,13 +58,7 @@ export async function flotillaWith(
 ): Promise<CommandResult> {
   const place = at.url === undefined ? [] : ['--url', at.url]
   const child = spawn(process.execPath, [cliProgram, ...words, ...place], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: at.home,
-      FLOTILLA_HOME: at.home,
-      XDG_CACHE_HOME: caches,
-      ...at.environment,
-    },
+    env: { ...environmentOf(at.home), ...at.environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   // A command that reads nothing may have ended before.

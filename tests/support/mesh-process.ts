@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
@@ -70,6 +70,15 @@ export interface CommandEnd {
 /** Starts a real mesh in a home of its own and takes it away when the test ends. */
 export async function startMeshForTest(options: MeshOptions = {}): Promise<MeshProcess> {
   const mesh = await startMesh(options)
+  onTestFinished(() => mesh.stop(), stopMaxMs * 4)
+  return mesh
+}
+
+/** A mesh that is not started yet, on a copy of the home of one that does not run; taken away when the test ends. */
+export async function copyMeshForTest(stopped: MeshProcess, options: MeshOptions = {}): Promise<MeshProcess> {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
+  await cp(stopped.home, home, { recursive: true })
+  const mesh = openMesh(home, options)
   onTestFinished(() => mesh.stop(), stopMaxMs * 4)
   return mesh
 }

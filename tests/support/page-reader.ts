@@ -13,6 +13,7 @@ import { startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
 import { pinnedNode, repositoryRoot } from './mesh-process.ts'
 import { patient } from './patience.ts'
+import { cliProgram, userCaches } from './programs.ts'
 import type { ReadmeStep } from './readme-steps.ts'
 
 const commandMaxMs = patient(120_000)
@@ -60,20 +61,29 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
   // Where the reader stands: `npx` finds the programs of the repository, and what commands write is not left there.
   await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), '{"private": true}')
+  const ownBin = join(folder, 'bin')
+  await mkdir(ownBin)
+  await writeFile(
+    join(ownBin, 'flotilla'),
+    `#!/bin/sh\nexec "${pinnedNode}" --disable-sigusr1 "${cliProgram}" "$@"\n`,
+    { mode: 0o755 },
+  )
 
   async function run(
     line: string,
     input = '',
     environment: Readonly<Record<string, string>> = {},
   ): Promise<CommandEnded> {
-    const bins = [dirname(pinnedNode), join(repositoryRoot, 'node_modules', '.bin')]
-    // npx finds the program, which a test of its own says, and takes as long as the command itself.
+    const bins = [ownBin, dirname(pinnedNode), join(repositoryRoot, 'node_modules', '.bin')]
+    // npx finds the program, which a test of its own says, and takes as long as the command itself. So does the door of a
+    // checkout, which looks whether all is built.
     const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
     const child = spawn('sh', ['-c', found], {
       cwd: folder,
       env: {
         PATH: [...bins, process.env['PATH'] ?? '/usr/bin:/bin'].join(':'),
         HOME: folder,
+        XDG_CACHE_HOME: userCaches,
         FLOTILLA_PORT: String(port),
         FLOTILLA_RUNTIME: 'process',
         npm_config_update_notifier: 'false',

@@ -1,5 +1,7 @@
 import * as fs from 'node:fs'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import process from 'node:process'
 import { builtProgram, programFile } from '@flotilla/protocol/built-program'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -11,3 +13,6 @@ export const meshProgram = (): string => programFile(fs, root, 'mesh')
 /** The agent, as one that is a plain process begins. */
 export const agentProgram = (): string =>
   builtProgram(fs, root, 'agent') ?? join(root, 'packages', 'agent', 'src', 'main.ts')
+
+/** Those of this user: what one start has compiled, the next has whatever its home. */
+export const userCaches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')

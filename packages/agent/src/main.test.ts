@@ -2,18 +2,19 @@ import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { agentApi } from '@flotilla/protocol/agent-api'
 import type { TaskResult } from '@flotilla/protocol/agent-api'
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { agentProgram } from '../../../tests/support/programs.ts'
 import { verifies } from '../../../tests/verifies.ts'
 import { doorToken, makeDataDirectory, startAgent } from './testing/agent-process.ts'
 import type { TestAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+/** As `npm test` has built it; its sources, where it was not. */
+const main = agentProgram()
 const spawnMain = (environment: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], ...environment },

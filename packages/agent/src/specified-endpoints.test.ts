@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { agentProgram } from '../../../tests/support/programs.ts'
 import { verifies } from '../../../tests/verifies.ts'
 import { startAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
@@ -10,7 +10,8 @@ import type { MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
 // The methods and paths of the specification, written out: what the code calls them proves nothing about them.
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+/** As `npm test` has built it; its sources, where it was not. */
+const main = agentProgram()
 const complete: MeshAnswer = ({ path }) =>
   path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
 

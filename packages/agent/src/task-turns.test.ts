@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { agentApi } from '@flotilla/protocol/agent-api'
 import type { TaskTurn } from '@flotilla/protocol/task'
 import { expect, onTestFinished, test } from 'vitest'
+import { agentProgram } from '../../../tests/support/programs.ts'
 import { verifies } from '../../../tests/verifies.ts'
 import { startAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+/** As `npm test` has built it; its sources, where it was not. */
+const main = agentProgram()
 const spawnMain = (environment: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], ...environment },

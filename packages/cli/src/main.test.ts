@@ -8,6 +8,7 @@ import { answerJson, startLoopbackServer } from '@flotilla/client/loopback-serve
 import { Problem } from '@flotilla/protocol/problem'
 import { problemJson } from '@flotilla/protocol/problem-json'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cliProgram } from '../../../tests/support/programs.ts'
 
 /** Those of this user: what one command has compiled, the next has whatever its home. */
 const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
@@ -19,7 +20,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** Starts the real program in a process of its own. */
 function start(...words: string[]) {
-  return startProgram(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words])
+  return startProgram(process.execPath, [cliProgram, ...words])
 }
 
 function startProgram(program: string, words: readonly string[]) {

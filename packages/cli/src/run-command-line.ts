@@ -6,23 +6,37 @@ import { readEnvironment } from './environment.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
+import type { Interrupts } from './interrupts.ts'
 import { createProgram, createWholeProgram } from './program.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
 export async function runCommandLine(given: readonly string[]): Promise<ExitCode> {
-  const words = isVersionAsked(given) ? ['version'] : given
-  const environment = readEnvironment()
   const interrupts = createInterrupts(systemClock.now)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
   // A reader that went away (`flotilla events | head`) ends the command quietly.
   process.stdout.on('error', () => process.exit(exitCodes.ok))
-  let exitCode: ExitCode = exitCodes.ok
-  const deps: CliDeps = {
-    environment,
-    clock: systemClock,
+  return runWords(given, {
+    environment: readEnvironment(),
     out: process.stdout,
     err: process.stderr,
     input: process.stdin,
+    interrupts,
+  })
+}
+
+/** What a line of the command line has around it, in whatever process it runs. */
+export interface Surroundings extends Pick<CliDeps, 'environment' | 'out' | 'err' | 'input'> {
+  readonly interrupts: Interrupts
+}
+
+/** As `runCommandLine`, with what is around it given. */
+export async function runWords(given: readonly string[], around: Surroundings): Promise<ExitCode> {
+  const words = isVersionAsked(given) ? ['version'] : given
+  const { interrupts, ...streams } = around
+  let exitCode: ExitCode = exitCodes.ok
+  const deps: CliDeps = {
+    ...streams,
+    clock: systemClock,
     newKey: randomUUID,
     signal: interrupts.signal,
     onInterrupt: interrupts.onInterrupt,
@@ -39,7 +53,7 @@ export async function runCommandLine(given: readonly string[]): Promise<ExitCode
     // Usage errors and help have been written by commander already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     const { tellError } = await import('./tell-error.ts')
-    return tellError(error, { err: process.stderr, environment, interrupted: interrupts.signal.aborted })
+    return tellError(error, { ...streams, interrupted: interrupts.signal.aborted })
   }
 }
 

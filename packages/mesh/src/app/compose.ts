@@ -80,12 +80,8 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const messages = messagesModule(kernel, working)
   const topics = topicsModule(kernel, { agents: agents.api })
   const projects = projectsModule(kernel, { ...working, budgets: spending.api.budgets })
-  const credentials = await credentialsModule(kernel, {
-    ...foundation,
-    path: paths.credentialsFile,
-    runs: runs.api,
-    notes: notes.api,
-  })
+  const asked = { runs: runs.api, notes: notes.api, path: paths.credentialsFile }
+  const credentials = await credentialsModule(kernel, { ...foundation, ...asked })
   const egress = egressModule(kernel, {
     runtime,
     engineAddresses: [environment.engineSocket ?? '', env['DOCKER_HOST'] ?? ''],

@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 FILE_MAX_BYTES = 4 * 1024 * 1024
 FILES_MAX = 20000
 MEMORY_MAX_BYTES = 64 * 1024 * 1024
+# Of all processes together: without a wall they are those of the whole machine, and the fleet's own come first.
+MEMORIES_MAX_BYTES = 8 * MEMORY_MAX_BYTES
 CANDIDATES_MAX = 100
 wanted = json.loads(sys.argv[1])  # [{"name", "length", "sha256"}]
 folders = sys.argv[2:]
@@ -15,17 +17,28 @@ by_length = {}
 for secret in wanted:
     by_length.setdefault(secret["length"], []).append(secret)
 TOKEN_LENGTH = 43
-# Whole words only, and none that is shorter than all that is looked for.
-word = re.compile(rb"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_.~-]{%d,}" % min(TOKEN_LENGTH, *by_length))
+# Whole words only, and none that is shorter than all that is looked for: found among marks, eight times as fast as by
+# an expression, since memory is long.
+MARKS = bytes(re.match(rb"[A-Za-z0-9_.~-]", bytes([code])) is not None for code in range(256))
+LONG_ENOUGH = b"\1" * min(TOKEN_LENGTH, *by_length)
 
 found = {}
 token_shaped = {}
 counts = {"files": 0, "processes": 0, "unreadable": 0, "memories": 0}
+memory_left = MEMORIES_MAX_BYTES
+
+
+def words(data):
+    marks = data.translate(MARKS)
+    start = marks.find(LONG_ENOUGH)
+    while start != -1:
+        end = marks.find(b"\0", start)
+        yield data[start:] if end == -1 else data[start:end]
+        start = -1 if end == -1 else marks.find(LONG_ENOUGH, end)
 
 
 def look(data, place):
-    for match in word.finditer(data):
-        text = match.group()
+    for text in words(data):
         if not place.startswith(PUBLIC) and len(text) == TOKEN_LENGTH and b"." not in text and b"~" not in text:
             token_shaped.setdefault(text, place)
         for secret in by_length.get(len(text), ()):
@@ -44,10 +57,11 @@ def read(path):
 
 def look_into_memory(pid):
     """The agent's process holds the door token; whoever can read its memory has it."""
+    global memory_left
     try:
         with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
             regions = [line.split()[0] for line in maps if " rw" in line]
-            left = MEMORY_MAX_BYTES
+            left = min(MEMORY_MAX_BYTES, memory_left)
             for region in regions:
                 start, end = (int(edge, 16) for edge in region.split("-"))
                 size = min(end - start, left)
@@ -56,6 +70,7 @@ def look_into_memory(pid):
                 memory.seek(start)
                 look(memory.read(size), f"memory of process {pid}")
                 left -= size
+                memory_left -= size
             counts["memories"] += 1
     except (OSError, ValueError, OverflowError):
         pass
@@ -69,7 +84,7 @@ for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=int, reverse=Tru
         look(read(f"/proc/{pid}/{part}"), f"/proc/{pid}/{part}")
     counts["processes"] += 1
     # Where nothing is left to look for, as without a wall, the other processes of the machine are nobody's concern.
-    if int(pid) != os.getpid() and len(found) < len({secret["name"] for secret in wanted}):
+    if memory_left > 0 and int(pid) != os.getpid() and len(found) < len({secret["name"] for secret in wanted}):
         look_into_memory(pid)
 for folder in folders:
     for base, _, names in os.walk(folder):
