@@ -46,6 +46,7 @@ export { scriptedChunks, scriptedCompletion } from './providers/scripted-reply.t
 export type { CallPurpose, LlmProvider, ProviderRequest, RunCall } from './providers/llm-provider.ts'
 export type { Transcribe, Transcribed } from './gateway/transcribe.ts'
 export type { StandIn } from './gateway/stand-in.ts'
+export { namesMany, searchesByItself } from './catalog/resolve-model.ts'
 export { presetModel } from './catalog/preset-model.ts'
 export type { ProviderCandidate, TryProvider } from './catalog/try-provider.ts'
 export { isModelList, modelNamesIn } from './providers/list-provider-models.ts'

@@ -65,6 +65,15 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
               { requiredKeys: [] },
             ),
             budget: money,
+            settings: fc.record(
+              {
+                models: fc.constantFrom(['openai/gpt-5-mini'], ['scripted/demo', 'openai/gpt-5']),
+                data_limit_mb: fc.integer({ min: 64, max: 5120 }),
+                hibernate_after_minutes: fc.constantFrom(null, 1, 90),
+                allowed_hosts: fc.constantFrom([], ['*'], ['*.example.org', 'api.example.com']),
+              },
+              { requiredKeys: [] },
+            ),
             files: fc.dictionary(
               word.map((name) => `in/${name}.txt`),
               prose,
@@ -184,6 +193,23 @@ test('what a template cannot grant is left out and named with the command that s
       "flotilla permissions set w allowed_credentials='bank'",
       'flotilla permissions set w can_spawn=true',
       'flotilla budget w --daily 900 --monthly 9000',
+    ])
+    await harness.settingsFile.edit(['agents', 'w'], {
+      models: ['openai/*', 'openai/gpt-5', 'openai/gpt-5-search-preview'],
+      data_limit_mb: 6000,
+      hibernate_after_minutes: null,
+    })
+    const written = harness.exportFleet(owner, { name: 'fleet', agents: null })
+    expect(parseTemplate('fleet', written.text).agents[0]?.settings).toEqual({
+      models: ['openai/gpt-5'],
+      hibernate_after_minutes: null,
+    })
+    expect(written.leftOut.slice(3).map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      expect.stringMatching(
+        /^agent w, settings\.models: openai\/\* .* agents\.w\.models of config\/settings\.json$/,
+      ),
+      expect.stringContaining('agent w, settings.models: openai/gpt-5-search-preview may search'),
+      expect.stringContaining('agent w, settings.data_limit_mb: it has 5120 here'),
     ])
   } finally {
     await harness.close()

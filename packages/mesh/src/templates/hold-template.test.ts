@@ -14,6 +14,7 @@ function refusal(
   agent: Readonly<Record<string, unknown>>,
   projects: readonly object[] = [],
   limits: ReturnType<StandingFleet['projectLimits']> = { dailyUsd: 3, monthlyUsd: 30 },
+  settings: ReturnType<StandingFleet['settingsOf']> = {},
 ): string | null {
   const text = stringify({
     name: 'held',
@@ -21,7 +22,11 @@ function refusal(
     projects,
     agents: [{ id: 'a', role: 'r', instructions: '', ...agent }],
   })
-  const standing = { projectLimits: () => limits } as Partial<StandingFleet> as StandingFleet
+  const standing = {
+    projectLimits: () => limits,
+    settingsOf: () => settings,
+    dataLimitMb: () => settings.data_limit_mb ?? 500,
+  } as Partial<StandingFleet> as StandingFleet
   try {
     holdTemplate(parseTemplate('held', text), grants, standing)
     return null
@@ -67,5 +72,44 @@ describe('what a template grants', () => {
     expect(refusal({}, [{ ...project, daily_usd: 4 }])).toContain('with flotilla budget project:acme')
     expect(refusal({}, [{ ...project, monthly_usd: null }])).toContain('template held, project acme')
     expect(refusal({}, [{ ...project, daily_usd: 4 }], { dailyUsd: null, monthlyUsd: null })).toBeNull()
+  })
+})
+
+describe('what a template has the owner’s settings say of an agent', () => {
+  const said = (settings: object, standing: ReturnType<StandingFleet['settingsOf']> = {}) =>
+    refusal({ settings }, [], undefined, standing)
+
+  test('may be when it sleeps, models by their names, less room and fewer hosts', () => {
+    expect(said({})).toBeNull()
+    expect(said({ hibernate_after_minutes: null })).toBeNull()
+    expect(said({ models: ['openai/gpt-5', 'gpt-5-mini'] })).toBeNull()
+    expect(said({ data_limit_mb: 500 })).toBeNull()
+    expect(said({ data_limit_mb: 400 }, { data_limit_mb: 400 })).toBeNull()
+    expect(said({ allowed_hosts: ['a.example', '*'] })).toBeNull()
+    expect(said({ allowed_hosts: ['b.example'] }, { allowed_hosts: ['a.example', 'b.example'] })).toBeNull()
+    expect(said({ allowed_hosts: ['c.example'] }, { allowed_hosts: ['a.example', '*'] })).toBeNull()
+    expect(said({ allowed_hosts: [] }, { allowed_hosts: [] })).toBeNull()
+  })
+
+  test.each([
+    [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* means many models'],
+    [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * means many'],
+    [{ models: ['openai/gpt-5-search-preview'] }, {}, 'may search the web by itself'],
+    [{ data_limit_mb: 501 }, {}, 'data_limit_mb: it has 500 here'],
+    [{ data_limit_mb: 401 }, { data_limit_mb: 400 }, 'agents.a.data_limit_mb of config/settings.json'],
+    [
+      { allowed_hosts: ['a.example', 'c.example'] },
+      { allowed_hosts: ['a.example'] },
+      'allowed_hosts: c.example is',
+    ],
+    [{ allowed_hosts: ['*'] }, { allowed_hosts: [] }, 'egress.allowed_hosts.a'],
+  ])('is %j over %j for an owner alone', (settings, standing, words) => {
+    expect(said(settings, standing)).toContain('unprocessable: template held, agent a: settings.')
+    expect(said(settings, standing)).toContain(words)
+  })
+
+  test('may name what the owner allowed already', () => {
+    const models = ['openai/*', 'openai/gpt-5-search-preview']
+    expect(said({ models }, { models })).toBeNull()
   })
 })
