@@ -44,6 +44,7 @@ import { channelsMigration } from './20261123090000-channels.ts'
 import { channelLetterPeopleMigration } from './20261123125000-channel-letter-people.ts'
 import { channelMarksMigration } from './20261123093000-channel-marks.ts'
 import { channelFilesMigration } from './20261123130000-channel-files.ts'
+import { heardExchangesMigration } from './20261123175000-heard-exchanges.ts'
 import { channelTalkSendersMigration } from './20261123094500-channel-talk-senders.ts'
 import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
@@ -109,4 +110,5 @@ export const allMigrations: readonly Migration[] = [
   channelTalkSendersMigration,
   channelLetterPeopleMigration,
   channelFilesMigration,
+  heardExchangesMigration,
 ]
