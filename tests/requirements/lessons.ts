@@ -36,7 +36,7 @@ export const lessons = [
     planned: 'the wallet',
   },
   { number: 19, title: 'Checking, sending and booking a transfer are one step.', planned: 'the wallet' },
-  { number: 20, title: 'Commands of a chat that rule the fleet are its owner’s alone.', planned: 'channels' },
+  { number: 20, title: 'Commands of a chat that rule the fleet are its owner’s alone.' },
   { number: 21, title: 'A door for calls from outside does not open without its signing secret.' },
   { number: 22, title: 'A signed call that comes again, or too late, does nothing.' },
   { number: 23, title: 'The sender of a webhook is answered nothing that the agent said.' },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aChannelHarness, ann, issuer } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
@@ -270,6 +271,7 @@ describe('commands', () => {
   })
 
   test('a viewer looks and changes nothing; a member acts on what is granted', async () => {
+    heedsLesson(20)
     const world = await open({
       people: [
         { name: 'vera', role: 'viewer', identities: ['telegram:1000'] },
@@ -307,6 +309,7 @@ test.each([
   ['/broadcast x', 'call-route'],
   ['/pending', 'call-route'],
 ])('that %s was refused to a member stays on record', async (text, subject) => {
+  heedsLesson(20)
   const world = await open({
     people: [{ name: 'max', role: 'member', agents: ['scout'], identities: ['telegram:1000'] }],
   })
