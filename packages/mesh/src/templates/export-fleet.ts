@@ -145,26 +145,19 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       )
     }
 
-    /** Held to what an agent begins with elsewhere, where the owner has said nothing of it. */
+    /** Held to what an agent begins with elsewhere; a field is in it as it stands or not at all. */
     function settingsOf({ record: { id } }: StandingAgent): AgentSettings {
-      const { models = [], ...others } = standing.settingsOf(id)
       const fresh = {
         settingsOf: () => ({}),
         dataLimitMb: () => deps.settingsFile.current().data_limit_mb,
       }
-      const isGranted = (settings: AgentSettings): boolean => {
-        const above = aboveSettings({ id, settings }, fresh)
-        if (above === null) return true
-        leftOut.push({ what: `agent ${id}, settings.${above.field}`, why: above.reason, command: null })
-        return false
-      }
-      const granted = models.filter((model) => isGranted({ models: [model] }))
-      return {
-        ...(granted.length === 0 ? {} : { models: granted }),
-        ...Object.fromEntries(
-          Object.entries(others).filter(([field, value]) => isGranted({ [field]: value })),
-        ),
-      }
+      const granted = Object.entries(standing.settingsOf(id)).filter(([field, value]) => {
+        const above = aboveSettings({ id, settings: { [field]: value } }, fresh)
+        if (above !== null)
+          leftOut.push({ what: `agent ${id}, settings.${above.field}`, why: above.reason, command: null })
+        return above === null
+      })
+      return Object.fromEntries(granted)
     }
 
     function budgetOf({ record: { id, budget } }: StandingAgent) {
