@@ -19,7 +19,8 @@ export function hibernateAgent(deps: {
     if (life.agents.require(agentId).record.kind === 'operator') {
       throw new Problem('reserved-agent-id', {
         detail: 'the operator does not hibernate',
-        repair: 'It is there whenever somebody needs it: flotilla pause operator stops its work, and flotilla hibernate takes a worker.',
+        repair:
+          'It is there whenever somebody needs it: flotilla pause operator stops its work, and flotilla hibernate takes a worker.',
       })
     }
     if (await deps.hibernate(agentId, 'somebody put it to sleep')) return
