@@ -12,6 +12,7 @@ import {
   programFile,
   programsFolder,
 } from '../packages/protocol/src/built-program.mjs'
+import { enginePackages } from '../packages/mesh/src/sandbox/engine/engine-packages.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.cache', 'flotilla-install')
@@ -19,25 +20,82 @@ const lock = createHash('sha256')
   .update(readFileSync(join(root, 'package-lock.json')))
   .digest('hex')
 
+const pinned = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
+
 function installed() {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
 }
 
-if (!installed()) {
-  process.stderr.write('Installing dependencies (once; about half a minute) ...\n')
-  const done = spawnSync('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
+function mayInstall() {
+  return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get') && !process.env.FLOTILLA_NO_INSTALL
+}
+
+/** The demo needs an engine in any case, and installs one where there is none: so it comes while npm fetches. */
+function wantsEngine() {
+  const [script, command] = process.argv.slice(2)
+  const told = process.env.FLOTILLA_ENGINE_SOCKET || process.env.DOCKER_HOST
+  const places = ['/usr/sbin/dockerd', '/usr/bin/dockerd', '/var/run/docker.sock', '/run/podman/podman.sock']
+  const isDemo = script === 'packages/cli/src/main.ts' && command === 'demo'
+  return isDemo && mayInstall() && !told && !places.some((place) => existsSync(place))
+}
+
+async function installPackages(packages, errors) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const options = ['-qq', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=300']
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
+    const status = await ended(
+      spawn('apt-get', [...options, ...args], { env, stdio: ['ignore', 'ignore', errors] }),
+    )
+    if (status !== 0) return
+  }
+}
+
+function ended(started) {
+  return new Promise((resolve) => {
+    started.on('error', () => resolve(null))
+    started.on('exit', (code) => resolve(code))
   })
-  if (done.status !== 0) {
+}
+
+/** The smallest systems lack a library of the pinned Node: installed where that is allowed, else told. */
+async function makeRunnable(program) {
+  const tried = () => spawnSync(program, ['--version'], { encoding: 'utf8' })
+  const first = tried()
+  if (first.status === 0) return
+  const isMissing = /lib(atomic|stdc\+\+)\.so/.test(first.stderr ?? '')
+  const packages = ['libatomic1', 'libstdc++6']
+  if (isMissing && mayInstall()) {
+    process.stderr.write(`Installing what the pinned Node needs: ${packages.join(' ')} ...\n`)
+    await installPackages(packages, 'inherit')
+    if (tried().status === 0) return
+  }
+  const repair = isMissing
+    ? `apt-get install ${packages.join(' ')}`
+    : 'use a system with glibc 2.28 or newer, as Debian 12 is'
+  process.stderr.write(`The pinned Node does not start: ${(first.stderr ?? '').trim()}\nRepair: ${repair}\n`)
+  process.exit(1)
+}
+
+if (!installed()) {
+  const engineToo = wantsEngine()
+  process.stderr.write(
+    `Installing dependencies${engineToo ? `, and beside them a container engine from this system's packages: ${enginePackages.join(' ')}` : ''} (once; about half a minute) ...\n`,
+  )
+  // What fails here is done again, and told, where the engine is asked for.
+  const engine = engineToo ? installPackages(enginePackages, 'ignore') : null
+  // No package that we use needs a script of its own at its installation, and one that has none can do nothing there.
+  const args = ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error']
+  const status = await ended(spawn('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }))
+  await engine
+  if (status !== 0) {
     process.stderr.write('npm ci failed. Check the registry in ~/.npmrc, then run this command again.\n')
     process.exit(1)
   }
+  if (existsSync(pinned)) await makeRunnable(pinned)
   mkdirSync(dirname(stamp), { recursive: true })
   writeFileSync(stamp, lock)
 }
 
-const pinned = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
 const node = existsSync(pinned) ? pinned : process.execPath
 if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 24) {
   process.stderr.write(

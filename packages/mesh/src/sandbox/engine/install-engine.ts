@@ -1,16 +1,7 @@
 import { access } from 'node:fs/promises'
 import { lastWords, runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
-
-/** Engine, its firewall tool, the maker of offline images and what they need. Names of Debian packages. */
-export const enginePackages = [
-  'docker.io',
-  'iptables',
-  'mmdebstrap',
-  'ca-certificates',
-  'tini',
-  'zstd',
-] as const
+import { enginePackages } from './engine-packages.mjs'
 
 const aptTimeoutMs = 10 * 60_000
 
