@@ -13,8 +13,13 @@ const grants = createPermissionGrants({ edit: () => Promise.reject(new Error('no
 function refusal(
   agent: Readonly<Record<string, unknown>>,
   projects: readonly object[] = [],
-  limits: ReturnType<StandingFleet['projectLimits']> = { dailyUsd: 3, monthlyUsd: 30 },
-  settings: ReturnType<StandingFleet['settingsOf']> = {},
+  {
+    limits = { dailyUsd: 3, monthlyUsd: 30 },
+    settings = {},
+  }: {
+    readonly limits?: ReturnType<StandingFleet['projectLimits']>
+    readonly settings?: ReturnType<StandingFleet['settingsOf']>
+  } = {},
 ): string | null {
   const text = stringify({
     name: 'held',
@@ -71,13 +76,15 @@ describe('what a template grants', () => {
     expect(refusal({}, [{ ...project, daily_usd: 2 }])).toBeNull()
     expect(refusal({}, [{ ...project, daily_usd: 4 }])).toContain('with flotilla budget project:acme')
     expect(refusal({}, [{ ...project, monthly_usd: null }])).toContain('template held, project acme')
-    expect(refusal({}, [{ ...project, daily_usd: 4 }], { dailyUsd: null, monthlyUsd: null })).toBeNull()
+    expect(
+      refusal({}, [{ ...project, daily_usd: 4 }], { limits: { dailyUsd: null, monthlyUsd: null } }),
+    ).toBeNull()
   })
 })
 
 describe('what a template has the owner’s settings say of an agent', () => {
   const said = (settings: object, standing: ReturnType<StandingFleet['settingsOf']> = {}) =>
-    refusal({ settings }, [], undefined, standing)
+    refusal({ settings }, [], { settings: standing })
 
   test('may be when it sleeps, models by their names, less room and fewer hosts', () => {
     expect(said({})).toBeNull()
