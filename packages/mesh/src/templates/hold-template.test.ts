@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
 import { createPermissionGrants } from '../access/permission-grants.ts'
 import { defaultBudget } from '../agents/index.ts'
-import { holdTemplate } from './hold-template.ts'
+import { holdTemplate, requireWholeSettings } from './hold-template.ts'
 import type { StandingFleet } from './standing-fleet.ts'
 import { parseTemplate } from './template-file.ts'
 
@@ -119,4 +119,21 @@ describe('what a template has the owner’s settings say of an agent', () => {
     const models = ['openai/*', 'openai/gpt-5-search-preview']
     expect(said({ models }, { models })).toBeNull()
   })
+})
+
+test('over a broken file of settings only a template without settings goes on', () => {
+  const told = (settings: string, broken: string | null) => () => {
+    const agent = `{ id: a, role: r, instructions: i${settings} }`
+    const text = `name: t\ndescription: d\nagents: [${agent}, { id: b, role: r, instructions: i }]`
+    requireWholeSettings(parseTemplate('t', text), { broken: () => broken })
+  }
+  expect(told('', 'line 1')).not.toThrow()
+  expect(told(', settings: { data_limit_mb: 100 }', null)).not.toThrow()
+  expect(told(', settings: { data_limit_mb: 100 }', 'line 1')).toThrow(
+    expect.objectContaining({
+      code: 'unprocessable',
+      detail: expect.stringContaining('line 1'),
+      repair: expect.stringContaining('Mend config/settings.json'),
+    }),
+  )
 })
