@@ -1,12 +1,16 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { replayApi, replayEndpoints } from '@flotilla/protocol/replay-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMesh } from '../support/mesh-process.ts'
+import { eventually } from '../support/eventually.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
 const secret = 'sk-very-secret-value-0123456789'
@@ -48,11 +52,19 @@ const other = aCassette(
   { agents: ['counter'], when: '^which word', turns: [says('The other one was told.')] },
 )
 
+const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
+
 let mesh: MeshProcess
+let arm: string
 beforeAll(async () => {
+  arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
   mesh = await startMesh({
     cassettes: { first, other },
-    environment: { FLOTILLA_CRED_BANK: secret },
+    environment: {
+      FLOTILLA_CRED_BANK: secret,
+      NODE_OPTIONS: `--import=${preload}`,
+      KILL_WHEN_ARMED: arm,
+    },
   })
   await mesh.createWorker('counter')
 })
@@ -120,6 +132,29 @@ describe('the record of a run', () => {
     const rows = database.prepare('SELECT news, answer FROM run_exchanges').all()
     database.close()
     expect(JSON.stringify(rows)).not.toContain(secret)
+  })
+})
+
+describe('the record of a run whose answer the mesh had heard and not written when it was killed', () => {
+  it('says that it is not whole, and the run itself ends as ever', async () => {
+    await writeFile(arm, 'before INSERT INTO run_exchanges')
+    const id = await mesh.submit('count them', { agent: 'counter', key: 'killed' })
+    await eventually('the mesh is killed', async () => !existsSync(arm) || null)
+    await mesh.kill9().catch(() => undefined)
+    await mesh.restart()
+    const ended = await mesh.ended(id)
+    expect(ended.outcome).toMatchObject({
+      status: 'done',
+      text: expect.stringMatching(/^There are \d+ lines/),
+    })
+    const { cut, steps } = await record(id)
+    expect(cut).toContain('the mesh was stopped before it had written down an answer')
+    expect(steps.at(-1)?.text).toBe(ended.outcome?.text)
+    const { code, err } = await cli('replay', id)
+    expect(code).not.toBe(0)
+    expect(err).toContain('is not whole: the mesh was stopped')
+    // What came after it is whole again.
+    expect((await record(await countOnce())).cut).toBeNull()
   })
 })
 

@@ -40,7 +40,7 @@ export const runProblems = {
     title: 'No agent that may be messaged declares this',
     retryable: false,
     repair:
-      'Name an agent by its id, or let one declare it; flotilla permissions AGENT shows whom the asker may message.',
+      'Name an agent by its id, or let one declare it; flotilla permissions show AGENT says whom the asker may message.',
   },
   'messages-exhausted': {
     status: 429,

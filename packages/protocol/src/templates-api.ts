@@ -25,7 +25,7 @@ export const templateEndpoints = {
     method: 'GET',
     path: '/api/export',
     summary:
-      'The workers as a template, with their webhooks, schedules, watches of the blackboard and of folders, files and budgets',
+      'The workers as a template, with what the settings say of each, their webhooks, schedules, watches of the blackboard and of folders, files and budgets',
   },
 } as const satisfies Record<string, Endpoint>
 

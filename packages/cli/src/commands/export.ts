@@ -12,7 +12,7 @@ export function addExportCommand(program: Command, deps: CliDeps): void {
   program
     .command('export')
     .description(
-      'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, their texts and files as they were given last, skills, webhooks, schedules, watches, file watchers, and goal, texts and budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
+      'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, what the settings say of each, their texts and files as they were given last, skills, webhooks, schedules, watches, file watchers, and goal, texts and budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
     )
     .argument('[agents...]', 'only these workers')
     .option('-o, --output <file>', 'where it goes; without it, to standard output')

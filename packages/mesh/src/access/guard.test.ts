@@ -71,6 +71,8 @@ describe('the guard', () => {
     const steer = { do: 'steer-agent', to: 'scout', gave: false } as const
     expect(repairOf(scout, steer)).toContain('No field of the permission record changes that')
     expect(repairOf(scout, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
+    const member: Caller = { kind: 'human', role: 'member', channel: 'cli', person: 'ann', agents: ['scout'] }
+    expect(repairOf(member, { do: 'manage-fleet' })).toContain('flotilla people change')
     // A record that is not there is something to be mended.
     expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })

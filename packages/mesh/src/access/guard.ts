@@ -73,13 +73,18 @@ export function createGuard(deps: GuardDeps): Guard {
       field === null &&
       snapshot.broken === null &&
       snapshot.recordOf(agentId) !== undefined
+    const isOfRole = caller.kind === 'human' && caller.role !== 'owner'
     throw new Problem('denied', {
       detail: reason,
       ...(isOfNoField ? { repair: ofNoFieldRepair } : {}),
+      ...(isOfRole ? { repair: ofRoleRepair } : {}),
       extra: { action: action.do, ...(field === null ? {} : { field }), ...(line === null ? {} : { line }) },
     })
   }
 }
+
+const ofRoleRepair =
+  'Ask an owner of the fleet: they do it themselves, or give you more with flotilla people change NAME (--role, --agents).'
 
 const ofNoFieldRepair =
   'No field of the permission record changes that: do without it, or tell the owner what you would have done (notify_user).'

@@ -7,10 +7,9 @@ import type { Caller, PermissionGrants } from '../access/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { Kernel, WorkFeedback } from '../kernel/index.ts'
 import type { AgentConnections } from './connection/agent-connection.ts'
-import type { AgentAddress } from './connection/agent-exchange.ts'
 import { createAgentHttp } from './connection/agent-http.ts'
 import type { ReplyShares } from './connection/agent-line.ts'
-import type { AgentLife } from './lifecycle/agent-life.ts'
+import type { AgentLife, LifeSettings, LiveSandboxes } from './lifecycle/agent-life.ts'
 import type { AgentBudget, AgentRecord } from './registry/agent-record.ts'
 import { createAgentTable, isArchived, refuseArchived } from './registry/agent-table.ts'
 import type { AgentMove } from './registry/agent-table.ts'
@@ -61,7 +60,7 @@ import type { WriteAgents } from './registry/write-agents.ts'
 /** Connections kept to one agent: a stream, a status, a probe and some to spare. */
 const socketsPerAgentMax = 16
 
-export interface FleetDeps extends Omit<Kernel, 'settings'> {
+export interface FleetDeps extends Omit<Kernel, 'settings'>, LifeSettings {
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly grants: PermissionGrants
   readonly runtime: SandboxRuntime
@@ -69,15 +68,8 @@ export interface FleetDeps extends Omit<Kernel, 'settings'> {
   readonly meshIdentity: MeshIdentity
   /** What replies of each agent may take of the mesh. */
   readonly replies: ReplyShares
-  readonly defaultModel: () => string | null
-  readonly missingModel: () => Promise<string>
   readonly requireModel: RequireModel
-  readonly loopLimits: Readonly<Record<string, string>>
-  /** What the agent may keep, by the settings of the moment. */
-  readonly dataLimitBytes: (agentId: string) => number
   readonly projectText: (agentId: string) => string
-  readonly restartsPerHour: () => number
-  readonly hibernateAfterMs: (agentId: string) => number | null
   /** What was said of the agent's work, for its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly isolation: Isolation
@@ -149,9 +141,9 @@ export function createFleet(deps: FleetDeps): Fleet {
     removeOrphans: createRemoveOrphans(life),
   })
   const stopHearing = deps.runtime.onEngineBack(health.tryAll)
-  deps.hooks.agentDeleted.subscribe((agentId) => life.lastUsed.delete(agentId))
+  deps.hooks.agentDeleted.subscribe((agentId) => life.sandboxes.lastUsed.delete(agentId))
   deps.hooks.runSettled.subscribe(({ agentId, state }) => {
-    life.lastUsed.set(agentId, deps.clock.now())
+    life.sandboxes.lastUsed.set(agentId, deps.clock.now())
     // Work that came to its end is the best sign that an agent is well.
     if (state === 'done') forgiveLosses(life, agentId)
   })
@@ -179,8 +171,8 @@ export function createFleet(deps: FleetDeps): Fleet {
     modelInUse: (agentId) => {
       const row = agents.find(agentId)
       // A run under way goes on with what it began with, whatever the owner has chosen since.
-      const started = row && isLive(row.state.kind) ? life.startedModels.get(agentId) : null
-      return life.outdated.get(agentId) ?? row?.record.model ?? started ?? null
+      const started = row && isLive(row.state.kind) ? life.sandboxes.startedModels.get(agentId) : null
+      return life.sandboxes.outdated.get(agentId) ?? row?.record.model ?? started ?? null
     },
     delete: deleteAgent({ ...deps, life, starts }),
     shortLived: createShortLived({ ...deps, life, starts }),
@@ -231,11 +223,18 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     seedFiles: createSeedFiles(deps),
     tokens: createAgentTokens({ ...deps, agents }),
     turns: createAgentTurns(deps.clock),
-    lastUsed: new Map<string, number>(),
     briefings: createBriefings({ ...deps, agents, mcpServers }),
-    addresses: new Map<string, AgentAddress>(),
-    outdated: new Map<string, string | null>(),
-    startedModels: new Map<string, string | null>(),
+    sandboxes: noSandboxes(deps, http),
+    settings: deps,
+  }
+}
+
+function noSandboxes(deps: FleetDeps, http: Agent): LiveSandboxes {
+  return {
+    addresses: new Map(),
+    outdated: new Map(),
+    startedModels: new Map(),
+    lastUsed: new Map(),
     connect: (agentId, address) =>
       createAgentHttp({
         agentId,

@@ -120,7 +120,8 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, artifacts, models })
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, ...led })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
-  const templates = templatesModule(kernel, { ...paid, jobs, watch, blackboard, projects, webhooks, folders })
+  const filed = { jobs, watch, settingsFile: foundation.settings }
+  const templates = templatesModule(kernel, { ...paid, ...filed, blackboard, projects, webhooks, folders })
   const choosing = { ...known, ...credentials.api, ...egress.api, environment }
   const setup = setupModule(kernel, { ...choosing, vault, settingsFile: foundation.settings })
   const introspection = introspectionModule(kernel, { ...paid, ...egress.api, models: models.api, browser })

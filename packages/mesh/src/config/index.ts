@@ -1,5 +1,7 @@
 /** Files that the owner writes, and where they are. */
 
+export { agentSettingEdits, agentSettingsOf, agentSettingsSchema } from './agent-settings.ts'
+export type { AgentSettings } from './agent-settings.ts'
 export { readAccessToken } from './access-token.ts'
 export {
   createFileEditor,

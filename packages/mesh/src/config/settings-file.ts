@@ -106,6 +106,8 @@ const hostPattern = z
     'a host, *.domain for every name below a domain, or * is expected',
   )
 
+const allowedHosts = z.array(hostPattern).max(1000)
+
 /** The way out of agents' containers; see SECURITY.md before opening anything. */
 const egressSchema = z.strictObject({
   /** Ports that agents may reach outside. */
@@ -113,7 +115,7 @@ const egressSchema = z.strictObject({
   /** Places on the owner's own networks that agents may reach all the same. Never a door of the mesh. */
   allowed_private: z.array(hostAndPort).max(100).default([]),
   /** Where an agent that is named here may go; one that is not may go to every public host. */
-  allowed_hosts: z.record(agentIdSchema, z.array(hostPattern).max(1000)).default({}),
+  allowed_hosts: z.record(agentIdSchema, allowedHosts).default({}),
   /** Asked instead of the system's name servers; `address` or `address:port`. */
   dns_servers: z
     .array(z.string().regex(/^[0-9a-fA-F:.[\]]+$/, 'an address is expected'))
@@ -161,6 +163,14 @@ const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
 /** Null: never. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
+/** The forms of what may be said of one agent. */
+export const ofOneAgent = {
+  models: z.array(modelName).max(100),
+  dataLimitMb,
+  hibernateAfter,
+  allowedHosts,
+}
+
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
   /** Makes the vectors of agents’ memories, which are searched by words alone without; read when the mesh starts. */
@@ -183,7 +193,7 @@ export const settingsSchema = z.strictObject({
     .record(
       agentIdSchema,
       z.strictObject({
-        models: z.array(modelName).max(100).default([]),
+        models: ofOneAgent.models.default([]),
         /** Instead of the fleet's own. */
         data_limit_mb: dataLimitMb.optional(),
         hibernate_after_minutes: hibernateAfter.optional(),

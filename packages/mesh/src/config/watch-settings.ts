@@ -8,6 +8,12 @@ import type { Settings } from './settings-file.ts'
 
 const pollIntervalMs = 1000
 
+/** Undefined takes the field out. */
+export interface FieldEdit {
+  readonly field: readonly string[]
+  readonly value: unknown
+}
+
 export interface SettingsFile {
   /** What holds now: the file as it last was whole. */
   current(): Settings
@@ -18,6 +24,8 @@ export interface SettingsFile {
    * Problem `unprocessable` where the file is broken, or would be.
    */
   edit(field: readonly string[], value: unknown): Promise<void>
+  /** As `edit`, of all those that `choose` names once it has seen what the file says at that moment, in one write or none. */
+  editAll(choose: (settings: Settings) => readonly FieldEdit[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -73,23 +81,27 @@ export async function watchSettings(deps: {
     }
   }
 
+  async function editAll(choose: (settings: Settings) => readonly FieldEdit[]): Promise<void> {
+    await deps.editor.edit(deps.path, (text) => {
+      const before = text ?? '{}\n'
+      const edits = choose(parseSettings(before))
+      if (edits.length === 0) return null
+      const after = edits.reduce((now, { field, value }) => {
+        const formattingOptions = { insertSpaces: true, tabSize: 2 }
+        return applyEdits(now, modify(now, [...field], value, { formattingOptions }))
+      }, before)
+      parseSettings(after)
+      return after
+    })
+    await look()
+  }
+
   const polling = poll()
   return {
     current: () => settings,
     broken: () => broken,
-    async edit(field, value) {
-      await deps.editor.edit(deps.path, (text) => {
-        const before = text ?? '{}\n'
-        parseSettings(before)
-        const edits = modify(before, [...field], value, {
-          formattingOptions: { insertSpaces: true, tabSize: 2 },
-        })
-        const after = applyEdits(before, edits)
-        parseSettings(after)
-        return after
-      })
-      await look()
-    },
+    edit: (field, value) => editAll(() => [{ field, value }]),
+    editAll,
     async close() {
       stopping.abort()
       await polling

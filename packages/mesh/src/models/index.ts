@@ -47,6 +47,7 @@ export type { CallPurpose, LlmProvider, ProviderRequest, RunCall } from './provi
 export { voiceLimits } from './gateway/transcribe.ts'
 export type { Transcribe, Transcribed } from './gateway/transcribe.ts'
 export type { StandIn } from './gateway/stand-in.ts'
+export { namesMany, searchesByItself } from './catalog/resolve-model.ts'
 export { presetModel } from './catalog/preset-model.ts'
 export type { ProviderCandidate, TryProvider } from './catalog/try-provider.ts'
 export { isModelList, modelNamesIn } from './providers/list-provider-models.ts'

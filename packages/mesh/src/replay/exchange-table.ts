@@ -27,6 +27,11 @@ export interface ExchangeTable {
   insert(row: ExchangeRow, bytes: number): boolean
   /** In which turn a run is now; null where it is not there any more. */
   turnOf(runId: string): number | null
+  /** In the caller's transaction: an answer was heard and is not written yet. Marks are new in each life of the mesh. */
+  mark(mark: number, runId: string): void
+  unmark(mark: number): void
+  /** Of each answer that is marked, its run, once; no mark is left. */
+  takeMarked(): readonly string[]
   /** Says once why something of a run's record is missing. */
   cut(runId: string, reason: string): void
   cutOf(runId: string): string | null
@@ -100,6 +105,16 @@ export function createExchangeTable(database: Database): ExchangeTable {
           row.runId,
         )
       return Number(changes) > 0
+    },
+    mark: (mark, runId) => {
+      database
+        .prepare('INSERT INTO heard_exchanges (mark, run_id) SELECT ?, id FROM runs WHERE id = ?')
+        .run(mark, runId)
+    },
+    unmark: (mark) => void database.prepare('DELETE FROM heard_exchanges WHERE mark = ?').run(mark),
+    takeMarked: () => {
+      const rows = database.prepare('DELETE FROM heard_exchanges RETURNING run_id').all()
+      return [...new Set(rows.map((row) => String(row['run_id'])))]
     },
     turnOf: (runId) => {
       const turn = database.prepare('SELECT turn FROM runs WHERE id = ?').get(runId)?.['turn']

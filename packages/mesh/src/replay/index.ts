@@ -65,6 +65,7 @@ export function replayModule(
         }))
       },
     },
+    start: records.recorder.recover,
     maintain: records.recorder.maintain,
     close: records.recorder.written,
   }

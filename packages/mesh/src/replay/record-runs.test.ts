@@ -18,18 +18,20 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
   const clock = createManualClock(Date.UTC(2026, 10, 23))
   const table = createExchangeTable(ledger.database)
   const secrets = [createSecret('bank', 'a-long-secret-value')]
-  const recorder = createRunRecorder({
-    database: ledger.database,
-    table,
-    vault: {
-      system: () => undefined,
-      agentTier: () => secrets[0],
-      names: () => ({ system: [], agent: secrets.map(() => 'bank') }),
-    },
-    settings: () => ({ run_records: settings }),
-    clock,
-    log: silentLog,
-  })
+  const aLife = () =>
+    createRunRecorder({
+      database: ledger.database,
+      table,
+      vault: {
+        system: () => undefined,
+        agentTier: () => secrets[0],
+        names: () => ({ system: [], agent: secrets.map(() => 'bank') }),
+      },
+      settings: () => ({ run_records: settings }),
+      clock,
+      log: silentLog,
+    })
+  const recorder = aLife()
   const answers: string[] = []
   const provider: LlmProvider = {
     forms: new Set(['chat']),
@@ -55,6 +57,8 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
     /** What is kept of a run. */
     exchangesOf: (runId: string) => Array.from(table.of(runId), ({ exchange }) => exchange),
     recorder,
+    /** The mesh begins again, and knows only what is on the disk. */
+    aLife,
     secrets,
     clock,
     answers,
@@ -217,6 +221,34 @@ describe('the record of a run', () => {
     await hear(other, ['three'])
     await recorder.written()
     expect(table.sizeOf(other).number).toBe(0)
+  })
+
+  test('says that it is not whole where the mesh was killed with an answer that it had not written', async () => {
+    const { run, say, hear, table, aLife } = aRecorder()
+    const [whole, lost] = [run(), run()]
+    await say(whole, ['one'])
+    await hear(lost, ['two'])
+    // Its end was told: from here on a kill takes what waits with it.
+    aLife().recover()
+    expect(table.cutOf(whole)).toBeNull()
+    expect(table.cutOf(lost)).toContain('the mesh was stopped before')
+    expect(table.takeMarked()).toEqual([])
+  })
+
+  test('says that it is not whole where an answer cannot be written, and goes on', async () => {
+    const { run, hear, recorder, table } = aRecorder()
+    const id = run()
+    const unreadable = {
+      get messages(): never {
+        throw new Error('nobody reads this')
+      },
+    }
+    await hear(id, ['one'], { parameters: unreadable })
+    await hear(id, ['two'])
+    await recorder.written()
+    expect(table.cutOf(id)).toContain('could not be written')
+    expect(table.sizeOf(id).number).toBe(0)
+    expect(table.takeMarked()).toEqual([])
   })
 
   test('goes with its age, and the oldest of the agent that has most where there are too many', async () => {

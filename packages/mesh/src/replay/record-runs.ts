@@ -11,7 +11,7 @@ import { createGroupedCommit } from '../storage/index.ts'
 import type { Database } from '../storage/index.ts'
 import { cleanedInPieces, keptMessages } from './exchange.ts'
 import type { KeptMessage } from './exchange.ts'
-import type { ExchangeTable } from './exchange-table.ts'
+import type { ExchangeRow, ExchangeTable } from './exchange-table.ts'
 import type { Clean, Pieces } from './in-pieces.ts'
 import { createPieceQueue } from './piece-queue.ts'
 
@@ -20,9 +20,12 @@ import { createPieceQueue } from './piece-queue.ts'
  * before, without the values of any credential and without what looks like a key, within `recordLimits` and the owner's
  * settings. What was heard is cleaned and written after the call, in pieces between which the mesh does everything else. It
  * decides nothing and fails nothing: a call whose exchange cannot be kept is answered all the same, and the
- * record says that it is not whole.
+ * record says that it is not whole. So it does where the mesh was killed in between: that an answer was heard stands on the
+ * disk before its end is told, and until the exchange stands there.
  */
 export interface RunRecorder {
+  /** Once, before anything is heard: what the life before heard and did not write is named in the records. */
+  recover(): void
   /** The same provider, with an ear on it. */
   wrap(provider: LlmProvider): LlmProvider
   /** By what is a secret now. */
@@ -49,9 +52,13 @@ interface Heard {
   readonly text: string
   readonly at: number
   readonly turn: number
+  readonly mark: number
   /** By what was a secret then; whoever reads cleans by what is one now. */
   readonly clean: Clean
 }
+
+/** What is to be written of an answer; null for nothing. */
+type Kept = { readonly row: ExchangeRow; readonly bytes: number } | { readonly cut: string } | null
 
 interface LiveRun {
   number: number
@@ -73,11 +80,14 @@ export function createRunRecorder(deps: {
   const { table, clock } = deps
   const commits = createGroupedCommit(deps.database)
   const scrubFor = createScrubs()
-  const queue = createPieceQueue((error) => {
-    deps.log.warn({ err: error }, 'an exchange of a run with its model was not kept')
-  })
+  const queue = createPieceQueue(notKept)
   const live = new Map<string, LiveRun>()
   let total = table.bytes()
+  let marks = 0
+
+  function notKept(error: unknown, runId?: string): void {
+    deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
+  }
 
   const isOn = () => deps.settings().run_records.days > 0
 
@@ -117,28 +127,49 @@ export function createRunRecorder(deps: {
     return fresh
   }
 
-  function hear(request: ProviderRequest, text: string): void {
+  /** Resolves once a mesh that is killed from here on would know of it. */
+  async function hear(request: ProviderRequest, text: string): Promise<void> {
     const { ofRun } = request
     if (!ofRun) return
     const { runId, purpose } = ofRun
     const turn = table.turnOf(runId)
     if (turn === null) return
-    const heard: Heard = { request, runId, purpose, text, at: clock.now(), turn, clean: cleaner() }
-    const isTaken = queue.add(() => keep(heard), text.length + request.body.length)
-    if (!isTaken) cut(runId, 'more was said at the same time than the mesh could write down')
+    const mark = (marks += 1)
+    const heard: Heard = { request, runId, purpose, text, at: clock.now(), turn, mark, clean: cleaner() }
+    const isTaken = queue.add(() => write(heard), text.length + request.body.length)
+    // Committed before what the queue comes to, which begins later.
+    if (isTaken) await commits.add(() => table.mark(mark, runId))
+    else await cut(runId, 'more was said at the same time than the mesh could write down')
   }
 
-  function* keep({ request, runId, purpose, text, at, turn, clean }: Heard): Pieces<void> {
+  function* write(heard: Heard): Pieces<void> {
+    const { runId, mark } = heard
+    let kept: Kept
+    try {
+      kept = yield* keep(heard)
+    } catch (error) {
+      notKept(error, runId)
+      kept = { cut: 'an answer could not be written down' }
+    }
+    commit(runId, () => {
+      if (kept !== null && 'cut' in kept) table.cut(runId, kept.cut)
+      if (kept !== null && 'row' in kept) table.insert(kept.row, kept.bytes)
+      table.unmark(mark)
+    })
+    if (total > maxBytes()) commit(runId, shrink)
+  }
+
+  function* keep({ request, runId, purpose, text, at, turn, clean }: Heard): Pieces<Kept> {
     const said = readSaidAnswer(text, request.stream)
     yield text.length
-    if (said.content === '' && said.calls.length === 0) return
+    if (said.content === '' && said.calls.length === 0) return null
     const run = runOf(runId)
     if (run.number + 1 >= recordLimits.exchangesPerRunMax)
-      return cut(runId, `it has more than ${recordLimits.exchangesPerRunMax} answers`)
+      return { cut: `it has more than ${recordLimits.exchangesPerRunMax} answers` }
     const messages = keptMessages(request.parameters)
     yield request.body.length
     if (run.messages + messages.length > recordLimits.messagesPerRunMax)
-      return cut(runId, `it has more than ${recordLimits.messagesPerRunMax} messages`)
+      return { cut: `it has more than ${recordLimits.messagesPerRunMax} messages` }
     const digests: string[] = []
     for (const message of messages) {
       digests.push(digestOf(message))
@@ -164,14 +195,13 @@ export function createRunRecorder(deps: {
     }
     const bytes = Buffer.byteLength(JSON.stringify([row.news, row.answer]))
     if (run.bytes + bytes > recordLimits.runMaxBytes)
-      return cut(runId, `it is longer than ${recordLimits.runMaxBytes} bytes`)
+      return { cut: `it is longer than ${recordLimits.runMaxBytes} bytes` }
     run.number += 1
     run.bytes += bytes
     run.messages += messages.length
     run.last.set(purpose, { number: row.number, digests })
     total += bytes
-    write(runId, () => void table.insert(row, bytes))
-    if (total > maxBytes()) write(runId, shrink)
+    return { row, bytes }
   }
 
   const maxBytes = () => deps.settings().run_records.max_mb * 1024 * 1024
@@ -182,30 +212,36 @@ export function createRunRecorder(deps: {
     total = table.bytes()
   }
 
-  function cut(runId: string, reason: string): void {
-    write(runId, () => table.cut(runId, reason))
+  function cut(runId: string, reason: string): Promise<void> {
+    return commits.add(() => table.cut(runId, reason))
   }
 
-  function write(runId: string, work: () => void): void {
+  function commit(runId: string, work: () => void): void {
     commits.add(work).catch((error: unknown) => {
       live.delete(runId)
-      deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
+      notKept(error, runId)
     })
   }
 
   return {
+    recover: () => {
+      deps.database.transaction(() => {
+        const reason = 'the mesh was stopped before it had written down an answer that it heard'
+        for (const runId of table.takeMarked()) table.cut(runId, reason)
+      })
+    },
     wrap: (provider) => ({
       ...provider,
       complete(request, options) {
         const answer = provider.complete(request, options)
         if (!request.ofRun || request.form !== 'chat') return answer
         const { runId } = request.ofRun
-        const listen = (text: string | null): void => {
+        const listen = async (text: string | null): Promise<void> => {
           try {
-            if (text === null) cut(runId, `an answer was longer than ${answerMaxBytes} bytes`)
-            else hear(request, text)
+            if (text === null) await cut(runId, `an answer was longer than ${answerMaxBytes} bytes`)
+            else await hear(request, text)
           } catch (error) {
-            deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
+            notKept(error, runId)
           }
         }
         return answer.then((reply) =>
@@ -239,7 +275,7 @@ export function createRunRecorder(deps: {
 /** Passes every chunk on and hands over the whole text before the end is told; null for one that is too long. */
 async function* tee(
   body: AsyncIterable<Uint8Array>,
-  whole: (text: string | null) => void,
+  whole: (text: string | null) => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -248,7 +284,7 @@ async function* tee(
     if (bytes <= answerMaxBytes) chunks.push(Uint8Array.from(chunk))
     yield chunk
   }
-  whole(bytes <= answerMaxBytes ? Buffer.concat(chunks).toString('utf8') : null)
+  await whole(bytes <= answerMaxBytes ? Buffer.concat(chunks).toString('utf8') : null)
 }
 
 function digestOf(message: KeptMessage): string {

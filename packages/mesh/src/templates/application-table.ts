@@ -1,5 +1,6 @@
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import * as z from 'zod'
+import { agentSettingsSchema } from '../config/index.ts'
 import { jsonColumn } from '../storage/index.ts'
 import type { Database } from '../storage/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
@@ -17,6 +18,10 @@ const undoSchema = z.strictObject({
   ),
   /** By job, heartbeats among them. */
   jobs: z.record(z.string(), z.strictObject({ before: z.nullable(cronJobSchema), after: cronJobSchema })),
+  /** By agent, the fields that were written and no others; rows from before templates had settings have none. */
+  settings: z
+    .record(z.string(), z.strictObject({ before: agentSettingsSchema, after: agentSettingsSchema }))
+    .default({}),
   /** Rows from before templates had watchers say nothing of them. */
   watchers: z.nullable(watchersEditSchema).default(null),
 })

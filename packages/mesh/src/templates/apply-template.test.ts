@@ -36,6 +36,12 @@ const watching = yaml.replace(
   - { path: /srv/inbox, pattern: '*.pdf', agent: a, message: 'Read {filename}', when: size_bytes > 0 }
 schedules:`,
 )
+/** And what the owner's settings say of one. */
+const set = watching.replace(
+  'files: { input',
+  `settings: { models: [openai/gpt-5], data_limit_mb: 100, hibernate_after_minutes: 5, allowed_hosts: [a.example] }
+    files: { input`,
+)
 const ownWatchers =
   '# mine\nwatchers:\n    # the bills\n    - {path: /b,   pattern: q, agent: x, message: n}\n'
 const template = parseTemplate('pair', yaml)
@@ -301,12 +307,86 @@ describe('a template that watches folders', () => {
   })
 })
 
+describe('a template with settings of an agent', () => {
+  const settingsOf = (id: string) => harness.state().agents.find((agent) => agent.id === id)?.settings
+
+  test('writes them into the file of the owner, shows what becomes another, and has then nothing to do', async () => {
+    const own = '{\n  "tasks": { "max_usd": 7 },\n  "agents": { "b": { "data_limit_mb": 70 } }\n}\n'
+    await harness.settingsFile.editAll(() => [{ field: ['tasks'], value: {} }])
+    await writeFile(harness.paths.settingsFile, own)
+    const { plan } = await harness.application.apply(owner, parseTemplate('pair', set))
+    expect(plan.items[1]?.changes).toEqual(
+      expect.arrayContaining([
+        { field: 'settings.models', before: null, after: '["openai/gpt-5"]' },
+        { field: 'settings.allowed_hosts', before: null, after: '["a.example"]' },
+      ]),
+    )
+    const whole = {
+      models: ['openai/gpt-5'],
+      data_limit_mb: 100,
+      hibernate_after_minutes: 5,
+      allowed_hosts: ['a.example'],
+    }
+    expect(settingsOf('a')).toEqual(whole)
+    expect(settingsOf('b')).toEqual({ data_limit_mb: 70 })
+    expect(harness.settingsFile.current().tasks.max_usd).toBe(7)
+    const again = harness.application.plan(owner, parseTemplate('pair', set))
+    expect(new Set(again.items.map(({ action }) => action))).toEqual(new Set(['keep']))
+    const less = parseTemplate('pair', set.replace(/settings: .*/, 'settings: { data_limit_mb: 80 }'))
+    const { plan: second } = await harness.application.apply(owner, less)
+    expect(second.items[1]).toMatchObject({
+      action: 'change',
+      changes: [{ field: 'settings.data_limit_mb', before: '100', after: '80' }],
+    })
+    expect(settingsOf('a')).toEqual({ ...whole, data_limit_mb: 80 })
+    await harness.application.apply(
+      owner,
+      parseTemplate('pair', set.replace('limit_mb: 100', 'limit_mb: 70')),
+      {
+        onlyNew: true,
+      },
+    )
+    expect(settingsOf('a')).toEqual({ ...whole, data_limit_mb: 80 })
+  })
+
+  test('changes nothing where it is above the ceiling, and nothing over a broken file', async () => {
+    const before = harness.state()
+    const above = parseTemplate('pair', set.replace('limit_mb: 100', 'limit_mb: 9000'))
+    await expect(harness.application.apply(owner, above)).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('agent a: settings.data_limit_mb'),
+    })
+    await writeFile(harness.paths.settingsFile, '{')
+    await expect(harness.settingsFile.edit(['tasks'], {})).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(harness.application.apply(owner, parseTemplate('pair', set))).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('config/settings.json line 1'),
+    })
+    expect(harness.state()).toEqual(before)
+    await harness.application.apply(owner, template)
+  })
+
+  test('wants the owner’s proof of a page for further models of an agent that is there', async () => {
+    const page = { kind: 'human', role: 'owner', channel: 'dashboard', page: 'unproved' } as const
+    await harness.application.apply(page, template)
+    const only = (settings: string) =>
+      parseTemplate('pair', yaml.replace('files: { input', `settings: ${settings}\n    files: { input`))
+    await expect(harness.application.apply(page, only('{ models: [openai/gpt-5] }'))).rejects.toMatchObject({
+      code: 'proof-wanted',
+    })
+    await harness.application.apply(page, only('{ hibernate_after_minutes: 5 }'))
+    expect(settingsOf('a')).toEqual({ hibernate_after_minutes: 5 })
+  })
+})
+
 describe('an application that fails', () => {
   const steps = [
     'permissions',
     'permissions written',
     'jobs',
     'jobs written',
+    'settings',
+    'settings written',
     'watchers',
     'watchers written',
     'secret',
@@ -330,7 +410,7 @@ describe('an application that fails', () => {
       failed = true
       throw new Error(`no ${step}`)
     }
-    await expect(harness.application.apply(owner, parseTemplate('pair', watching))).rejects.toThrow(
+    await expect(harness.application.apply(owner, parseTemplate('pair', set))).rejects.toThrow(
       `no ${failing}`,
     )
     expect(failed).toBe(true)
@@ -347,7 +427,7 @@ describe('an application that fails', () => {
       const before = harness.state()
       const changed = parseTemplate(
         'pair',
-        `${watching
+        `${set
           .replace('role: first', 'role: foremost')
           .replace('can_message: [operator, b]', 'can_message: [operator]')
           .replace("'0 7 * * *'", "'0 8 * * *'")

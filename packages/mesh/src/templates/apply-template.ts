@@ -6,6 +6,8 @@ import type { TemplatePlan } from '@flotilla/protocol/templates-api'
 import type { Caller, PermissionGrants, PermissionStore } from '../access/index.ts'
 import { actorOf, isAtTerminal, raisedPeriod, requireProof, workerDefaultRecord } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
+import { agentSettingEdits, agentSettingsSchema } from '../config/index.ts'
+import type { SettingsFile } from '../config/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Projects } from '../collaboration/projects/index.ts'
 import type { Kernel } from '../kernel/index.ts'
@@ -14,7 +16,7 @@ import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
 import type { FileWatches, WatchersEdit } from '../triggers/watch/index.ts'
 import type { PreparedHooks, Webhooks } from '../triggers/webhook/index.ts'
 import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
-import { holdTemplate } from './hold-template.ts'
+import { holdTemplate, requireWholeSettings } from './hold-template.ts'
 import { requireMayWatch, requireWholeWatchers } from './hold-watchers.ts'
 import { planTemplate } from './plan-template.ts'
 import type { Planned } from './plan-template.ts'
@@ -39,6 +41,7 @@ export interface ApplyTemplateDeps extends StandingFleetDeps {
   readonly projects: StandingFleetDeps['projects'] & Pick<Projects, 'give'>
   readonly fileWatches: StandingFleetDeps['fileWatches'] &
     Pick<FileWatches, 'refresh' | 'prepare' | 'write' | 'takeBack'>
+  readonly settingsFile: StandingFleetDeps['settingsFile'] & Pick<SettingsFile, 'editAll'>
 }
 
 export interface Application {
@@ -57,7 +60,7 @@ export interface Asked {
  * another than was shown or the fleet has something of it in another sense.
  *
  * 1. The plan that is carried out is made in the turns of all agents that it changes.
- * 2. What stands in files (permissions, jobs, watchers of folders) is written behind a row that says how to put it back, and before the rows.
+ * 2. What stands in files (permissions, jobs, settings, watchers of folders) is written behind a row that says how to put it back, and before the rows.
  *    All rows are one transaction, which takes that row away: a mesh that is killed in between puts the files back at its
  *    next start, and one that is killed behind it has the whole.
  * 3. Files are put back only where they still hold what was written: a hand that came in between wins.
@@ -82,6 +85,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
     const standing = standingFleet(deps)
     holdTemplate(template, deps.grants, standing)
     requireWholeWatchers(template, deps.fileWatches)
+    requireWholeSettings(template, deps.settingsFile)
     agents.write.requireMay(caller, template.agents)
     for (const { when } of template.schedules) if (when !== undefined) jobs.readCondition(when)
     return standing
@@ -129,7 +133,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
 
   function undoOf(
     caller: Caller,
-    { permissions: wanted, heartbeats, jobs: wishes }: Planned,
+    { permissions: wanted, settings, heartbeats, jobs: wishes }: Planned,
     watchers: WatchersEdit | null,
   ): ApplicationUndo {
     const records = permissions.snapshot()
@@ -157,6 +161,13 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
           return [after.id, { before: before && plain(before), after: plain(after) }]
         }),
       ),
+      settings: Object.fromEntries(
+        [...settings].map(([agentId, after]) => {
+          const now = Object.entries(standingFleet(deps).settingsOf(agentId))
+          const before = agentSettingsSchema.parse(Object.fromEntries(now.filter(([name]) => name in after)))
+          return [agentId, { before, after }]
+        }),
+      ),
       watchers,
     }
 
@@ -180,6 +191,7 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
   async function writeFiles({
     permissions: records,
     jobs: written,
+    settings,
     watchers,
   }: ApplicationUndo): Promise<void> {
     if (Object.keys(records).length > 0)
@@ -189,6 +201,12 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
         putJobs(
           now,
           mapped(written, ({ after }) => after),
+        ),
+      )
+    if (Object.keys(settings).length > 0)
+      await deps.settingsFile.editAll(() =>
+        Object.entries(settings).flatMap(([agentId, { after }]) =>
+          agentSettingEdits(agentId, Object.keys(after), after),
         ),
       )
     if (watchers !== null) await deps.fileWatches.write(watchers)
@@ -276,14 +294,15 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
 
 /** Problem `proof-wanted` for a page after which agents that are there may more, or any has MCP servers or a folder watched. */
 function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): void {
-  const { created, changed, permissions, watchers } = planned
+  const { created, changed, permissions, settings, watchers } = planned
   if (watchers.length > 0) requireProof(caller, 'have folders of this machine watched')
   const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)
   const raises = changed.some(({ id, budget }) => {
     const before = standing.agent(id)?.record.budget
     return before !== undefined && budget !== undefined && raisedPeriod(before, budget) !== null
   })
-  if (servers || raises || changed.some(({ id }) => permissions.has(id)))
+  const more = changed.some(({ id }) => permissions.has(id) || settings.get(id)?.models !== undefined)
+  if (servers || raises || more)
     requireProof(caller, 'give agents that are there more, or any agent MCP servers')
 }
 

@@ -65,6 +65,15 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
               { requiredKeys: [] },
             ),
             budget: money,
+            settings: fc.record(
+              {
+                models: fc.constantFrom(['openai/gpt-5-mini'], ['scripted/demo', 'openai/gpt-5']),
+                data_limit_mb: fc.integer({ min: 64, max: 5120 }),
+                hibernate_after_minutes: fc.constantFrom(null, 1, 90),
+                allowed_hosts: fc.constantFrom([], ['*'], ['*.example.org', 'api.example.com']),
+              },
+              { requiredKeys: [] },
+            ),
             files: fc.dictionary(
               word.map((name) => `in/${name}.txt`),
               prose,
@@ -185,6 +194,20 @@ test('what a template cannot grant is left out and named with the command that s
       'flotilla permissions set w can_spawn=true',
       'flotilla budget w --daily 900 --monthly 9000',
     ])
+    await harness.settingsFile.edit(['agents', 'w'], {
+      models: ['openai/gpt-5', 'openai/*'],
+      data_limit_mb: 6000,
+      hibernate_after_minutes: null,
+    })
+    const written = harness.exportFleet(owner, { name: 'fleet', agents: null })
+    const again = parseTemplate('fleet', written.text)
+    expect(again.agents[0]?.settings).toEqual({ hibernate_after_minutes: null })
+    expect(written.leftOut.slice(3).map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      expect.stringContaining('agent w, settings.data_limit_mb: it has 5120 here'),
+      expect.stringMatching(/settings\.models: openai\/\* .* agents\.w\.models of config\/settings\.json$/),
+    ])
+    // Where it was written out, it changes nothing.
+    expect(harness.application.plan(owner, again).items.map(({ action }) => action)).toEqual(['keep'])
   } finally {
     await harness.close()
   }

@@ -7,8 +7,10 @@ import { stringify } from 'yaml'
 import type { Caller, Guard, PermissionGrants } from '../access/index.ts'
 import { raisedPeriod, workerDefaultRecord } from '../access/index.ts'
 import { defaultBudget } from '../agents/index.ts'
+import type { AgentSettings } from '../config/index.ts'
 import { scheduleFields, standingFleet } from './standing-fleet.ts'
 import type { StandingAgent, StandingFleetDeps } from './standing-fleet.ts'
+import { aboveSettings } from './hold-template.ts'
 import { parseTemplate } from './template-file.ts'
 
 export interface ExportedFleet {
@@ -18,7 +20,7 @@ export interface ExportedFleet {
 
 /**
  * The workers as a template of which `apply` makes the same ones in an empty home: with what they may, spend and look
- * like, their files and texts as they were given last, their webhooks, schedules, watches and file watchers, and goal, texts and
+ * like, what the owner's settings say of each, their files and texts as they were given last, their webhooks, schedules, watches and file watchers, and goal, texts and
  * budgets of their projects. What a template
  * cannot grant is left out and told, with the command that sets it by hand: the file has the operator's ceiling wherever it
  * is applied. Secrets, data, history and the operator's own settings are no part of it. Problems `denied`,
@@ -118,6 +120,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
         ...unlessEmpty('mcpServers', mcpServers),
         ...(beats === defaultHeartbeatSchedule ? {} : { heartbeat: beats }),
         ...budgetOf(worker),
+        ...unlessEmpty('settings', settingsOf(worker)),
         ...unlessEmpty('skills', Object.fromEntries(skills.map(([path, text]) => [path.slice(7), text]))),
         ...unlessEmpty('files', Object.fromEntries(others)),
       }
@@ -140,6 +143,21 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
           return false
         }),
       )
+    }
+
+    /** Held to what an agent begins with elsewhere; a field is in it as it stands or not at all. */
+    function settingsOf({ record: { id } }: StandingAgent): AgentSettings {
+      const fresh = {
+        settingsOf: () => ({}),
+        dataLimitMb: () => deps.settingsFile.current().data_limit_mb,
+      }
+      const granted = Object.entries(standing.settingsOf(id)).filter(([field, value]) => {
+        const above = aboveSettings({ id, settings: { [field]: value } }, fresh)
+        if (above !== null)
+          leftOut.push({ what: `agent ${id}, settings.${above.field}`, why: above.reason, command: null })
+        return above === null
+      })
+      return Object.fromEntries(granted)
     }
 
     function budgetOf({ record: { id, budget } }: StandingAgent) {
@@ -193,10 +211,14 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
     }
 
     function tellBroken(): void {
-      const broken = deps.fileWatches.broken()
-      if (broken === null) return
-      const why = `${broken}; what is written out is what holds at the moment`
-      leftOut.push({ what: 'file watchers, as their file stands', why, command: null })
+      for (const [what, broken] of [
+        ['file watchers', deps.fileWatches.broken()],
+        ['settings of agents', deps.settingsFile.broken()],
+      ] as const) {
+        if (broken === null) continue
+        const why = `${broken}; what is written out is what holds at the moment`
+        leftOut.push({ what: `${what}, as their file stands`, why, command: null })
+      }
     }
 
     function schedulesOf({ record: { id } }: StandingAgent) {

@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import { describe, expect, test } from 'vitest'
 import { createPermissionGrants } from '../access/permission-grants.ts'
 import { defaultBudget } from '../agents/index.ts'
-import { holdTemplate } from './hold-template.ts'
+import { holdTemplate, requireWholeSettings } from './hold-template.ts'
 import type { StandingFleet } from './standing-fleet.ts'
 import { parseTemplate } from './template-file.ts'
 
@@ -13,7 +13,13 @@ const grants = createPermissionGrants({ edit: () => Promise.reject(new Error('no
 function refusal(
   agent: Readonly<Record<string, unknown>>,
   projects: readonly object[] = [],
-  limits: ReturnType<StandingFleet['projectLimits']> = { dailyUsd: 3, monthlyUsd: 30 },
+  {
+    limits = { dailyUsd: 3, monthlyUsd: 30 },
+    settings = {},
+  }: {
+    readonly limits?: ReturnType<StandingFleet['projectLimits']>
+    readonly settings?: ReturnType<StandingFleet['settingsOf']>
+  } = {},
 ): string | null {
   const text = stringify({
     name: 'held',
@@ -21,7 +27,11 @@ function refusal(
     projects,
     agents: [{ id: 'a', role: 'r', instructions: '', ...agent }],
   })
-  const standing = { projectLimits: () => limits } as Partial<StandingFleet> as StandingFleet
+  const standing = {
+    projectLimits: () => limits,
+    settingsOf: () => settings,
+    dataLimitMb: () => settings.data_limit_mb ?? 500,
+  } as Partial<StandingFleet> as StandingFleet
   try {
     holdTemplate(parseTemplate('held', text), grants, standing)
     return null
@@ -66,6 +76,64 @@ describe('what a template grants', () => {
     expect(refusal({}, [{ ...project, daily_usd: 2 }])).toBeNull()
     expect(refusal({}, [{ ...project, daily_usd: 4 }])).toContain('with flotilla budget project:acme')
     expect(refusal({}, [{ ...project, monthly_usd: null }])).toContain('template held, project acme')
-    expect(refusal({}, [{ ...project, daily_usd: 4 }], { dailyUsd: null, monthlyUsd: null })).toBeNull()
+    expect(
+      refusal({}, [{ ...project, daily_usd: 4 }], { limits: { dailyUsd: null, monthlyUsd: null } }),
+    ).toBeNull()
   })
+})
+
+describe('what a template has the owner’s settings say of an agent', () => {
+  const said = (settings: object, standing: ReturnType<StandingFleet['settingsOf']> = {}) =>
+    refusal({ settings }, [], { settings: standing })
+
+  test('may be when it sleeps, models by their names, less room and fewer hosts', () => {
+    expect(said({})).toBeNull()
+    expect(said({ hibernate_after_minutes: null })).toBeNull()
+    expect(said({ models: ['openai/gpt-5', 'gpt-5-mini'] })).toBeNull()
+    expect(said({ data_limit_mb: 500 })).toBeNull()
+    expect(said({ data_limit_mb: 400 }, { data_limit_mb: 400 })).toBeNull()
+    expect(said({ allowed_hosts: ['a.example', '*'] })).toBeNull()
+    expect(said({ allowed_hosts: ['b.example'] }, { allowed_hosts: ['a.example', 'b.example'] })).toBeNull()
+    expect(said({ allowed_hosts: ['c.example'] }, { allowed_hosts: ['a.example', '*'] })).toBeNull()
+    expect(said({ allowed_hosts: [] }, { allowed_hosts: [] })).toBeNull()
+  })
+
+  test.each([
+    [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* means many models'],
+    [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * means many'],
+    [{ models: ['openai/gpt-5-search-preview'] }, {}, 'may search the web by itself'],
+    [{ data_limit_mb: 501 }, {}, 'data_limit_mb: it has 500 here'],
+    [{ data_limit_mb: 401 }, { data_limit_mb: 400 }, 'agents.a.data_limit_mb of config/settings.json'],
+    [
+      { allowed_hosts: ['a.example', 'c.example'] },
+      { allowed_hosts: ['a.example'] },
+      'allowed_hosts: c.example is',
+    ],
+    [{ allowed_hosts: ['*'] }, { allowed_hosts: [] }, 'egress.allowed_hosts.a'],
+  ])('is %j over %j for an owner alone', (settings, standing, words) => {
+    expect(said(settings, standing)).toContain('unprocessable: template held, agent a: settings.')
+    expect(said(settings, standing)).toContain(words)
+  })
+
+  test('may name what the owner allowed already', () => {
+    const models = ['openai/*', 'openai/gpt-5-search-preview']
+    expect(said({ models }, { models })).toBeNull()
+  })
+})
+
+test('over a broken file of settings only a template without settings goes on', () => {
+  const told = (settings: string, broken: string | null) => () => {
+    const agent = `{ id: a, role: r, instructions: i${settings} }`
+    const text = `name: t\ndescription: d\nagents: [${agent}, { id: b, role: r, instructions: i }]`
+    requireWholeSettings(parseTemplate('t', text), { broken: () => broken })
+  }
+  expect(told('', 'line 1')).not.toThrow()
+  expect(told(', settings: { data_limit_mb: 100 }', null)).not.toThrow()
+  expect(told(', settings: { data_limit_mb: 100 }', 'line 1')).toThrow(
+    expect.objectContaining({
+      code: 'unprocessable',
+      detail: expect.stringContaining('line 1'),
+      repair: expect.stringContaining('Mend config/settings.json'),
+    }),
+  )
 })

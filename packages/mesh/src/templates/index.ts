@@ -1,6 +1,7 @@
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
 import type { Fleet } from '../agents/index.ts'
+import type { SettingsFile } from '../config/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Projects } from '../collaboration/projects/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -30,6 +31,7 @@ interface Needs {
   readonly blackboard: { readonly api: { readonly watches: BlackboardWatches } }
   readonly watch: { readonly api: FileWatches }
   readonly projects: { readonly api: Pick<Projects, 'textsOf' | 'give'> }
+  readonly settingsFile: SettingsFile
   /** The owner's folder first. */
   readonly folders: readonly string[]
 }

@@ -6,6 +6,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PlanItem, TemplatePlan } from '@flotilla/protocol/templates-api'
 import { defaultBudget } from '../agents/index.ts'
 import type { AgentRewrite, NewAgent } from '../agents/index.ts'
+import type { AgentSettings } from '../config/index.ts'
 import type { ProjectTexts } from '../collaboration/projects/index.ts'
 import type { CronJob } from '../triggers/cron/index.ts'
 import type { Hook, HookWish } from '../triggers/webhook/index.ts'
@@ -33,6 +34,8 @@ export interface Planned {
   readonly changed: readonly AgentRewrite[]
   /** Fields by agent, of those that are created and those that are changed. */
   readonly permissions: ReadonlyMap<string, Partial<PermissionRecord>>
+  /** What becomes another in the owner's settings, by agent. */
+  readonly settings: ReadonlyMap<string, AgentSettings>
   /** Schedules of heartbeats, null for none. */
   readonly heartbeats: ReadonlyMap<string, string | null>
   readonly jobs: readonly JobWish[]
@@ -65,7 +68,7 @@ export function planTemplate(
   standing: StandingFleet,
   { onlyNew = false, hooksByHand = false }: PlanOptions = {},
 ): Planned {
-  const drafts = template.agents.map((agent) => draftAgent(agent, standing.agent(agent.id)))
+  const drafts = template.agents.map((agent) => draftAgent(agent, standing))
   const jobs = template.schedules.map((one) => draftJob(one, standing))
   const hooks = template.webhooks.map((one) => draftHook(one, standing, hooksByHand))
   const watches = template.watches.map((one) => draftWatch(one, standing))
@@ -88,6 +91,7 @@ export function planTemplate(
     created: agents.flatMap(({ create }) => (create ? [create] : [])),
     changed: agents.flatMap(({ change }) => (change ? [change] : [])),
     permissions: new Map(agents.flatMap(({ permissions }) => (permissions ? [permissions] : []))),
+    settings: new Map(agents.flatMap(({ settings }) => (settings ? [settings] : []))),
     heartbeats: new Map(agents.flatMap(({ heartbeat }) => (heartbeat ? [heartbeat] : []))),
     jobs: jobs.filter(counts).map(({ job }) => job),
     hooks: hooks.filter(counts).map(({ hook }) => hook),
@@ -105,6 +109,7 @@ interface AgentDraft extends Draft {
   readonly create?: CreatedAgent
   readonly change?: AgentRewrite
   readonly permissions?: readonly [string, Partial<PermissionRecord>]
+  readonly settings?: readonly [string, AgentSettings]
   readonly heartbeat?: readonly [string, string | null]
 }
 
@@ -127,7 +132,8 @@ function filesOf({ files = {}, skills = {} }: TemplateAgent): Readonly<Record<st
   return { ...files, ...Object.fromEntries(made) }
 }
 
-function draftAgent(agent: TemplateAgent, standing: StandingAgent | null): AgentDraft {
+function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
+  const standing: StandingAgent | null = fleet.agent(agent.id)
   const files = filesOf(agent)
   const wanted = {
     role: sanitizeForPrompt(agent.role),
@@ -138,15 +144,17 @@ function draftAgent(agent: TemplateAgent, standing: StandingAgent | null): Agent
     heartbeat: agent.heartbeat === undefined ? undefined : heartbeatText(agent.heartbeat),
     mcpServers: agent.mcpServers,
     ...prefixed('permissions.', agent.permissions ?? {}),
+    ...prefixed('settings.', agent.settings ?? {}),
     ...prefixed('/data/', files),
   }
-  const { permissions = {}, ...rest } = agent
+  const { permissions = {}, settings = {}, ...rest } = agent
   if (!standing) {
     const { role, instructions, model, budget, project, mcpServers, id } = rest
     return {
       item: itemOf({ kind: 'agent', id }, false, changesOf(null, wanted)),
       create: { id, role, instructions, model, budget, project, mcpServers, files },
       permissions: [id, permissions],
+      ...(Object.keys(settings).length === 0 ? {} : { settings: [id, settings] }),
       heartbeat: [id, agent.heartbeat === undefined ? defaultHeartbeatSchedule : agent.heartbeat],
     }
   }
@@ -161,6 +169,7 @@ function draftAgent(agent: TemplateAgent, standing: StandingAgent | null): Agent
       heartbeat: heartbeatText(standing.heartbeat?.enabled === true ? standing.heartbeat.schedule : null),
       mcpServers: standing.mcpServers,
       ...prefixed('permissions.', standing.permissions),
+      ...prefixed('settings.', fleet.settingsOf(agent.id)),
       ...prefixed('/data/', standing.files),
     },
     wanted,
@@ -171,6 +180,9 @@ function draftAgent(agent: TemplateAgent, standing: StandingAgent | null): Agent
   const newFiles = Object.fromEntries(Object.entries(files).filter(([path]) => named.has(`/data/${path}`)))
   const newFields = Object.fromEntries(
     Object.entries(permissions).filter(([name]) => named.has(`permissions.${name}`)),
+  )
+  const newSettings: AgentSettings = Object.fromEntries(
+    Object.entries(settings).filter(([name]) => named.has(`settings.${name}`)),
   )
   return {
     item: itemOf({ kind: 'agent', id: agent.id }, true, changes),
@@ -185,6 +197,7 @@ function draftAgent(agent: TemplateAgent, standing: StandingAgent | null): Agent
       files: newFiles,
     }),
     ...(Object.keys(newFields).length === 0 ? {} : { permissions: [agent.id, newFields] }),
+    ...(Object.keys(newSettings).length === 0 ? {} : { settings: [agent.id, newSettings] }),
     ...(named.has('heartbeat') ? { heartbeat: [agent.id, agent.heartbeat ?? null] } : {}),
   }
 }

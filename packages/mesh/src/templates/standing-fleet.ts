@@ -4,6 +4,8 @@ import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { PermissionStore } from '../access/index.ts'
 import { workerDefaultRecord } from '../access/index.ts'
+import { agentSettingsOf } from '../config/index.ts'
+import type { AgentSettings, SettingsFile } from '../config/index.ts'
 import type { AgentRecord, Fleet } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { ProjectTexts, Projects } from '../collaboration/projects/index.ts'
@@ -22,6 +24,7 @@ export interface StandingFleetDeps {
   readonly watches: Pick<BlackboardWatches, 'of'>
   readonly projects: Pick<Projects, 'textsOf'>
   readonly fileWatches: Pick<FileWatches, 'entries' | 'broken'>
+  readonly settingsFile: Pick<SettingsFile, 'current' | 'broken'>
 }
 
 export interface StandingAgent {
@@ -35,6 +38,10 @@ export interface StandingAgent {
 /** The fleet as it stands at one moment. */
 export interface StandingFleet {
   agent(agentId: string): StandingAgent | null
+  /** What the owner's settings say of it, also before it is there. */
+  settingsOf(agentId: string): AgentSettings
+  /** What it may keep below /data, in MB, by its own settings or the fleet's. */
+  dataLimitMb(agentId: string): number
   projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
   /** Null for one that is not there. */
   projectTexts(project: string): ProjectTexts | null
@@ -52,6 +59,7 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
   const jobs = deps.jobs.file.jobs()
   const hooks = deps.webhooks.all()
   const records = deps.permissions.snapshot()
+  const settings = deps.settingsFile.current()
   return {
     agent: (agentId) => {
       const record = deps.agents.find(agentId)
@@ -64,6 +72,8 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
         mcpServers: deps.agents.mcpServers.of(agentId),
       }
     },
+    settingsOf: (agentId) => agentSettingsOf(settings, agentId),
+    dataLimitMb: (agentId) => agentSettingsOf(settings, agentId).data_limit_mb ?? settings.data_limit_mb,
     projectLimits: deps.spending.budgets.projectLimits,
     projectTexts: deps.projects.textsOf,
     hooksOf: (agentId) => hooks.filter((hook) => hook.agentId === agentId),

@@ -16,6 +16,7 @@ import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readFields } from '../access/index.ts'
+import { agentSettingsSchema } from '../config/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
 import { watcherEntrySchema, watchesMax } from '../triggers/watch/index.ts'
 
@@ -81,6 +82,8 @@ const agentSchema = z.strictObject({
       z.transform((budget) => ({ dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd })),
     )
     .optional(),
+  /** What else stands in the owner's settings for this agent. */
+  settings: agentSettingsSchema.optional(),
   /** Laid below /data before the agent's first run, by path. */
   files: filesSchema.optional(),
   /** Tools of the agent's own: the source of each, by the name of its file. */

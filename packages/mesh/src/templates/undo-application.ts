@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '@flotilla/protocol/problem'
 import type { PermissionStore } from '../access/index.ts'
+import { agentSettingEdits, agentSettingsOf } from '../config/index.ts'
+import type { SettingsFile } from '../config/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
 import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
 import { watchName } from '../triggers/watch/index.ts'
@@ -28,10 +30,11 @@ export function createUndoApplication(deps: {
   readonly permissions: Pick<PermissionStore, 'edit'>
   readonly jobs: Pick<CronJobs, 'edit'>
   readonly fileWatches: Pick<FileWatches, 'takeBack'>
+  readonly settingsFile: Pick<SettingsFile, 'editAll'>
   readonly applications: Pick<ApplicationTable, 'end'>
 }): UndoApplication {
   return async ({ id, undo }) => {
-    const { permissions, jobs, watchers } = undo
+    const { permissions, jobs, watchers, settings } = undo
     const steps = [
       {
         file: 'config/permissions.json',
@@ -39,6 +42,7 @@ export function createUndoApplication(deps: {
         put: () => putPermissions(deps, undo),
       },
       { file: 'config/cron.json', what: Object.keys(jobs), put: () => putJobs(deps, undo) },
+      { file: 'config/settings.json', what: Object.keys(settings), put: () => putSettings(deps, undo) },
       {
         file: 'config/watchers.yaml',
         what: (watchers?.changes ?? []).flatMap(({ after }) => (after ? [watchName(after)] : [])),
@@ -84,6 +88,24 @@ async function putJobs(
     const back = ours.flatMap((job) => undo.jobs[job.id]?.before ?? [])
     return [...now.filter((job) => !ours.includes(job)), ...back]
   })
+}
+
+async function putSettings(
+  { settingsFile }: { readonly settingsFile: Pick<SettingsFile, 'editAll'> },
+  undo: ApplicationUndo,
+): Promise<void> {
+  await settingsFile.editAll((now) =>
+    Object.entries(undo.settings).flatMap(([agentId, { before, after }]) => {
+      const standing = Object.entries(agentSettingsOf(now, agentId))
+      const wrote = Object.entries(after)
+      const ours = wrote.filter((field) => standing.some((one) => isDeepStrictEqual(one, field)))
+      return agentSettingEdits(
+        agentId,
+        ours.map(([name]) => name),
+        before,
+      )
+    }),
+  )
 }
 
 /** A job as JSON has it: without fields that are there and undefined. */

@@ -6,8 +6,10 @@ import { createPermissionFile } from '../access/permission-file.ts'
 import { createPermissionGrants } from '../access/permission-grants.ts'
 import type { Caller } from '../access/caller.ts'
 import { writeFirstPermissions } from '../access/first-permissions.ts'
+import { agentSettingsOf } from '../config/agent-settings.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
+import { watchSettings } from '../config/watch-settings.ts'
 import { createSecret } from '../credentials/secret.ts'
 import type { Secret } from '../credentials/secret.ts'
 import { silentLog } from '../platform/log.ts'
@@ -99,9 +101,24 @@ export async function aTemplatesHarness() {
     budgetOf: () => ({ daily_usd: null, monthly_usd: null, today_usd: 0, month_usd: 0 }),
     refreshBriefings: () => {},
   })
+  const settingsFile = await watchSettings({
+    path: paths.settingsFile,
+    clock: base.clock,
+    editor,
+    onBroken: () => {},
+    onStripped: () => {},
+  })
   const parts = {
     watches,
     projects,
+    settingsFile: {
+      ...settingsFile,
+      editAll: async (...edit: Parameters<typeof settingsFile.editAll>) => {
+        before.step('settings')
+        await settingsFile.editAll(...edit)
+        before.step('settings written')
+      },
+    },
     fileWatches: {
       ...fileWatches,
       write: async (...edit: Parameters<typeof fileWatches.write>) => {
@@ -169,6 +186,7 @@ export async function aTemplatesHarness() {
     jobs,
     watches,
     fileWatches,
+    settingsFile,
     webhooks,
     permissions,
     applications,
@@ -189,6 +207,7 @@ export async function aTemplatesHarness() {
           ...record,
           files: world.fleet.seedFiles.of(record.id),
           mcpServers: world.fleet.mcpServers.of(record.id),
+          settings: agentSettingsOf(settingsFile.current(), record.id),
         })),
         records,
         jobs: jobs.file
@@ -219,6 +238,7 @@ export async function aTemplatesHarness() {
     breakJobs: () => writeFile(paths.cronFile, '{'),
     close: async () => {
       await permissions.close()
+      await settingsFile.close()
       await world.close()
       await rm(home, { recursive: true, force: true })
     },

@@ -41,26 +41,36 @@ export interface AgentLife {
   readonly turns: AgentTurns
   readonly briefings: Briefings
   readonly hooks: Hooks
+  readonly sandboxes: LiveSandboxes
+  readonly settings: LifeSettings
+}
+
+/** What is known of sandboxes that run, and how they are spoken with; gone with the process. */
+export interface LiveSandboxes {
   /** Where agents that run are reached. */
   readonly addresses: Map<string, AgentAddress>
   /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
   readonly outdated: Map<string, string | null>
   /** The model that each sandbox was started with; one without can do what asks none. */
   readonly startedModels: Map<string, string | null>
+  /** When something was last asked of each agent that runs. */
+  readonly lastUsed: Map<string, number>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
+}
+
+/** As they are at the moment of asking. */
+export interface LifeSettings {
   /** Model for agents that name none; null when the owner has chosen none either. */
   readonly defaultModel: () => string | null
   /** What the owner does where there is none. */
   readonly missingModel: () => Promise<string>
   /** Loop limits by variable name, for the environment of every agent. */
   readonly loopLimits: Readonly<Record<string, string>>
-  /** Restarts within an hour after which an agent is in quarantine, by the settings of the moment. */
+  /** Restarts within an hour after which an agent is in quarantine. */
   readonly restartsPerHour: () => number
-  /** Idle for so long, an agent sleeps, milliseconds, by the settings of the moment; null for never. */
+  /** Idle for so long, an agent sleeps, milliseconds; null for never. */
   readonly hibernateAfterMs: (agentId: string) => number | null
-  /** When something was last asked of each agent that runs. */
-  readonly lastUsed: Map<string, number>
-  /** What the agent may keep, by the settings of the moment. */
+  /** What the agent may keep below /data. */
   readonly dataLimitBytes: (agentId: string) => number
 }

@@ -20,7 +20,7 @@ export async function endSandbox(
   const row = life.agents.find(id)
   if (row === null || !isLive(row.state.kind) || row.startId !== looked.startId) return
   life.tokens.revoke(id)
-  life.addresses.delete(id)
+  life.sandboxes.addresses.delete(id)
   await life.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
     life.log.error({ agentId: id, err: error }, 'a sandbox that must not go on could not be stopped')
   })

@@ -39,31 +39,38 @@ export function createAgentConnections(
     }
     signal.throwIfAborted()
     refuseQuarantined(row, life.clock.now())
-    const starting = fresh || !isLive(row.state.kind) || !life.addresses.has(agentId)
-    if (needsModel && modelOf(row) === null && (starting || life.startedModels.get(agentId) === null))
+    const starting = fresh || !isLive(row.state.kind) || !life.sandboxes.addresses.has(agentId)
+    if (
+      needsModel &&
+      modelOf(row) === null &&
+      (starting || life.sandboxes.startedModels.get(agentId) === null)
+    )
       throw await noModel(agentId)
     if (starting) {
       await unlessAborted(starts.start(agentId, { fresh }), signal)
     }
-    const address = life.addresses.get(agentId)
+    const address = life.sandboxes.addresses.get(agentId)
     if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
-    life.lastUsed.set(agentId, life.clock.now())
+    life.sandboxes.lastUsed.set(agentId, life.clock.now())
     life.hooks.agentReached.tell(agentId)
-    const connection = life.connect(agentId, address)
+    const connection = life.sandboxes.connect(agentId, address)
     await life.seedFiles.deliver(agentId, connection, signal)
     return connection
   }
 
   const noModel = async (agentId: string) =>
-    new Problem('not-configured', { detail: `agent ${agentId} has no model: ${await life.missingModel()}` })
+    new Problem('not-configured', {
+      detail: `agent ${agentId} has no model: ${await life.settings.missingModel()}`,
+    })
 
-  const modelOf = (row: AgentRow) => row.record.model ?? life.defaultModel()
+  const modelOf = (row: AgentRow) => row.record.model ?? life.settings.defaultModel()
   /** Started with what is not true any more: the owner may choose another default model at any time. */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(life.agents.require(agentId))
-    const startedWith = life.startedModels.get(agentId)
+    const startedWith = life.sandboxes.startedModels.get(agentId)
     return (
-      life.outdated.has(agentId) || (startedWith !== undefined && model !== null && startedWith !== model)
+      life.sandboxes.outdated.has(agentId) ||
+      (startedWith !== undefined && model !== null && startedWith !== model)
     )
   }
 
@@ -85,7 +92,7 @@ export function createAgentConnections(
       if (row === null || !isLive(row.state.kind)) return null
       const sandbox = await life.runtime.inspect(agentId)
       if (!sandbox?.running || !sandbox.address || sandbox.labels[startIdLabel] !== row.startId) return null
-      return life.connect(agentId, sandbox.address)
+      return life.sandboxes.connect(agentId, sandbox.address)
     },
     giveUp: async (agentId, reason) => {
       const row = life.agents.find(agentId)

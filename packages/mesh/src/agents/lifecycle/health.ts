@@ -52,7 +52,7 @@ export function watchHealth(
 
   async function ask(row: AgentRow): Promise<void> {
     const { id } = row.record
-    const address = life.addresses.get(id)
+    const address = life.sandboxes.addresses.get(id)
     if (!address) return
     if (await isWell(life, row)) return settleWell(row)
     const reason = 'it does not answer when asked how it stands'
@@ -157,10 +157,10 @@ export function watchHealth(
 /** By what the agent says of itself: a server that answers and does not know how its agent stands is not well. */
 async function isWell(life: AgentLife, row: AgentRow): Promise<boolean> {
   const { id } = row.record
-  const address = life.addresses.get(id)
+  const address = life.sandboxes.addresses.get(id)
   if (!address) return false
   try {
-    const status = await life.connect(id, address).status(AbortSignal.timeout(answerMaxMs))
+    const status = await life.sandboxes.connect(id, address).status(AbortSignal.timeout(answerMaxMs))
     return status.agent_id === id
   } catch {
     return false

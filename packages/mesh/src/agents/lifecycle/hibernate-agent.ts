@@ -17,7 +17,11 @@ export function hibernateAgent(deps: {
   return async (caller, agentId) => {
     deps.guard(caller, { do: 'manage-agent', agentId })
     if (life.agents.require(agentId).record.kind === 'operator') {
-      throw new Problem('reserved-agent-id', { detail: 'the operator does not hibernate' })
+      throw new Problem('reserved-agent-id', {
+        detail: 'the operator does not hibernate',
+        repair:
+          'It is there whenever somebody needs it: flotilla pause operator stops its work, and flotilla hibernate takes a worker.',
+      })
     }
     if (await deps.hibernate(agentId, 'somebody put it to sleep')) return
     const { state } = life.agents.require(agentId)

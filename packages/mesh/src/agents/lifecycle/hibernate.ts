@@ -19,9 +19,9 @@ export function createHibernate(life: AgentLife): {
 
   function isIdle({ record, state }: AgentRow): boolean {
     if (record.kind === 'operator' || state.kind !== 'running') return false
-    const afterMs = life.hibernateAfterMs(record.id)
+    const afterMs = life.settings.hibernateAfterMs(record.id)
     if (afterMs === null) return false
-    const usedAt = Math.max(state.since, life.lastUsed.get(record.id) ?? 0)
+    const usedAt = Math.max(state.since, life.sandboxes.lastUsed.get(record.id) ?? 0)
     return life.clock.now() - usedAt >= afterMs && !isBusy(record.id)
   }
 

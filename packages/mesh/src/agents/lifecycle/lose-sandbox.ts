@@ -9,7 +9,7 @@ import { judgeLoss, restartsKept } from './judge-loss.ts'
 export function loseSandbox(life: AgentLife, agentId: string, reason: string): void {
   const at = life.clock.now()
   const { losses } = life.agents.require(agentId)
-  const { kind, dueAt } = judgeLoss(losses, { at, restartsPerHour: life.restartsPerHour() })
+  const { kind, dueAt } = judgeLoss(losses, { at, restartsPerHour: life.settings.restartsPerHour() })
   life.database.transaction(() => {
     life.agents.move(agentId, { kind, at, reason, dueAt })
     if (kind === 'lose' || losses.quarantinedAt !== null) return

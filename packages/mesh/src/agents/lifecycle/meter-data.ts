@@ -28,7 +28,7 @@ export function createDataMeter(life: AgentLife): DataMeter {
     const over = new Map<string, string>()
     for (const [agentId, use] of uses) {
       if (!use.complete) life.log.warn({ agentId, ...use }, 'the data of an agent was not counted to its end')
-      const reason = judgeData(agentId, use, life.dataLimitBytes(agentId))
+      const reason = judgeData(agentId, use, life.settings.dataLimitBytes(agentId))
       if (reason !== null) over.set(agentId, reason)
     }
     return over

@@ -57,10 +57,10 @@ async function isOurs(life: AgentLife, row: AgentRow, sandbox: SandboxState): Pr
   if (!wasUp(row)) return false
   if (!sandbox.running || !sandbox.address) return false
   if (row.startId === null || sandbox.labels[startIdLabel] !== row.startId) return false
-  if (sandbox.labels[doorLabel] !== doorMark(life.door())) return false
+  if (sandbox.labels[doorLabel] !== doorMark(life.sandboxes.door())) return false
   // One that ran may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
   if (isLive(row.state.kind)) return true
-  return life.connect(row.record.id, sandbox.address).healthy(AbortSignal.timeout(probeDeadlineMs))
+  return life.sandboxes.connect(row.record.id, sandbox.address).healthy(AbortSignal.timeout(probeDeadlineMs))
 }
 
 async function hasOwnShare(life: AgentLife, agentId: string): Promise<boolean> {
@@ -78,12 +78,13 @@ async function hasOwnShare(life: AgentLife, agentId: string): Promise<boolean> {
 
 function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
   const { id } = row.record
-  if (sandbox.address) life.addresses.set(id, sandbox.address)
-  life.lastUsed.set(id, life.clock.now())
+  if (sandbox.address) life.sandboxes.addresses.set(id, sandbox.address)
+  life.sandboxes.lastUsed.set(id, life.clock.now())
   const label = sandbox.labels[modelLabel] ?? ''
   const startedWith = label === '' ? null : label
-  life.startedModels.set(id, startedWith)
-  if (startedWith !== (row.record.model ?? life.defaultModel())) life.outdated.set(id, startedWith)
+  life.sandboxes.startedModels.set(id, startedWith)
+  if (startedWith !== (row.record.model ?? life.settings.defaultModel()))
+    life.sandboxes.outdated.set(id, startedWith)
   life.database.transaction(() => {
     life.agents.move(id, { kind: 'answer', at: life.clock.now() })
     life.journal.append({

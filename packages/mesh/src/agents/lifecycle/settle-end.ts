@@ -18,7 +18,7 @@ export async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void>
   if (now?.running && now.labels[startIdLabel] === row.startId) return
   const reason = endWords(end, row.record.kind)
   life.tokens.revoke(end.agentId)
-  life.addresses.delete(end.agentId)
+  life.sandboxes.addresses.delete(end.agentId)
   life.database.transaction(() => {
     loseSandbox(life, end.agentId, reason)
     life.journal.append({

@@ -39,7 +39,7 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
       .take(agentId, async () => {
         const row = life.agents.require(agentId)
         refuseArchived(row)
-        if (isLive(row.state.kind) && options.fresh !== true && life.addresses.has(agentId)) return
+        if (isLive(row.state.kind) && options.fresh !== true && life.sandboxes.addresses.has(agentId)) return
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
         await meter.requireRoom(row)
         await startOnce(life, row, controller.signal)
@@ -69,16 +69,16 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
 async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal): Promise<void> {
   const { id } = before.record
   signal.throwIfAborted()
-  const model = before.record.model ?? life.defaultModel()
+  const model = before.record.model ?? life.settings.defaultModel()
   const startId = life.newId('start')
   const since = life.clock.now()
   const tokens = life.database.transaction(() => {
     life.agents.move(id, { kind: 'start', at: since }, startId)
     return life.tokens.issue(id, startId)
   })
-  life.addresses.delete(id)
-  life.outdated.delete(id)
-  life.startedModels.set(id, model)
+  life.sandboxes.addresses.delete(id)
+  life.sandboxes.outdated.delete(id)
+  life.sandboxes.startedModels.set(id, model)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
   if (isLive(before.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {
@@ -91,19 +91,19 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
         model,
         startId,
         tokens,
-        door: life.door(),
+        door: life.sandboxes.door(),
         briefingDirectory: life.briefings.directoryOf(id),
-        loopLimits: life.loopLimits,
-        dataLimitBytes: life.dataLimitBytes(id),
+        loopLimits: life.settings.loopLimits,
+        dataLimitBytes: life.settings.dataLimitBytes(id),
       }),
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
-    const connection = life.connect(id, sandbox.address)
+    const connection = life.sandboxes.connect(id, sandbox.address)
     await waitUntilReady(life, { connection, doorToken: tokens.door }, signal)
     // Before any run: what a run starts must not find it.
     await life.briefings.takeDoorToken(id)
-    life.addresses.set(id, sandbox.address)
-    life.lastUsed.set(id, life.clock.now())
+    life.sandboxes.addresses.set(id, sandbox.address)
+    life.sandboxes.lastUsed.set(id, life.clock.now())
     announce(life, {
       agentId: id,
       startId,
@@ -146,7 +146,7 @@ async function rollBack(
 ): Promise<Problem> {
   const { agentId, startId, error } = failed
   life.tokens.revoke(agentId)
-  life.addresses.delete(agentId)
+  life.sandboxes.addresses.delete(agentId)
   await life.briefings.takeDoorToken(agentId)
   const lastWords = await lastWordsOf(life, agentId)
   try {

@@ -47,7 +47,7 @@ export async function stopInTurn(
     life.agents.move(agentId, stopping)
     life.tokens.revoke(agentId)
   })
-  life.addresses.delete(agentId)
+  life.sandboxes.addresses.delete(agentId)
   const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
   try {
     await life.runtime.stop(agentId, { graceMs: stopGraceMs })

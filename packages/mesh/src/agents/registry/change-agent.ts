@@ -19,8 +19,8 @@ export function changeAgent(life: AgentLife): ChangeAgent {
     const isTold = change.role !== undefined || change.model !== undefined
     const isRunning = isLive(state.kind) || state.kind === 'starting'
     if (!isTold || !isRunning) return { takesEffect: 'now' }
-    const startedWith = record.model ?? life.defaultModel()
-    if (!life.outdated.has(agentId)) life.outdated.set(agentId, startedWith)
+    const startedWith = record.model ?? life.settings.defaultModel()
+    if (!life.sandboxes.outdated.has(agentId)) life.sandboxes.outdated.set(agentId, startedWith)
     return { takesEffect: 'next-run' }
   }
 }

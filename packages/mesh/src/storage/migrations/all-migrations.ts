@@ -46,6 +46,7 @@ import { channelMarksMigration } from './20261123093000-channel-marks.ts'
 import { channelFilesMigration } from './20261123130000-channel-files.ts'
 import { walletMigration } from './20261123174000-wallet.ts'
 import { browserHandOversMigration } from './20261123180000-browser-hand-overs.ts'
+import { heardExchangesMigration } from './20261123175000-heard-exchanges.ts'
 import { channelTalkSendersMigration } from './20261123094500-channel-talk-senders.ts'
 import { blackboardVersionsMigration } from './20261123050000-blackboard-versions.ts'
 import { taskChainsMigration } from './20261123032600-task-chains.ts'
@@ -112,5 +113,6 @@ export const allMigrations: readonly Migration[] = [
   channelLetterPeopleMigration,
   channelFilesMigration,
   walletMigration,
+  heardExchangesMigration,
   browserHandOversMigration,
 ]

@@ -1,0 +1,53 @@
+import * as z from 'zod'
+import { ofOneAgent } from './settings-file.ts'
+import type { Settings } from './settings-file.ts'
+import type { FieldEdit } from './watch-settings.ts'
+
+/** What the owner's settings may say of one agent, wherever in their file it stands; what is left out they do not say. */
+export const agentSettingsSchema = z.strictObject({
+  /** That it may use beside its own. */
+  models: ofOneAgent.models.min(1).optional(),
+  data_limit_mb: ofOneAgent.dataLimitMb.optional(),
+  hibernate_after_minutes: ofOneAgent.hibernateAfter.optional(),
+  /** Where alone it may go. */
+  allowed_hosts: ofOneAgent.allowedHosts.optional(),
+})
+export type AgentSettings = z.output<typeof agentSettingsSchema>
+
+type Field = keyof AgentSettings
+
+const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> = {
+  models: (agentId) => ['agents', agentId, 'models'],
+  data_limit_mb: (agentId) => ['agents', agentId, 'data_limit_mb'],
+  hibernate_after_minutes: (agentId) => ['agents', agentId, 'hibernate_after_minutes'],
+  allowed_hosts: (agentId) => ['egress', 'allowed_hosts', agentId],
+}
+
+/** No further models is what a file says that does not speak of them. Pure. */
+export function agentSettingsOf({ agents, egress }: Settings, agentId: string): AgentSettings {
+  const { models = [], ...others } = ownOf(agents, agentId) ?? {}
+  const hosts = ownOf(egress.allowed_hosts, agentId)
+  return {
+    ...others,
+    ...(models.length === 0 ? {} : { models }),
+    ...(hosts === undefined ? {} : { allowed_hosts: hosts }),
+  }
+}
+
+/** So that the settings say of an agent what `wanted` has in these fields; what it has not is taken out. Pure. */
+export function agentSettingEdits(
+  agentId: string,
+  fields: readonly string[],
+  wanted: AgentSettings,
+): readonly FieldEdit[] {
+  return agentSettingFields
+    .filter((field) => fields.includes(field))
+    .map((field) => ({ field: placeOf[field](agentId), value: wanted[field] }))
+}
+
+const agentSettingFields = agentSettingsSchema.keyof().options
+
+/** An agent may be called as a member that every object has. */
+function ownOf<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined
+}
