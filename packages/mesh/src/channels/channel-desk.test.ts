@@ -291,6 +291,7 @@ describe('commands', () => {
     }
     await world.say('/pending', { senderId: '2000' })
     await world.say('/broadcast x', { senderId: '2000' })
+    await world.say('/steer @scout x', { senderId: '2000' })
     await world.say('@auditor go', { senderId: '2000' })
     expect(runCount(world)).toBe(0)
     expect(world.resets).toEqual([])
@@ -304,7 +305,7 @@ describe('commands', () => {
 test.each([
   ['@auditor go', 'submit-run'],
   ['/use auditor', 'submit-run'],
-  ['/steer @auditor x', 'steer-agent'],
+  ['/steer @scout x', 'call-route'],
   ['/reset auditor', 'submit-run'],
   ['/broadcast x', 'call-route'],
   ['/pending', 'call-route'],

@@ -34,7 +34,8 @@ export const steer: ChannelCommand = {
   name: 'steer',
   usage: '[@agent] text',
   help: 'add to what an agent works on now',
-  role: 'member',
+  // It goes into what somebody else may have asked for: their platform account is no proof of who types.
+  role: 'owner',
   when: 'at-once',
   asks: (deps, call) => [{ do: 'steer-agent', to: steered(deps, call).agentId, gave: false }],
   run: (deps, call) => {
