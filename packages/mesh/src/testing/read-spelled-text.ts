@@ -149,13 +149,21 @@ function discordInline(line: string): string {
 const endsInWord = /[\p{L}\p{N}]$/v
 const beginsWithWord = /^[\p{L}\p{N}]/v
 
+/** Up to the next blank; a bracket that closes none of its own is the one around it, and ends it. */
+function addressAt(text: string): string | null {
+  const whole = /^https?:\/\/[^\s\u200B\u2060]+/.exec(text)?.[0] ?? null
+  if (whole === null || !whole.endsWith(')')) return whole
+  const [opened, closed] = [whole.split('(').length, whole.split(')').length]
+  return closed > opened ? whole.slice(0, -1) : whole
+}
+
 function starredInline(line: string, hasEntities: boolean): string {
   const marks = createMarks()
   let visible = ''
   for (let at = 0; at < line.length;) {
     const rest = line.slice(at)
     const link = hasEntities ? /^<(https?:\/\/[^<>|\s]+)\|([^<>]*)>/.exec(rest) : null
-    const address = hasEntities ? null : /^https?:\/\/[^\s)\u200B\u2060]+/.exec(rest)?.[0]
+    const address = hasEntities ? null : addressAt(rest)
     const literal = /^\u2060([*_~>])\u2060/.exec(rest)
     const code = /^`([^`]+)`/.exec(rest)
     const isWithinWord =

@@ -386,3 +386,8 @@ describe('what is hostile', () => {
     expect(Math.min(...tries)).toBeLessThan(10)
   })
 })
+
+test('an address with the sign by which people are called stays one address', () => {
+  const text = 'https://example.com/*c*@everyone**x**'
+  expect(pieces('whatsapp', text)).toEqual([text.replace('@', '%40')])
+})

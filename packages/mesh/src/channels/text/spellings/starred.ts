@@ -28,17 +28,20 @@ export const whatsappMarks: Spelling = {
       escape: withoutMarks,
       code: (text) => `\`${withoutTicks(text)}\``,
       block: (text) => `\`\`\`\n${partedTicks(text)}\n\`\`\``,
-      // A whole address is as it is; what is left of one that was cut is words.
-      link: ({ written }, label, text) => (written === text ? text : label),
+      // A whole address is as it is, but for the sign by which people are called: what parts words would end it, and the
+      // marks in the rest of it would count. What is left of one that was cut is words.
+      link: ({ written }, label, text) => (written === text ? text.replace(calling, '%40') : label),
     }),
 }
+
+const calling = /@(?=everyone|here|channel)/gi
 
 const starred: Pick<LineMarks, 'bold' | 'italic' | 'strike' | 'wantsEdges' | 'guard'> = {
   bold: '*',
   italic: '_',
   strike: '~',
   wantsEdges: true,
-  guard: (spelled) => spelled.replace(/@(?=everyone|here|channel)/gi, '@\u200B'),
+  guard: (spelled) => spelled.replace(calling, '@\u200B'),
 }
 
 /** Neither platform has a way to write a mark as it is: a joiner on both sides, which nobody sees, keeps it from being one. */
