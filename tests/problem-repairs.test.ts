@@ -59,6 +59,7 @@ const otherNames = new Set([
   'HTTP_PROXY',
   'HTTPS_PROXY',
   sessionCookieName,
+  'http_request',
   'vault_list',
   'request_credential',
 ])

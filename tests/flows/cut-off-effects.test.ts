@@ -307,6 +307,8 @@ afterAll(() => base.close())
 const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/http':
     'its effect is outside: tests/flows/outside-effects.test.ts kills agents and meshes in mid-call',
+  'POST /mesh/browser/{}':
+    'its effect is in a page: tests/docker/browser-fleet.test.ts kills the mesh in mid-action, and nothing is done again',
   'POST /mesh/mcp': 'its effect is outside and has no key: it is made once, and never again',
   'POST /mesh/operator/agents/{}/archive':
     'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',
