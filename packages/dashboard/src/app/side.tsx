@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter'
 import { useLive, useMesh } from '../data/use-mesh.ts'
 import { Icon } from '../design/icons.tsx'
 import { Badge, Dot } from '../design/parts.tsx'
+import { askingForPerson } from '../pages/agent/format-browser.ts'
 import icon from '../icon.svg'
 import { entryOf, menu } from './menu.ts'
 import { applyTheme, readTheme, themes } from './theme.ts'
@@ -12,7 +13,8 @@ import type { Theme } from './theme.ts'
 export function Side({ onPalette }: { readonly onPalette?: () => void }) {
   const [path] = useLocation()
   const pending = useMesh('pending', { query: { state: 'open', limit: 200 } })
-  const waiting = pending.data?.pending.length ?? 0
+  const browsers = useMesh('browsers')
+  const waiting = (pending.data?.pending.length ?? 0) + askingForPerson(browsers.data?.browsers).length
   return (
     <div className="side">
       <Link href="/chat" className="brand">

@@ -19,6 +19,7 @@ const work: Stale = ['status', 'runs', 'run', 'runTrace']
 const tasks: Stale = ['tasks', 'task', 'projects', 'project']
 const board: Stale = ['blackboard', 'blackboardHistory', 'blackboardWatchList']
 const topics: Stale = ['topicsView', 'topicSignals']
+const browsers: Stale = ['browsers']
 const money: Stale = ['budgets', 'costReport', 'status']
 
 /** Which answers of the mesh an event makes old. A kind without a line does not compile. */
@@ -64,13 +65,13 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'watch.recovered': ['watchers'],
   'watchers.broken': ['watchers'],
   'signal.published': topics,
-  'browser.opened': [],
-  'browser.page': [],
+  'browser.opened': browsers,
+  'browser.page': browsers,
   'browser.downloaded': [],
-  'browser.handed': work,
-  'browser.returned': work,
-  'browser.closed': [],
-  'browser.failed': [],
+  'browser.handed': [...work, ...browsers],
+  'browser.returned': [...work, ...browsers],
+  'browser.closed': browsers,
+  'browser.failed': browsers,
   'topic.subscribed': topics,
   'topic.unsubscribed': topics,
 }

@@ -5,20 +5,21 @@ import { useAction, useMesh } from '../data/use-mesh.ts'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 import type { Tone } from '../live/state-tone.ts'
+import { askingForPerson } from './agent/format-browser.ts'
 
 export function ApprovalsPage() {
   const asked = useMesh('pending', { query: { state: 'all', limit: 100 } })
   const all = asked.data?.pending ?? []
   const open = all.filter(({ state }) => state === 'pending')
+  const browsers = askingForPerson(useMesh('browsers').data?.browsers)
+  const waiting = open.length + browsers.length
   const settled = all.filter(({ state }) => state !== 'pending')
   return (
     <div className="page">
-      <PageHead title="Approvals">
-        {open.length > 0 && <Badge tone="warn">{open.length} waiting</Badge>}
-      </PageHead>
+      <PageHead title="Approvals">{waiting > 0 && <Badge tone="warn">{waiting} waiting</Badge>}</PageHead>
       {asked.isPending && <Loading />}
       {asked.error && <Failed error={asked.error} retry={asked.refetch} />}
-      {asked.isSuccess && open.length === 0 && (
+      {asked.isSuccess && waiting === 0 && (
         <section className="card" aria-label="Waiting">
           <Empty title="Nothing waits for you">
             What an agent may not do by itself, such as deleting another, is asked here first, with exactly
@@ -28,6 +29,21 @@ export function ApprovalsPage() {
       )}
       {open.map((one) => (
         <Open key={one.id} approval={one} />
+      ))}
+      {browsers.map(({ agent_id: id, page }) => (
+        <Card key={id} title={`Browser of ${id}`} more={<Badge tone="warn">waiting</Badge>}>
+          <div className="body stack">
+            <p className="plain-text">
+              {page?.host || 'A page'} wants to know whether a person is there. Take over, answer the page,
+              give back.
+            </p>
+            <div className="row">
+              <Link href={`/agents/${encodeURIComponent(id)}`} className="button primary">
+                Look at it
+              </Link>
+            </div>
+          </div>
+        </Card>
       ))}
       {settled.length > 0 && <Settled approvals={settled} />}
     </div>

@@ -8,6 +8,7 @@ import { Ago, Bar, Card, Failed, Loading } from '../../design/parts.tsx'
 import { EditAgent } from '../fleet/edit-agent.tsx'
 import { LifeButtons } from '../fleet/life-buttons.tsx'
 import { usePoll } from '../fleet/use-poll.ts'
+import { BrowserCard } from './browser-card.tsx'
 import { UseLines } from './use-lines.tsx'
 
 export function OverviewTab({ agent }: { readonly agent: AgentView }) {
@@ -88,6 +89,9 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
               </dl>
             </div>
           </Card>
+          {config.data && (
+            <BrowserCard agentId={agent.id} may={config.data.permissions?.can_use_browser ?? false} />
+          )}
           <Budget agentId={agent.id} />
         </div>
       </div>

@@ -1,0 +1,127 @@
+import { screenPath } from '@flotilla/protocol/browser-endpoints'
+import { formatBytes } from '../../data/format.ts'
+import { useAction, useLive, useMesh } from '../../data/use-mesh.ts'
+import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { formatBrowser } from './format-browser.ts'
+
+/** No event tells that one is coming up, or at work. */
+const everyMs = 4000
+const downloadsShown = 5
+const stale = ['browsers', 'status'] as const
+
+/** What an agent's browser shows, and what a person does about it. */
+export function BrowserCard({ agentId, may }: { readonly agentId: string; readonly may: boolean }) {
+  const browsers = useMesh('browsers', {}, { refetchInterval: everyMs })
+  const browser = browsers.data?.browsers.find((one) => one.agent_id === agentId)
+  const unavailable = browsers.data?.unavailable ?? null
+  const { tone, words } = formatBrowser(browser)
+  const hasTeaching = browsers.isSuccess && browser === undefined && (!may || unavailable !== null)
+  return (
+    <Card title="Browser" more={browsers.isSuccess && <Badge tone={tone}>{words}</Badge>}>
+      {browsers.isPending && <Loading rows={2} />}
+      {browsers.error && <Failed error={browsers.error} retry={browsers.refetch} />}
+      {hasTeaching && (
+        <Empty title={may ? 'There is no browser here' : 'It may not use the web'}>
+          {may ? (
+            unavailable
+          ) : (
+            <>
+              Let it: <code>flotilla permissions set {agentId} can_use_browser=true</code>
+            </>
+          )}
+        </Empty>
+      )}
+      {browsers.isSuccess && !hasTeaching && (
+        <div className="body stack">
+          {browser?.reason != null && <div className="note bad">{browser.reason}</div>}
+          {browser?.page ? (
+            <dl className="facts">
+              <dt>Page</dt>
+              <dd className="plain-text">{browser.page.title || 'without a title'}</dd>
+              <dt>Host</dt>
+              <dd className="plain-text">{browser.page.host || 'none'}</dd>
+              <dt>Tabs</dt>
+              <dd className="number">{browser.page.tabs}</dd>
+            </dl>
+          ) : (
+            <p className="small muted">It opens with its first use, or when you take over.</p>
+          )}
+          <Buttons
+            agentId={agentId}
+            isLive={browser?.state === 'live'}
+            canClose={browser?.state === 'live' || browser?.state === 'opening'}
+            handOver={browser?.hand_over ?? null}
+          />
+          <Downloads agentId={agentId} />
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Buttons({
+  agentId,
+  isLive,
+  canClose,
+  handOver,
+}: {
+  readonly agentId: string
+  readonly isLive: boolean
+  readonly canClose: boolean
+  readonly handOver: { readonly by: string | null } | null
+}) {
+  const take = useAction('browserTakeOver', { done: `You have the browser of ${agentId}; it waits.`, stale })
+  const give = useAction('browserGiveBack', { done: `${agentId} has its browser back.`, stale })
+  const close = useAction('browserClose', { done: 'The browser is closed; its tabs come back.', stale })
+  const busy = take.isPending || give.isPending || close.isPending
+  const parts = { params: { id: agentId } }
+  return (
+    <div className="row">
+      {isLive && (
+        <a className="button" href={screenPath(agentId)} target="_blank" rel="noreferrer">
+          Whole screen
+        </a>
+      )}
+      {(handOver === null || handOver.by === null) && (
+        <button type="button" className="button" disabled={busy} onClick={() => take.mutate(parts)}>
+          Take over
+        </button>
+      )}
+      {handOver !== null && (
+        <button type="button" className="button primary" disabled={busy} onClick={() => give.mutate(parts)}>
+          Give back
+        </button>
+      )}
+      {canClose && (
+        <button type="button" className="button" disabled={busy} onClick={() => close.mutate(parts)}>
+          Close
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** What it downloaded while this page was open. */
+function Downloads({ agentId }: { readonly agentId: string }) {
+  const { events } = useLive()
+  const newest = events
+    .flatMap(({ seq, body }) =>
+      body.type === 'browser.downloaded' && body.agent_id === agentId ? [{ seq, ...body }] : [],
+    )
+    .slice(-downloadsShown)
+    .reverse()
+  if (newest.length === 0) return null
+  return (
+    <section className="stack tight" aria-label="Downloaded lately">
+      <h3 className="small muted">Downloaded lately</h3>
+      {newest.map(({ seq, path, host, size_bytes: size }) => (
+        <p key={seq} className="small plain-text">
+          {path}{' '}
+          <span className="muted">
+            from {host}, {formatBytes(size)}
+          </span>
+        </p>
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { askingForPerson, formatBrowser } from './format-browser.ts'
+
+const live = { state: 'live', acting: false, hand_over: null } as const
+const asks = { ...live, hand_over: { kind: 'captcha', by: null, since: 1 } } as const
+const taken = { ...live, acting: true, hand_over: { kind: 'captcha', by: 'human:cli', since: 1 } } as const
+
+it('says who has a browser before what it does', () => {
+  expect(formatBrowser(undefined).words).toBe('closed')
+  expect(formatBrowser(live)).toEqual({ tone: 'ok', words: 'live' })
+  expect(formatBrowser({ ...live, acting: true }).words).toBe('at work')
+  expect(formatBrowser({ ...live, state: 'failed' }).tone).toBe('bad')
+  expect(formatBrowser(asks)).toEqual({ tone: 'warn', words: 'asks for a person' })
+  expect(formatBrowser(taken).words).toBe('human:cli has it')
+})
+
+it('counts those that nobody came for yet', () => {
+  expect(askingForPerson([live, asks, taken])).toEqual([asks])
+  expect(askingForPerson(undefined)).toEqual([])
+})

@@ -1,0 +1,32 @@
+import type { BrowserView } from '@flotilla/protocol/browser-api'
+import type { Tone } from '../../live/state-tone.ts'
+
+/** How a browser is, in words; who has it comes before what it does. Pure. */
+export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' | 'acting'> | undefined): {
+  readonly tone: Tone
+  readonly words: string
+} {
+  if (browser?.hand_over) {
+    const { by } = browser.hand_over
+    return { tone: 'warn', words: by === null ? 'asks for a person' : `${by} has it` }
+  }
+  switch (browser?.state) {
+    case undefined:
+    case 'closed':
+      return { tone: 'neutral', words: 'closed' }
+    case 'opening':
+    case 'closing':
+      return { tone: 'busy', words: browser.state }
+    case 'live':
+      return browser.acting ? { tone: 'busy', words: 'at work' } : { tone: 'ok', words: 'live' }
+    case 'failed':
+      return { tone: 'bad', words: 'failed' }
+  }
+}
+
+/** Those that a person is asked for and nobody has taken yet. Pure. */
+export function askingForPerson<One extends Pick<BrowserView, 'hand_over'>>(
+  browsers: readonly One[] | undefined,
+): readonly One[] {
+  return (browsers ?? []).filter((one) => one.hand_over?.by === null)
+}

@@ -1,0 +1,79 @@
+import type { BrowserView } from '@flotilla/protocol/browser-api'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { wrongWith } from './every-view.ts'
+import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
+
+const asking: BrowserView = {
+  agent_id: 'operator',
+  state: 'live',
+  since: 1,
+  reason: null,
+  page: {
+    url: 'https://shop.example/',
+    title: '<img src=x onerror=alert(1)>',
+    host: 'shop.example',
+    tabs: 2,
+  },
+  acting: false,
+  watchers: 0,
+  hand_over: { kind: 'captcha', by: null, since: 1 },
+  screen: '/agent-vnc/operator/',
+}
+
+describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
+  let mesh: MeshProcess
+  let browser: Browser
+  beforeAll(async () => {
+    ;[mesh, browser] = await Promise.all([startMesh(), openBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await mesh?.stop()
+  })
+
+  it('is taught where it may have none, and is taken over and given back where it asks for a person', async () => {
+    const looked = await openPage(browser, mesh.url)
+    const { page } = looked
+    const card = page.getByRole('region', { name: 'Browser' })
+    await looked.openWhole('/agents/operator', 'can_use_browser=true')
+
+    // This mesh has no containers: what it would tell of a browser is played to the page.
+    let view = asking
+    const asked: string[] = []
+    await page.route('**/api/browsers', (route) =>
+      route.fulfill({ json: { unavailable: null, max_live: 2, browsers: [view] } }),
+    )
+    await page.route('**/api/agents/operator/browser/*', (route) => {
+      const what = new URL(route.request().url()).pathname.split('/').at(-1) ?? ''
+      asked.push(what)
+      const hand_over =
+        what === 'take-over' ? ({ kind: 'captcha', by: 'human:dashboard', since: 1 } as const) : null
+      view = { ...view, hand_over }
+      if (what === 'close') view = { ...view, state: 'closed', page: null }
+      return route.fulfill({ json: view })
+    })
+    await looked.openWhole('/approvals', 'Browser of operator')
+    await page.getByRole('link', { name: /Approvals 1 waiting/ }).waitFor()
+    await page.getByRole('link', { name: 'Look at it' }).click()
+    await card.getByText('asks for a person').waitFor()
+    await card.getByText('<img src=x').waitFor()
+    await card.scrollIntoViewIfNeeded()
+    expect(await wrongWith(looked, 'agent-browser')).toEqual([])
+    expect(await card.getByRole('link', { name: 'Whole screen' }).getAttribute('href')).toBe(
+      '/agent-vnc/operator/',
+    )
+    await card.getByRole('button', { name: 'Take over' }).click()
+    await card.getByText('human:dashboard has it').waitFor()
+    expect(await card.getByRole('button', { name: 'Take over' }).count()).toBe(0)
+    await card.getByRole('button', { name: 'Give back' }).click()
+    await card.getByText('live', { exact: true }).waitFor()
+    await card.getByRole('button', { name: 'Close' }).click()
+    await card.getByText('closed', { exact: true }).waitFor()
+    expect(await card.getByRole('link', { name: 'Whole screen' }).count()).toBe(0)
+    expect(asked).toEqual(['take-over', 'give-back', 'close'])
+    await looked.context.close()
+  })
+})
