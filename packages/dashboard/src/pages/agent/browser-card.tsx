@@ -83,12 +83,22 @@ function Buttons({
         </a>
       )}
       {(handOver === null || handOver.by === null) && (
-        <button type="button" className="button" disabled={busy} onClick={() => take.mutate(parts)}>
+        <button
+          type="button"
+          className={handOver === null ? 'button' : 'button primary'}
+          disabled={busy}
+          onClick={() => take.mutate(parts)}
+        >
           Take over
         </button>
       )}
       {handOver !== null && (
-        <button type="button" className="button primary" disabled={busy} onClick={() => give.mutate(parts)}>
+        <button
+          type="button"
+          className={handOver.by === null ? 'button' : 'button primary'}
+          disabled={busy}
+          onClick={() => give.mutate(parts)}
+        >
           Give back
         </button>
       )}
@@ -109,7 +119,7 @@ function Downloads({ agentId }: { readonly agentId: string }) {
       body.type === 'browser.downloaded' && body.agent_id === agentId ? [{ seq, ...body }] : [],
     )
     .slice(-downloadsShown)
-    .reverse()
+    .toReversed()
   if (newest.length === 0) return null
   return (
     <section className="stack tight" aria-label="Downloaded lately">

@@ -20,38 +20,43 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
       {agent.last_error !== null && <div className="note bad">{agent.last_error}</div>}
       {agent.paused !== null && <div className="note warn">Paused: {agent.paused}</div>}
       <div className="halves">
-        <Card title="Now">
-          <div className="body stack">
-            <dl className="facts">
-              <dt>State</dt>
-              <dd>
-                {agent.state}
-                {agent.state_since !== null && (
-                  <span className="muted">
-                    {' '}
-                    since <Ago at={agent.state_since} />
-                  </span>
-                )}
-              </dd>
-              <dt>Run</dt>
-              <dd>
-                {use?.run_id == null ? (
-                  <span className="muted">none</span>
-                ) : (
-                  <Link href={`/runs/${use.run_id}`} className="mono">
-                    {use.run_id}
-                  </Link>
-                )}
-              </dd>
-              <dt>Waiting</dt>
-              <dd className="number">
-                {agent.queued} queued, {agent.waiting} waiting
-              </dd>
-            </dl>
-            <UseLines agent={agent} use={use} />
-            <LifeButtons agent={agent} />
-          </div>
-        </Card>
+        <div className="stack">
+          <Card title="Now">
+            <div className="body stack">
+              <dl className="facts">
+                <dt>State</dt>
+                <dd>
+                  {agent.state}
+                  {agent.state_since !== null && (
+                    <span className="muted">
+                      {' '}
+                      since <Ago at={agent.state_since} />
+                    </span>
+                  )}
+                </dd>
+                <dt>Run</dt>
+                <dd>
+                  {use?.run_id == null ? (
+                    <span className="muted">none</span>
+                  ) : (
+                    <Link href={`/runs/${use.run_id}`} className="mono">
+                      {use.run_id}
+                    </Link>
+                  )}
+                </dd>
+                <dt>Waiting</dt>
+                <dd className="number">
+                  {agent.queued} queued, {agent.waiting} waiting
+                </dd>
+              </dl>
+              <UseLines agent={agent} use={use} />
+              <LifeButtons agent={agent} />
+            </div>
+          </Card>
+          {config.data && (
+            <BrowserCard agentId={agent.id} may={config.data.permissions?.can_use_browser ?? false} />
+          )}
+        </div>
         <div className="stack">
           <Card
             title="Set to"
@@ -89,9 +94,6 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
               </dl>
             </div>
           </Card>
-          {config.data && (
-            <BrowserCard agentId={agent.id} may={config.data.permissions?.can_use_browser ?? false} />
-          )}
           <Budget agentId={agent.id} />
         </div>
       </div>
