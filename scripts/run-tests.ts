@@ -70,8 +70,11 @@ async function runProcesses(): Promise<void> {
 /** The engine, and while there is nothing else on it what changes what all containers share. */
 async function withEngine(): Promise<boolean> {
   const isThere = await prepareEngine()
-  if (isThere) await runProject('docker-shared', true)
-  return isThere
+  if (!isThere) return false
+  await runProject('docker-shared', true)
+  // Once for all, since files that ask for it at once would each make it.
+  await prepareEngine('--browsers')
+  return true
 }
 
 /** Runs the files in which something failed once more, each project's by themselves, and lets that count. */
@@ -134,10 +137,10 @@ async function ended(running: ChildProcess): Promise<number | null> {
 }
 
 /** Sets up the engine and the agent image beside other work; what it installs it says at once, between their lines. */
-async function prepareEngine(): Promise<boolean> {
+async function prepareEngine(...more: readonly string[]): Promise<boolean> {
   const home = mkdtempSync(join(tmpdir(), 'flotilla-prepare-'))
   const mesh = join(root, 'packages', 'mesh', 'src', 'main.ts')
-  const status = await runShown(process.execPath, [mesh, 'prepare', '--home', home])
+  const status = await runShown(process.execPath, [mesh, 'prepare', ...more, '--home', home])
   // The image stays for the tests; the network and its rules were this home's.
   await runShown(process.execPath, [mesh, 'reset', '--home', home])
   rmSync(home, { recursive: true, force: true })

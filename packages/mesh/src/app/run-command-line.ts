@@ -64,6 +64,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       file: { type: 'string' },
       secrets: { type: 'string' },
       apply: { type: 'boolean' },
+      browsers: { type: 'boolean' },
     },
   })
   const name = positionals[0] ?? 'serve'
@@ -98,6 +99,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     ...(values.file === undefined ? {} : { file: values.file }),
     ...(values.apply === undefined ? {} : { apply: values.apply }),
+    ...(values.browsers === undefined ? {} : { browsers: values.browsers }),
     ...(values.secrets === undefined ? {} : { secrets: values.secrets }),
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })

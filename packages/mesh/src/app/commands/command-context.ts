@@ -21,4 +21,6 @@ export interface CommandContext {
   readonly secrets?: string
   /** What a command would take away is taken away. */
   readonly apply?: boolean
+  /** What browsers of agents need is made ready too. */
+  readonly browsers?: boolean
 }

@@ -3,13 +3,20 @@ import { dataPaths, openHomeFolder } from '../../config/index.ts'
 import { createLog } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Engine, image and network, and nothing else: what a first start would spend its minutes on. */
+/**
+ * Engine, image and network, and nothing else: what a first start would spend its minutes on; with `browsers` what the
+ * first use of a browser would.
+ */
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const { homeId } = await openHomeFolder(paths)
   const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
   try {
     await runtime.prepare({ progress: (step) => context.tell({ progress: step }), signal: context.stopped })
+    if (context.browsers) {
+      context.tell({ progress: 'Making the image of browsers, where there is none' })
+      await runtime.browsers?.prepare(context.stopped)
+    }
     context.tell({ prepared: true, runtime: runtime.kind, isolates: runtime.isolates })
     return 0
   } finally {
