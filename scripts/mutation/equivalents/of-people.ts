@@ -21,7 +21,7 @@ export const equivalentsOfPeople: readonly Equivalent[] = [
     {
       line: "record(caller, 'removed', await rewrite(name, () => null))",
       becomes: "record(caller, 'removed', await rewrite(name, () => undefined))",
-      reason: 'no entry either way',
+      reason: 'where there is no entry to put in its place it is left out, null or undefined',
     },
     {
       line: 'identities: [identity],',

@@ -2,6 +2,7 @@ import { peopleFileSchema, peopleLimits } from '@flotilla/protocol/people'
 import type { Person } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import type { Caller } from '../access/index.ts'
 import { authorize } from '../access/authorize.ts'
 import { createManagePeople } from './manage-people.ts'
@@ -25,7 +26,7 @@ function aFleet(...named: Person[]) {
       },
       journal: { append: (row) => void journal.push(row) },
       randomToken: () => 'secret',
-      clock: { now: () => 0 },
+      clock: createManualClock(),
     },
     {
       snapshot: () => {
