@@ -297,7 +297,13 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/people/prove-owner.ts`,
       `${protocol}/people.ts`,
     ],
-    tests: [`${mesh}/people/owner-proof.test.ts`, `${mesh}/people/people.test.ts`],
+    tests: [
+      `${mesh}/people/manage-people.test.ts`,
+      `${mesh}/people/owner-proof.test.ts`,
+      `${mesh}/people/people.test.ts`,
+      `${mesh}/people/prove-owner.test.ts`,
+      `${protocol}/people.test.ts`,
+    ],
   },
   {
     name: 'ledger',

@@ -76,15 +76,9 @@ export const identitySchema = z.string().check(
 
 function isIdentity(text: string): boolean {
   if (/^(?:local|session|user:\d{1,10})$/.test(text)) return true
-  const [channel, id] = splitIdentity(text)
-  const known = channelNames.find((name) => name === channel)
-  return known !== undefined && channelIdentities[known].form.test(id)
-}
-
-/** At the first colon: what it is, and who that is there. Pure. */
-function splitIdentity(text: string): readonly [string, string] {
-  const at = text.indexOf(':')
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+  return channelNames.some(
+    (name) => text.startsWith(`${name}:`) && channelIdentities[name].form.test(text.slice(name.length + 1)),
+  )
 }
 
 const tokenDigest = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'the SHA-256 of a token as 64 hex digits'))

@@ -2,6 +2,7 @@ import { inFile, allSince } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 import { equivalentsOfEgress } from './of-egress.ts'
 import { equivalentsOfModels } from './of-models.ts'
+import { equivalentsOfPeople } from './of-people.ts'
 import { equivalentsOfTriggers } from './of-triggers.ts'
 import { equivalentsOfVault } from './of-vault.ts'
 
@@ -168,6 +169,7 @@ export const equivalents: readonly Equivalent[] = [
   ]),
   ...equivalentsOfEgress,
   ...equivalentsOfModels,
+  ...equivalentsOfPeople,
   ...equivalentsOfTriggers,
   ...equivalentsOfVault,
 ]

@@ -34,7 +34,7 @@ export type ManagePeople = ReturnType<typeof createManagePeople>
  */
 export function createManagePeople(
   { guard, journal, randomToken, clock }: Pick<Kernel, 'guard' | 'journal' | 'randomToken' | 'clock'>,
-  file: PeopleFile,
+  file: Pick<PeopleFile, 'snapshot' | 'edit'>,
   /** Told of one who was removed; nothing that fails there keeps them here. */
   left: (name: string) => Promise<void>,
 ) {

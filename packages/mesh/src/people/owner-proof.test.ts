@@ -70,6 +70,16 @@ describe('the owner’s proof', () => {
     for (const person of people) issue(person)
     expect(people.map(isAsked)).toEqual([false, ...people.slice(1).map(() => true)])
   })
+
+  it('takes nobody’s place when somebody asks for another code, and is then the newest', () => {
+    const { issue, isAsked } = proofs()
+    const people = Array.from({ length: proofLimits.openMax }, (_, index) => `p${index}`)
+    for (const person of people) issue(person)
+    issue('p1')
+    expect(people.filter((person) => !isAsked(person))).toEqual([])
+    for (const other of ['somebody', 'somebody else']) issue(other)
+    expect(people.filter((person) => !isAsked(person))).toEqual(['p0', 'p2'])
+  })
 })
 
 describe('the journal of it', () => {

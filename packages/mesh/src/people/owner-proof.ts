@@ -52,10 +52,9 @@ export function createOwnerProofs(deps: {
         proofLimits.codeDigits,
         '0',
       )
-      const now = deps.clock.now()
       open.delete(person)
-      makeRoom(open, { now, max: proofLimits.openMax })
-      const until = now + proofLimits.codeMs
+      makeRoom(open, proofLimits.openMax)
+      const until = deps.clock.now() + proofLimits.codeMs
       open.set(person, { digest: digestOf(code), until, tries: 0 })
       return { code, expires_at: until }
     },
@@ -79,10 +78,9 @@ export function createOwnerProofs(deps: {
         )
       }
       open.delete(person)
-      const now = deps.clock.now()
-      makeRoom(given, { now, max: proofLimits.givenMax })
+      makeRoom(given, proofLimits.givenMax)
       const proof = deps.randomToken()
-      const until = now + proofLimits.proofMs
+      const until = deps.clock.now() + proofLimits.proofMs
       given.set(digestOf(proof).toString('hex'), { person, until })
       return { proof, expires_at: until }
     },
@@ -93,12 +91,8 @@ export function createOwnerProofs(deps: {
   }
 }
 
-/** What is over goes, and then the oldest: whoever holds it is asked once more. */
-function makeRoom<Key>(
-  all: Map<Key, { readonly until: number }>,
-  { now, max }: { readonly now: number; readonly max: number },
-): void {
-  for (const [key, { until }] of all) if (until <= now) all.delete(key)
+/** The oldest goes, which is also what is over first: whoever holds it is asked once more. */
+function makeRoom<Key>(all: Map<Key, unknown>, max: number): void {
   for (const key of all.keys()) {
     if (all.size < max) return
     all.delete(key)

@@ -96,6 +96,7 @@ describe('what a template has the owner’s settings say of an agent', () => {
     expect(said({ allowed_hosts: ['b.example'] }, { allowed_hosts: ['a.example', 'b.example'] })).toBeNull()
     expect(said({ allowed_hosts: ['c.example'] }, { allowed_hosts: ['a.example', '*'] })).toBeNull()
     expect(said({ allowed_hosts: [] }, { allowed_hosts: [] })).toBeNull()
+    expect(said({ data_limit_mb: 400 }, { allowed_hosts: ['a.example'] })).toBeNull()
   })
 
   test.each([

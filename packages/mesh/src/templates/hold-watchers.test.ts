@@ -17,13 +17,25 @@ test('folders are watched for an owner at the terminal alone, and nobody is aske
   for (const caller of [owner, operator, inChat]) expect(() => requireMayWatch(caller, without)).not.toThrow()
   expect(() => requireMayWatch(owner, watching)).not.toThrow()
   for (const caller of [operator, inChat]) {
-    expect(() => requireMayWatch(caller, watching)).toThrow('template held watches folders')
+    expect(() => requireMayWatch(caller, watching)).toThrow(
+      expect.objectContaining({
+        code: 'human-only',
+        detail: expect.stringContaining('template held watches folders'),
+        repair: expect.stringContaining('flotilla apply'),
+      }),
+    )
   }
 })
 
 test('nothing is written into a file of watchers that is broken, which holds up no template without', () => {
   const broken = { broken: () => 'config/watchers.yaml line 3' }
-  expect(() => requireWholeWatchers(watching, broken)).toThrow('config/watchers.yaml line 3')
+  expect(() => requireWholeWatchers(watching, broken)).toThrow(
+    expect.objectContaining({
+      code: 'unprocessable',
+      detail: expect.stringContaining('config/watchers.yaml line 3'),
+      repair: expect.stringContaining('flotilla watchers check'),
+    }),
+  )
   expect(() => requireWholeWatchers(without, broken)).not.toThrow()
   expect(() => requireWholeWatchers(watching, { broken: () => null })).not.toThrow()
 })

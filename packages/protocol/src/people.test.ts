@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import {
+  channelIdentities,
+  grantSchema,
+  identitySchema,
+  peopleFileSchema,
+  personNameSchema,
+  personRoles,
+  personSchema,
+  roleReaches,
+  tokenStateOf,
+} from './people.ts'
+
+describe('a role', () => {
+  test('may what those before it may, and nothing of those after it', () => {
+    const reached = personRoles.map((role) => personRoles.filter((wanted) => roleReaches(role, wanted)))
+    expect(reached).toEqual([['viewer'], ['viewer', 'member'], ['viewer', 'member', 'owner']])
+  })
+})
+
+describe('a name', () => {
+  test.each(['ann', '7', 'a_b.c-d'])('may be %s', (name) => {
+    expect(personNameSchema.safeParse(name).success).toBe(true)
+  })
+
+  // It stands in lists, in the journal and in commands, where a sign of a shell or a terminal would be another's.
+  test.each(['', 'Ann', '-ann', '!ann', 'ann!', 'ann\n', 'ann bob', 'a'.repeat(33)])(
+    'is never %j',
+    (name) => {
+      expect(personNameSchema.safeParse(name).success).toBe(false)
+    },
+  )
+})
+
+describe('a grant', () => {
+  test.each(['*', 'ada'])('is every worker or one: %s', (grant) => {
+    expect(grantSchema.safeParse(grant).success).toBe(true)
+  })
+
+  test.each(['', 'ad*', '**'])('is no pattern: %j', (grant) => {
+    expect(grantSchema.safeParse(grant).success).toBe(false)
+  })
+})
+
+describe('an identity', () => {
+  const examples = Object.values(channelIdentities).map(({ example }) => example)
+
+  test.each(['local', 'session', 'user:0', 'user:4294967295', ...examples])('is %s', (identity) => {
+    expect(identitySchema.safeParse(identity).success).toBe(true)
+  })
+
+  // What only looks like the owner’s identity would be written down as one, and holds nobody.
+  test.each([
+    'xlocal',
+    'locally',
+    'a session',
+    'user:7x',
+    'user:',
+    'user:12345678901',
+    'fax:123',
+    'telegram',
+    'telegram:',
+    'telegramx:123',
+    'telegram:ann',
+    'telegram:0123',
+    'slack:T0123ABC',
+    ':123',
+  ])('is never %j', (identity) => {
+    expect(identitySchema.safeParse(identity).success).toBe(false)
+  })
+
+  test('that is none is answered with one of each channel', () => {
+    const { error } = identitySchema.safeParse('fax:123')
+    expect(error?.issues[0]?.message).toContain(`of a channel: ${examples.join(', ')}`)
+  })
+})
+
+describe('a person', () => {
+  const least = { name: 'ann', role: 'viewer' }
+
+  test('of whom the file says no more has nothing, and is known by nothing', () => {
+    expect(personSchema.parse(least)).toEqual({
+      ...least,
+      agents: [],
+      identities: [],
+      token_sha256: null,
+      token_expires_at: null,
+    })
+  })
+
+  test.each([`x${'a'.repeat(64)}`, 'a'.repeat(65), 'a'.repeat(63), 'A'.repeat(64)])(
+    'has no token with the digest %s, which no token has',
+    (digest) => {
+      expect(personSchema.safeParse({ ...least, token_sha256: digest }).success).toBe(false)
+      expect(personSchema.safeParse({ ...least, token_sha256: 'a'.repeat(64) }).success).toBe(true)
+    },
+  )
+})
+
+describe('a token', () => {
+  const now = Date.parse('2026-01-02T00:00:00Z')
+  const state = (token_sha256: string | null, token_expires_at: string | null) =>
+    tokenStateOf({ token_sha256, token_expires_at }, now)
+
+  test('holds until its time, and for ever where it has none', () => {
+    const digest = 'a'.repeat(64)
+    expect(state(digest, null)).toBe('valid')
+    expect(state(digest, '2026-01-02T00:00:01Z')).toBe('valid')
+    expect(state(digest, '2026-01-02T00:00:00Z')).toBe('expired')
+  })
+
+  test('that was never given out is none, whatever stands beside it', () => {
+    expect(state(null, null)).toBe('none')
+    expect(state(null, '2026-01-01T00:00:00Z')).toBe('none')
+  })
+})
+
+describe('the file', () => {
+  const issuesOf = (...people: object[]) =>
+    (peopleFileSchema.safeParse({ people }).error?.issues ?? []).map(({ path, message }) => ({
+      path,
+      message,
+    }))
+  const vic = { name: 'vic', role: 'viewer' }
+
+  test('knows no token by two people: whose calls would those be?', () => {
+    const digest = 'a'.repeat(64)
+    expect(
+      issuesOf({ ...vic, token_sha256: digest }, { name: 'bob', role: 'owner', token_sha256: digest }),
+    ).toEqual([{ path: ['people', 1], message: `two people have the token with the digest ${digest}` }])
+    expect(issuesOf(vic, { name: 'bob', role: 'owner' })).toEqual([])
+  })
+
+  test('says of whom it gives an owner’s identity without the role', () => {
+    expect(issuesOf(vic, { name: 'bob', role: 'member', identities: ['local'] })).toEqual([
+      { path: ['people', 1], message: 'local and session are identities of owners alone' },
+    ])
+    expect(issuesOf(vic, { name: 'bob', role: 'owner', identities: ['local', 'session'] })).toEqual([])
+  })
+})
