@@ -88,6 +88,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
   })
   const networkName = `flotilla-test-${mark}`
   const gateway6 = `fd${mark.slice(0, 2)}:${mark.slice(2, 6)}::1`
+  // Beside the range that fleets take their networks from (10.64.0.0/10).
   const network = await docker.createNetwork({
     Name: networkName,
     Internal: true,
@@ -96,7 +97,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
       Driver: 'default',
       Config: [
         {
-          Subnet: `10.${120 + (Number.parseInt(mark.slice(0, 2), 16) % 7)}.${Number.parseInt(mark.slice(2, 4), 16)}.0/24`,
+          Subnet: `10.${200 + (Number.parseInt(mark.slice(0, 2), 16) % 50)}.${Number.parseInt(mark.slice(2, 4), 16)}.0/24`,
         },
         { Subnet: gateway6.replace(/1$/, '/64'), Gateway: gateway6 },
       ],

@@ -23,7 +23,7 @@ export interface ControlBrowser {
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
   /** Problem `conflict` where nobody has it. */
   giveBack(caller: Caller, agentId: string): Promise<BrowserView>
-  /** Ends what nobody comes for, closes what nobody uses, and takes note of what ended by itself. */
+  /** Ends what nobody comes for, closes what nobody uses or may have, and takes note of what ended by itself. */
   sweep(): Promise<void>
 }
 
@@ -33,6 +33,7 @@ export function createControlBrowser(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly requireAgent: (agentId: string) => void
+  readonly isArchived: (agentId: string) => boolean
   /** Why its container is no more; null while it runs. */
   readonly endedOf: (agentId: string) => Promise<string | null>
   readonly idleMs: () => number
@@ -55,6 +56,14 @@ export function createControlBrowser(deps: {
       hand_over: handOver && { kind: handOver.kind, by: handOver.takenBy, since: handOver.createdAt },
       screen: screenPath(agentId),
     }
+  }
+
+  /** Why the agent may have no browser now; null where it may. */
+  function withheld(agentId: string): string | null {
+    if (deps.isArchived(agentId)) return 'it is archived'
+    const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+    const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
+    return may.allowed ? null : may.reason
   }
 
   function mayAct(caller: Caller, agentId: string): void {
@@ -95,10 +104,8 @@ export function createControlBrowser(deps: {
     },
     takeOver: async (caller, agentId, signal) => {
       mayAct(caller, agentId)
-      const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
-      const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
-      if (!may.allowed)
-        throw new Problem('conflict', { detail: `${agentId} may have no browser: ${may.reason}` })
+      const why = withheld(agentId)
+      if (why !== null) throw new Problem('conflict', { detail: `${agentId} may have no browser: ${why}` })
       const by = actorOf(caller)
       const taken = handOvers.of(agentId)?.takenBy ?? null
       if (taken === by) return viewOf(agentId)
@@ -128,7 +135,10 @@ export function createControlBrowser(deps: {
       for (const [agentId, { state, acting, watchers, usedAt }] of sessions.list()) {
         if (state.kind !== 'live') continue
         const ended = await deps.endedOf(agentId)
+        const why = withheld(agentId)
         if (ended !== null) await sessions.lost(agentId, ended)
+        // Whoever looks on: a page goes on by itself, and nothing may any more.
+        else if (why !== null) await sessions.close(agentId, `its agent may have none: ${why}`)
         // Only what is watched itself is kept open by that (lesson 119), and what a person has or is asked for.
         else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {
           if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'nobody used it')

@@ -1,3 +1,4 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { afterEach, expect, test } from 'vitest'
 import { person } from '../testing/ledger-harness.ts'
 import { aBrowserHarness } from '../testing/browser-harness.ts'
@@ -126,4 +127,26 @@ test('nobody is asked for what nobody waits for any more', async () => {
   expect(await harness.browsers(person)).toMatchObject({ browsers: [{ hand_over: { kind: 'person' } }] })
   await harness.person('give-back', 'ada', person)
   expect(await harness.browsers(person)).toMatchObject({ browsers: [{ hand_over: null }] })
+})
+
+test.each([
+  ['is archived', (harness: BrowserHarness) => void harness.archived.add('ada')],
+  [
+    'lost the permission',
+    (harness: BrowserHarness) => void harness.records.set('ada', permissionRecordSchema.parse({})),
+  ],
+])('the browser of an agent that %s closes, whoever has it', async (_what, take) => {
+  const { harness } = await adaAtWork()
+  await harness.person('take-over', 'ada', person)
+  const swept = new AbortController()
+  const sweeping = harness.module.run?.(swept.signal)
+  await harness.clock.advance(10_000)
+  expect(harness.containers.running.has('ada')).toBe(true)
+  take(harness)
+  await harness.clock.advance(10_000)
+  expect(harness.containers.running.has('ada')).toBe(false)
+  await expect(harness.person('take-over', 'ada', person)).rejects.toMatchObject({ code: 'conflict' })
+  swept.abort()
+  await harness.clock.advance(10_000)
+  await sweeping
 })

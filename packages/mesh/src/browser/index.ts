@@ -31,7 +31,7 @@ export interface Browsers {
 
 interface Needs {
   readonly runtime: Pick<SandboxRuntime, 'browsers'>
-  readonly agents: Pick<Agents, 'find' | 'list' | 'reach' | 'meshIdentity'>
+  readonly agents: Pick<Agents, 'find' | 'list' | 'isArchived' | 'reach' | 'meshIdentity'>
   readonly runs: Pick<Runs, 'tellRun' | 'holdLease'>
   readonly egress: { readonly api: Pick<Egress, 'browsers'> }
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
@@ -88,6 +88,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     sessions,
     handOvers,
     requireAgent,
+    isArchived: agents.isArchived,
     endedOf: async (agentId) => {
       const container = await places.inspect(agentId)
       return container?.running === true ? null : endOf(container)

@@ -35,6 +35,7 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
   const containers = createFakeBrowserContainers()
   const settings = settingsSchema.parse({ browser: { max_live: maxLive } })
   const files = new Map<string, Buffer>()
+  const archived = new Set<string>()
   const secrets = new Map<string, { readonly value: string; readonly hosts: readonly string[] }>()
   const told: string[] = []
   let browserOf: (token: string) => string | null = () => null
@@ -53,6 +54,7 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     agents: {
       find: (id) => (records.has(id) ? ({} as never) : null),
       list: () => [],
+      isArchived: (id) => archived.has(id),
       meshIdentity: { publicKeyBase64url: 'key', signFor: (subject) => `proof:${subject}` },
       reach: async () =>
         ({
@@ -117,6 +119,7 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     records,
     settings,
     files,
+    archived,
     secrets,
     told,
     call,

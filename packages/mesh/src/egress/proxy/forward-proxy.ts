@@ -50,7 +50,6 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   const { kernel, verifyToken, liveRunOf } = deps
   const { clock, guard, decide, log } = kernel
   const counts = createEgressCounts({ ...kernel, table: createEgressCountTable(kernel.database) })
-  const all: Tunnels[] = []
   const proxyBy = (
     gate: ProxyGate,
     {
@@ -58,11 +57,10 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
       rate,
       ...of
     }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
-  ): ConnectProxy => {
+  ): { readonly proxy: ConnectProxy; readonly tunnels: Tunnels } => {
     const tunnels = createTunnels({ clock, counts, ...of })
-    all.push(tunnels)
     const checkFor = (agentId: string) => createCheckDestination(deps.filterFor(agentId))
-    return createConnectProxy({
+    const proxy = createConnectProxy({
       gate,
       openTunnel: createOpenTunnel({ guard, needs, rate, tunnels, counts, checkFor }),
       tunnels,
@@ -74,39 +72,37 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
         oneRequestAtATime(server)
       },
     })
+    return { proxy, tunnels }
   }
+  const programs = proxyBy(createProxyGate({ verifyToken, liveRunOf }), {
+    needs: calling,
+    rate: deps.rate,
+    holdLease: deps.holdLease,
+    isLive: ({ caller, token }) => {
+      const live = liveRunOf(caller.agentId)
+      return (
+        live?.runId === caller.run?.runId && live?.fence === caller.run?.fence && verifyToken(token) !== null
+      )
+    },
+  })
+  const browsers = proxyBy(createBrowserGate(deps.browserOf), {
+    needs: browsing,
+    rate: deps.browserRate,
+    // No run waits for what a page loads.
+    holdLease: () => () => {},
+    isLive: ({ caller, token }) =>
+      deps.browserOf(token) === caller.agentId && decide(caller, browsing).allowed,
+  })
   return {
-    proxy: proxyBy(createProxyGate({ verifyToken, liveRunOf }), {
-      needs: calling,
-      rate: deps.rate,
-      holdLease: deps.holdLease,
-      isLive: ({ caller, token }) => {
-        const live = liveRunOf(caller.agentId)
-        return (
-          live?.runId === caller.run?.runId &&
-          live?.fence === caller.run?.fence &&
-          verifyToken(token) !== null
-        )
-      },
-    }),
-    browserProxy: proxyBy(createBrowserGate(deps.browserOf), {
-      needs: browsing,
-      rate: deps.browserRate,
-      // No run waits for what a page loads.
-      holdLease: () => () => {},
-      isLive: ({ caller, token }) =>
-        deps.browserOf(token) === caller.agentId && decide(caller, browsing).allowed,
-    }),
+    proxy: programs.proxy,
+    browserProxy: browsers.proxy,
+    // Its browser lives in another sandbox, and goes on.
     cutAgent: (agentId) =>
-      all[0]?.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
+      programs.tunnels.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
     forget: counts.forget,
-    metrics: () =>
-      proxyMetrics(
-        counts.list(toldHostsMax),
-        all.reduce((open, tunnels) => open + tunnels.open(), 0),
-      ),
+    metrics: () => proxyMetrics(counts.list(toldHostsMax), programs.tunnels.open() + browsers.tunnels.open()),
     run: async (signal) => {
-      await Promise.all([...all.map((tunnels) => tunnels.run(signal)), counts.run(signal)])
+      await Promise.all([programs.tunnels.run(signal), browsers.tunnels.run(signal), counts.run(signal)])
     },
   }
 }
