@@ -274,6 +274,8 @@ describe('a fork', () => {
     const asked = await mesh.ask('which word?', { agent: 'counter', session: 'words' })
     const ended = await forked(asked.id, { model: 'scripted/other' })
     expect(ended.outcome?.text).toBe('The other one was told.')
+    // Whoever asks for a record waits until it is written.
+    await record(ended.id)
     const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
     const told = String(
       database.prepare('SELECT news FROM run_exchanges WHERE run_id = ?').get(ended.id)?.['news'],
