@@ -23,9 +23,9 @@ export async function readProcessData(
     () => false,
   )
   if (!isThere) return null
-  const isHeld = group !== null && signalGroup(group, 'SIGSTOP')
+  const isHeld = group !== null && signalGroup(group, 0)
   return readWhileHeld({
-    tar: packed(data),
+    tar: packed(data, isHeld ? group : null),
     isHeld: isHeld || group === null,
     release: async () => {
       if (group !== null) signalGroup(group, 'SIGCONT')
@@ -35,10 +35,16 @@ export async function readProcessData(
   })
 }
 
-async function* packed(folder: string): AsyncGenerator<Uint8Array> {
-  const child = spawn('tar', ['--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+/**
+ * Holds a group, reads, and lets it go on: in a shell, which is there where whoever reads was killed, since tar then ends at
+ * its next word to nobody.
+ */
+const heldWhile = 'kill -s STOP -- "-$0"; "$@"; code=$?; kill -s CONT -- "-$0"; exit $code'
+
+async function* packed(folder: string, group: number | null): AsyncGenerator<Uint8Array> {
+  const tar = ['tar', '--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'] as const
+  const [program, ...words] = group === null ? tar : (['sh', '-c', heldWhile, String(group), ...tar] as const)
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
   const ended = once(child, 'close')
@@ -51,6 +57,7 @@ async function* packed(folder: string): AsyncGenerator<Uint8Array> {
       throw new SandboxError('data-unread', `tar failed: ${said}\nRepair: look at the rights in ${folder}.`)
     }
   } finally {
+    child.stdout.destroy()
     child.kill('SIGKILL')
   }
 }
@@ -90,8 +97,8 @@ export function dataThere(where: string): SandboxError {
   )
 }
 
-/** False where nobody is there. */
-export function signalGroup(group: number, name: 'SIGSTOP' | 'SIGCONT'): boolean {
+/** False where nobody is there; 0 only asks. */
+export function signalGroup(group: number, name: 'SIGCONT' | 0): boolean {
   try {
     process.kill(-group, name)
     return true

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { patient } from '../../../../../tests/support/patience.ts'
+
+/** The letter of `/proc`: `T` for one that is held. */
+async function stateOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2)[0] ?? ''
+}
+
+test('what works on data that is read goes on where whoever reads is killed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-read-'))
+  const worker = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' })
+  const group = worker.pid ?? 0
+  try {
+    await mkdir(join(folder, 'data'))
+    // More than a pipe takes, so that the reader is in the middle of it.
+    await writeFile(join(folder, 'data', 'much'), Buffer.alloc(4 * 1024 * 1024))
+    const program = `
+      const { readProcessData } = await import(${JSON.stringify(join(import.meta.dirname, 'process-data.ts'))})
+      const clock = { now: () => 0, sleep: (_ms, signal) => new Promise((_, no) => signal.addEventListener('abort', no)) }
+      const data = await readProcessData(${JSON.stringify(folder)}, { group: ${group}, clock })
+      for await (const _ of data.tar) { console.log('reads'); await new Promise(() => setInterval(() => {}, 1000)) }`
+    const reader = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(reader.stdout, 'data')
+    expect(await stateOf(group)).toBe('T')
+    const ended = once(reader, 'exit')
+    reader.kill('SIGKILL')
+    await ended
+    await expect.poll(() => stateOf(group), { timeout: patient(20_000) }).not.toBe('T')
+  } finally {
+    worker.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  }
+})
