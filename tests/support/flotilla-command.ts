@@ -15,9 +15,12 @@ export interface CommandResult {
   readonly err: string
 }
 
-/** Asks a mesh at `url` by a line of the command line, in this process; without it, one of its own works on the home. */
+/**
+ * Asks a mesh at `url` by a line of the command line, in this process; without it, one of its own works on the home.
+ * `input` is what stands on standard input.
+ */
 export function flotilla(
-  at: { readonly url?: string; readonly home: string },
+  at: { readonly url?: string; readonly home: string; readonly input?: string },
   ...words: readonly string[]
 ): Promise<CommandResult> {
   return at.url === undefined ? flotillaWith(at, ...words) : saidHere({ ...at, url: at.url }, words)
@@ -25,7 +28,7 @@ export function flotilla(
 
 /** What a process of its own does after its start, which costs more than most commands. */
 async function saidHere(
-  at: { readonly url: string; readonly home: string },
+  at: { readonly url: string; readonly home: string; readonly input?: string },
   words: readonly string[],
 ): Promise<CommandResult> {
   const [out, err] = [keepText(), keepText()]
@@ -33,7 +36,7 @@ async function saidHere(
     environment: readEnvironment(environmentOf(at.home)),
     out: { write: out.write },
     err: { write: err.write },
-    input: Readable.from([]),
+    input: Readable.from(at.input ? [Buffer.from(at.input)] : []),
     interrupts: createInterrupts(systemClock.now),
   })
   return { code, out: out.text(), err: err.text() }
