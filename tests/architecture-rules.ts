@@ -61,7 +61,6 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'models', holds: 'the model gateway, its wire formats, providers and catalog' },
   { folder: 'replay', holds: 'what runs said to models: kept, played again, gone on with' },
   { folder: 'egress', holds: 'the way out: filter, proxy, fetch, search, MCP servers' },
-  { folder: 'wallet', holds: 'the seed of all wallets, sealed, and whose index of it is whose' },
   { folder: 'browser', holds: 'browsers of agents: sessions, what is done in them, screens for people' },
   { folder: 'collaboration/blackboard', holds: 'entries that agents share' },
   { folder: 'collaboration/artifacts', holds: 'files that agents save for people and each other' },
@@ -72,6 +71,10 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'skills', holds: 'checks the sources of skills; an agent runs what passed' },
   { folder: 'control/pauses', holds: 'the kill switch of what nobody asked for' },
   { folder: 'control', holds: 'what people and the operator do to agents: edits and approvals' },
+  {
+    folder: 'wallet',
+    holds: 'the seed of all wallets, sealed, whose index of it is whose, and what is paid',
+  },
   { folder: 'triggers/conditions', holds: 'pure: what an owner writes as `when`' },
   { folder: 'triggers/heartbeat', holds: 'agents that look around by themselves' },
   { folder: 'triggers/cron', holds: 'jobs by the clock' },

@@ -62,6 +62,7 @@ const otherNames = new Set([
   'http_request',
   'vault_list',
   'request_credential',
+  'wallet_simulate',
 ])
 
 it.each(Object.entries(problemCatalog))(

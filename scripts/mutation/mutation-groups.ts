@@ -283,6 +283,21 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${mesh}/wallet/manage-wallet.test.ts`, `${mesh}/wallet/seed/derive-keys.test.ts`],
   },
   {
+    name: 'solana',
+    decides: 'which tokens of Solana are paid with, and which bytes are signed there',
+    files: [
+      `${mesh}/wallet/solana/judge-mint.ts`,
+      `${mesh}/wallet/solana/token-layout.ts`,
+      `${mesh}/wallet/solana/message.ts`,
+      `${mesh}/wallet/solana/solana-address.ts`,
+    ],
+    tests: [
+      `${mesh}/wallet/solana/judge-mint.test.ts`,
+      `${mesh}/wallet/solana/message.test.ts`,
+      `${mesh}/wallet/solana/solana-address.test.ts`,
+    ],
+  },
+  {
     name: 'templates',
     decides: 'what a file from anywhere may grant a fleet',
     files: [`${mesh}/templates/hold-template.ts`, `${mesh}/templates/hold-watchers.ts`],

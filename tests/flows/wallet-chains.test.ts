@@ -56,6 +56,7 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     }),
     rich,
     poor: '0x00000000000000000000000000000000000000AA',
+    alsoRich: [rich.toLowerCase()],
     hasRaw,
     close: async () => {},
   }))
@@ -69,7 +70,7 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     const reply = await mesh.call(walletEndpoints.walletBalances, { query: { agent_id: 'scout' } })
     const { balances } = walletApi.walletBalances.response.parse(reply.json())
     expect(
-      balances.map(({ chain, evm, raw, amount, problem }) => [chain, evm, raw, amount, problem]),
+      balances.map(({ chain, address, raw, amount, problem }) => [chain, address, raw, amount, problem]),
     ).toEqual([
       ['base', rich, null, null, 'the RPC of base: it is of chain 11155111, and base is 8453'],
       ['polygon', rich, null, null, '127.0.0.1 is not a public address'],

@@ -26,6 +26,7 @@ import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { walletApi, walletEndpoints } from '@flotilla/protocol/wallet-api'
+import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wallet-payments-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { watchApi, watchEndpoints } from '@flotilla/protocol/watch-api'
 
@@ -41,6 +42,7 @@ export const peopleEndpoints = {
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
   ...walletEndpoints,
+  ...walletPaymentEndpoints,
   ...webhookEndpoints,
   ...mcpHumanEndpoints,
   ...heartbeatEndpoints,
@@ -71,6 +73,7 @@ export const peopleApi = {
   ...pauseApi,
   ...vaultHumanApi,
   ...walletApi,
+  ...walletPaymentApi,
   ...webhookApi,
   ...mcpHumanApi,
   ...heartbeatApi,

@@ -37,6 +37,7 @@ export const idPrefixes = [
   'apply',
   'watch',
   'hand',
+  'pay',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -104,8 +104,16 @@ export const toolGroups = [
   {
     name: 'wallet_tool',
     operatorOnly: false,
-    summary: 'its own address on a chain, and what that holds',
-    tools: named('wallet_address', 'wallet_balance'),
+    summary: 'its own address on a chain, what that holds, and payments from it within its limits',
+    tools: named(
+      'wallet_address',
+      'wallet_balance',
+      'wallet_read_contract',
+      'wallet_simulate',
+      'wallet_transfer',
+      'wallet_execute',
+      'wallet_payments',
+    ),
   },
   {
     name: 'mcp_tool',

@@ -1,6 +1,15 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { chainNames } from './wallet-api.ts'
+import {
+  paymentAnswerSchema,
+  paymentLimits,
+  paymentViewSchema,
+  simulationSchema,
+  walletCallSchema,
+  walletReadSchema,
+  walletTransferSchema,
+} from './wallet-payments.ts'
 
 /** What an agent may ask of its own wallet. */
 export const walletAgentEndpoints = {
@@ -8,7 +17,28 @@ export const walletAgentEndpoints = {
   walletOwnBalance: {
     method: 'GET',
     path: '/mesh/wallet/balance',
-    summary: 'What the address of the caller holds of the chain’s own coin, asked now',
+    summary: 'What the address of the caller holds of the chain’s own coin or of a token, asked now',
+  },
+  walletRead: {
+    method: 'POST',
+    path: '/mesh/wallet/read',
+    summary: 'What a function of a contract returns that changes nothing',
+  },
+  walletSimulate: {
+    method: 'POST',
+    path: '/mesh/wallet/simulate',
+    summary: 'What a call of a contract would move, cost and count for',
+  },
+  walletTransfer: {
+    method: 'POST',
+    path: '/mesh/wallet/transfer',
+    summary: 'Pays the coin of a chain or a token, once',
+  },
+  walletExecute: { method: 'POST', path: '/mesh/wallet/execute', summary: 'Calls a contract, once' },
+  walletOwnPayments: {
+    method: 'GET',
+    path: '/mesh/wallet/payments',
+    summary: 'What the caller paid, and what became of it',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -20,10 +50,14 @@ export const walletAgentApi = {
     response: z.strictObject({ chain: z.enum(chainNames), address: z.string() }),
   },
   walletOwnBalance: {
-    query,
+    query: z.extend(query, {
+      /** Left out for the coin of the chain. */
+      token: z.optional(z.string().check(z.maxLength(paymentLimits.addressMaxChars))),
+    }),
     response: z.strictObject({
       chain: z.enum(chainNames),
       address: z.string(),
+      /** Of a token, what it calls itself. */
       coin: z.string(),
       /** In whole coins, to the last digit. */
       amount: z.string(),
@@ -31,4 +65,9 @@ export const walletAgentApi = {
       raw: z.string(),
     }),
   },
+  walletRead: { request: walletReadSchema, response: z.strictObject({ returned: z.array(z.unknown()) }) },
+  walletSimulate: { request: walletCallSchema, response: simulationSchema },
+  walletTransfer: { request: walletTransferSchema, response: paymentAnswerSchema },
+  walletExecute: { request: walletCallSchema, response: paymentAnswerSchema },
+  walletOwnPayments: { response: z.strictObject({ payments: z.array(paymentViewSchema) }) },
 } as const satisfies Record<keyof typeof walletAgentEndpoints, EndpointSchemas>

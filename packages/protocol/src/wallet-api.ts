@@ -42,22 +42,43 @@ export const walletEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** By the names that permission records use: the number that tells a chain from all others (EIP-155), and its own coin. */
+/**
+ * By the names that permission records use: the number that tells a chain from all others (EIP-155), its own coin with the
+ * digits after its point, and how many blocks lie on one that stays.
+ */
 export const evmChains = {
-  ethereum: { id: 1, coin: 'ETH' },
-  base: { id: 8453, coin: 'ETH' },
-  arbitrum: { id: 42_161, coin: 'ETH' },
-  polygon: { id: 137, coin: 'POL' },
-  sepolia: { id: 11_155_111, coin: 'ETH' },
+  ethereum: { id: 1, coin: 'ETH', decimals: 18, finalBlocks: 64 },
+  base: { id: 8453, coin: 'ETH', decimals: 18, finalBlocks: 64 },
+  arbitrum: { id: 42_161, coin: 'ETH', decimals: 18, finalBlocks: 64 },
+  polygon: { id: 137, coin: 'POL', decimals: 18, finalBlocks: 64 },
+  sepolia: { id: 11_155_111, coin: 'ETH', decimals: 18, finalBlocks: 64 },
 } as const
-export type ChainName = keyof typeof evmChains
-export const chainNames = [
+export type EvmChainName = keyof typeof evmChains
+/** The same of Solana, whose chains are told apart by the hash of what each began with. */
+export const solanaChains = {
+  solana: { genesis: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d', coin: 'SOL', decimals: 9 },
+  'solana-devnet': { genesis: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG', coin: 'SOL', decimals: 9 },
+} as const
+export type SolanaChainName = keyof typeof solanaChains
+export const chains = { ...evmChains, ...solanaChains } as const
+export type ChainName = keyof typeof chains
+/** Those whose contracts can be called. */
+export const evmChainNames = [
   'ethereum',
   'base',
   'arbitrum',
   'polygon',
   'sepolia',
+] as const satisfies readonly EvmChainName[]
+export const chainNames = [
+  ...evmChainNames,
+  'solana',
+  'solana-devnet',
 ] as const satisfies readonly ChainName[]
+
+export function isSolanaChain(name: ChainName): name is SolanaChainName {
+  return name in solanaChains
+}
 
 export type WalletEndpointName = keyof typeof walletEndpoints
 
@@ -124,7 +145,8 @@ export const walletBalanceSchema = z.strictObject({
   /** Null for the owner's own address. */
   agent_id: z.nullable(z.string()),
   index: z.number(),
-  evm: z.string(),
+  /** Null where it cannot be told: the owner's own on Solana while the seed is not open. */
+  address: z.nullable(z.string()),
   chain: z.enum(chainNames),
   coin: z.string(),
   /** Base units, in digits; null where the chain could not be asked. */

@@ -1,38 +1,149 @@
 import { walletAgentEndpoints } from '@flotilla/protocol/wallet-agent-api'
-import { chainNames } from '@flotilla/protocol/wallet-api'
-import { choice } from '../tools/parameters.ts'
+import { chainNames, evmChainNames } from '@flotilla/protocol/wallet-api'
+import { paymentLimits } from '@flotilla/protocol/wallet-payments'
+import { anyJson, choice, text, textList, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
 const replyTimeoutMs = 30_000
+/** Of the chain and its prices; the mesh gives up before. */
+const payTimeoutMs = 90_000
 
-/** The mesh derives the address and asks the chain; keys and the owner's RPC stay there. */
+const { addressMaxChars, amountMaxChars, functionMaxChars } = paymentLimits
+
+const chain = choice('Which chain', chainNames)
+const evmChain = choice('Which chain', evmChainNames)
+const contract = text('Address of the contract', { minChars: 20, maxChars: addressMaxChars })
+const functionText = text('The function with the types that it takes, such as balanceOf(address)', {
+  minChars: 3,
+  maxChars: functionMaxChars,
+})
+const args = anyJson(
+  'List of its arguments: whole numbers as digits in a text, in base units; addresses and bytes as text with 0x; tuples as lists',
+)
+const coinAmount = withDefault(
+  text('Of the chain’s own coin, what goes along with the call, such as 0.25', { maxChars: amountMaxChars }),
+  '0',
+)
+const token = withDefault(
+  text('Address of the token; empty for the coin of the chain', { maxChars: addressMaxChars }),
+  '',
+)
+const call = { chain: evmChain, contract, function: functionText, args, amount: coinAmount }
+const outcomes =
+  'Paid once, even if this call is cut off and made again. The answer says that it is signed and sent; wallet_payments tells what became of it. Where a person has to allow it, the answer says so: end your turn, and you are called again with what they decided.'
+
+/** The mesh derives the address, asks the chain, decides and signs; keys and the owner's RPC stay there. */
 export function walletTools(): Tool[] {
-  const parameters = { chain: choice('Which chain', chainNames) }
-  const common = { effect: 'none', parallelSafe: true, timeoutMs: meshToolTimeoutMs } as const
+  const asks = { effect: 'none', parallelSafe: true, timeoutMs: meshToolTimeoutMs } as const
+  const pays = { effect: 'mesh', timeoutMs: meshToolTimeoutMs } as const
   return [
     defineTool({
       name: 'wallet_address',
-      description: 'Your own address on a chain, for whoever wants to pay you. You cannot pay from it.',
-      parameters,
-      ...common,
+      description: 'Your own address on a chain, for whoever wants to pay you.',
+      parameters: { chain },
+      ...asks,
       run: async (query, { mesh, signal }) =>
         succeeded(await mesh.call({ endpoint: walletAgentEndpoints.walletOwnAddress, query, signal })),
     }),
     defineTool({
       name: 'wallet_balance',
-      description: 'What your own address holds of the coin of a chain, as the chain says it now.',
-      parameters,
-      ...common,
-      run: async (query, { mesh, signal }) =>
+      description:
+        'What your own address holds of the coin of a chain, or of a token, as the chain says it now.',
+      parameters: { chain, token },
+      ...asks,
+      run: async ({ token: address, ...query }, { mesh, signal }) =>
         succeeded(
           await mesh.call({
             endpoint: walletAgentEndpoints.walletOwnBalance,
-            query,
+            query: address === '' ? query : { ...query, token: address },
             timeoutMs: replyTimeoutMs,
             signal,
           }),
         ),
+    }),
+    defineTool({
+      name: 'wallet_read_contract',
+      description:
+        'What a function of a contract returns that changes nothing, such as balanceOf(address) of a token. Costs nothing.',
+      parameters: {
+        chain: evmChain,
+        contract,
+        function: functionText,
+        args,
+        returns: textList('Types of what it returns, such as uint256', { maxItems: 20, maxChars: 200 }),
+      },
+      ...asks,
+      run: async (input, { mesh, signal }) =>
+        succeeded(
+          await mesh.call({
+            endpoint: walletAgentEndpoints.walletRead,
+            body: { ...input, returns: [...input.returns] },
+            timeoutMs: payTimeoutMs,
+            signal,
+          }),
+        ),
+    }),
+    defineTool({
+      name: 'wallet_simulate',
+      description:
+        'What a call of a contract would move, let others take, cost, and count for of your limits, without making it.',
+      parameters: call,
+      ...asks,
+      run: async (body, { mesh, signal }) =>
+        succeeded(
+          await mesh.call({
+            endpoint: walletAgentEndpoints.walletSimulate,
+            body,
+            timeoutMs: payTimeoutMs,
+            signal,
+          }),
+        ),
+    }),
+    defineTool({
+      name: 'wallet_transfer',
+      description: `Pays the coin of a chain, or a token, from your own address. ${outcomes}`,
+      parameters: {
+        chain,
+        to: text('Address of the recipient', { minChars: 20, maxChars: addressMaxChars }),
+        amount: text('In whole units, as digits, such as 0.25', { minChars: 1, maxChars: amountMaxChars }),
+        token,
+      },
+      ...pays,
+      run: async ({ token: address, ...body }, { mesh, signal, idempotencyKey }) =>
+        succeeded(
+          await mesh.call({
+            endpoint: walletAgentEndpoints.walletTransfer,
+            body: address === '' ? body : { ...body, token: address },
+            timeoutMs: payTimeoutMs,
+            signal,
+            idempotencyKey,
+          }),
+        ),
+    }),
+    defineTool({
+      name: 'wallet_execute',
+      description: `Calls a function of a contract that the owner lets you call, from your own address. ${outcomes}`,
+      parameters: call,
+      ...pays,
+      run: async (body, { mesh, signal, idempotencyKey }) =>
+        succeeded(
+          await mesh.call({
+            endpoint: walletAgentEndpoints.walletExecute,
+            body,
+            timeoutMs: payTimeoutMs,
+            signal,
+            idempotencyKey,
+          }),
+        ),
+    }),
+    defineTool({
+      name: 'wallet_payments',
+      description: `Your ${paymentLimits.listedToAgentMax} newest payments, and what became of each on its chain.`,
+      parameters: {},
+      ...asks,
+      run: async (_input, { mesh, signal }) =>
+        succeeded(await mesh.call({ endpoint: walletAgentEndpoints.walletOwnPayments, signal })),
     }),
   ]
 }

@@ -8,6 +8,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { formatTime } from '../terminal/format.ts'
 import { askHidden, readAll } from '../terminal/read-secret.ts'
 import { renderTable } from '../terminal/table.ts'
+import { addPaymentCommands } from './wallet-payments.ts'
 import { wholeNumber } from '../number-argument.ts'
 
 const wordsPerLine = 4
@@ -72,6 +73,7 @@ export function addWalletCommand(program: Command, deps: CliDeps): void {
     .argument('[agent]', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet balances')
     .action(commandAction(deps, balances))
+  addPaymentCommands(wallet, deps)
 }
 
 async function balances(context: CommandContext, line: CommandLine): Promise<void> {
@@ -94,13 +96,13 @@ function balanceRow({
   chain,
   agent_id: agentId,
   index,
-  evm,
+  address,
   amount,
   coin,
   problem,
 }: WalletBalance): string[] {
   const holds = amount === null ? `not known: ${problem ?? ''}` : `${amount} ${coin}`
-  return [chain, agentId ?? 'you', String(index), evm, holds]
+  return [chain, agentId ?? 'you', String(index), address ?? '-', holds]
 }
 
 async function init(context: CommandContext, line: CommandLine): Promise<void> {

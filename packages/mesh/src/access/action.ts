@@ -66,6 +66,8 @@ export interface WalletSpend {
   readonly valueUsd: number
   readonly spentTodayUsd: number
   readonly spendsLastHour: number
+  /** What holds where a limit of the record is 0; 0 for none. */
+  readonly fleet: { readonly perTxUsd: number; readonly dailyUsd: number; readonly perHour: number }
 }
 
 export type Decision =

@@ -22,6 +22,7 @@ const spend: WalletSpend = {
   valueUsd: 5,
   spentTodayUsd: 0,
   spendsLastHour: 0,
+  fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
 }
 const wallet = { can_use_wallet: true, wallet_allowed_chains: ['ethereum'] }
 const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
@@ -241,23 +242,24 @@ describe('a record', () => {
     expect(decide(wallet, { ...spend, spentTodayUsd: Number.NaN }).allowed).toBe(false)
   })
 
-  test('holds every limit at once, whatever is spent', () => {
-    const amount = fc.double({ min: 0, max: 100, noNaN: true })
+  test('holds every limit at once to the millionth of a dollar, whatever is spent', () => {
+    const millionths = fc.nat(100_000_000)
     fc.assert(
       fc.property(
-        fc.record({ valueUsd: amount, spentTodayUsd: amount, spendsLastHour: fc.nat(10) }),
-        fc.record({ perTransfer: amount, daily: amount, hourly: fc.nat(10) }),
-        (spent, limit) => {
+        fc.record({ value: millionths, today: millionths, spendsLastHour: fc.nat(10) }),
+        fc.record({ perTransfer: millionths, daily: millionths, hourly: fc.nat(10) }),
+        ({ value, today, spendsLastHour }, limit) => {
           const record = {
             ...wallet,
-            wallet_spend_limit_per_tx_usd: limit.perTransfer,
-            wallet_spend_limit_daily_usd: limit.daily,
+            wallet_spend_limit_per_tx_usd: limit.perTransfer / 1_000_000,
+            wallet_spend_limit_daily_usd: limit.daily / 1_000_000,
             wallet_rate_limit_per_hour: limit.hourly,
           }
           const fits =
-            (limit.perTransfer === 0 || spent.valueUsd <= limit.perTransfer) &&
-            (limit.daily === 0 || spent.spentTodayUsd + spent.valueUsd <= limit.daily) &&
-            (limit.hourly === 0 || spent.spendsLastHour < limit.hourly)
+            (limit.perTransfer === 0 || value <= limit.perTransfer) &&
+            (limit.daily === 0 || today + value <= limit.daily) &&
+            (limit.hourly === 0 || spendsLastHour < limit.hourly)
+          const spent = { valueUsd: value / 1_000_000, spentTodayUsd: today / 1_000_000, spendsLastHour }
           expect(decide(record, { ...spend, ...spent }).allowed).toBe(fits)
         },
       ),

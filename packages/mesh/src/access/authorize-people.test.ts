@@ -12,6 +12,7 @@ const spend: WalletSpend = {
   valueUsd: 5,
   spentTodayUsd: 0,
   spendsLastHour: 0,
+  fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
 }
 
 /** One of each kind; an action that is new does not compile until it stands here. */

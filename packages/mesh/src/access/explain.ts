@@ -54,6 +54,8 @@ const actionOf: {
       valueUsd,
       spentTodayUsd: 0,
       spendsLastHour: 0,
+      // Of the record alone; the fleet's own limits stand in the settings.
+      fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
     }
   },
   'manage-fleet': () => ({ do: 'manage-fleet' }),

@@ -1,6 +1,6 @@
 /** Who calls, what they may, how often. */
 
-export type { Action, Decision, Guard } from './action.ts'
+export type { Action, Decision, Guard, WalletSpend } from './action.ts'
 export { isAtTerminal, requireAtTerminal, requireOwner } from './at-terminal.ts'
 export type { PersonAtTerminal } from './at-terminal.ts'
 export { authorize } from './authorize.ts'

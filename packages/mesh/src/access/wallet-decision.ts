@@ -11,13 +11,13 @@ export function decideWalletUse(record: PermissionRecord, chain: string): Decisi
 }
 
 /**
- * May the agent spend this? Every limit of the record has to hold. A limit of 0 sets none here: the fleet-wide one of
- * the wallet applies. A value that is no number is refused, since no limit could hold it. Pure.
+ * May the agent spend this? Every limit of the record has to hold; where one of them is 0, the fleet's own holds. A value that is
+ * no number is refused, since no limit could hold it. Pure.
  */
 export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend): Decision {
   const use = decideWalletUse(record, spend.chain)
   if (!use.allowed) return use
-  const { contract, valueUsd, spentTodayUsd, spendsLastHour } = spend
+  const { contract, valueUsd, spentTodayUsd, spendsLastHour, fleet } = spend
   if (contract !== null) {
     const listed = byList(record, 'wallet_allowed_contracts', {
       matches: (entry) => entry === '*' || sameAddress(entry, contract),
@@ -28,19 +28,33 @@ export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend):
   if (!(Number.isFinite(valueUsd) && valueUsd >= 0 && spentTodayUsd >= 0)) {
     return denied('the value of this transfer is not known', null)
   }
-  const perTransfer = record.wallet_spend_limit_per_tx_usd
-  if (perTransfer > 0 && valueUsd > perTransfer) {
-    return denied(`at most ${perTransfer} US dollars in one transfer`, 'wallet_spend_limit_per_tx_usd')
+  const perTransfer = record.wallet_spend_limit_per_tx_usd || fleet.perTxUsd
+  if (perTransfer > 0 && micro(valueUsd) > micro(perTransfer)) {
+    return denied(
+      `wallet_spend_limit_per_tx_usd: at most ${perTransfer} US dollars in one transfer, and this one counts for ${valueUsd}`,
+      'wallet_spend_limit_per_tx_usd',
+    )
   }
-  const daily = record.wallet_spend_limit_daily_usd
-  if (daily > 0 && spentTodayUsd + valueUsd > daily) {
-    return denied(`at most ${daily} US dollars a day`, 'wallet_spend_limit_daily_usd')
+  const daily = record.wallet_spend_limit_daily_usd || fleet.dailyUsd
+  if (daily > 0 && micro(spentTodayUsd) + micro(valueUsd) > micro(daily)) {
+    return denied(
+      `wallet_spend_limit_daily_usd: at most ${daily} US dollars a day, of which ${spentTodayUsd} are spent, and this one counts for ${valueUsd}`,
+      'wallet_spend_limit_daily_usd',
+    )
   }
-  const hourly = record.wallet_rate_limit_per_hour
+  const hourly = record.wallet_rate_limit_per_hour || fleet.perHour
   if (hourly > 0 && spendsLastHour >= hourly) {
-    return denied(`at most ${hourly} transfers an hour`, 'wallet_rate_limit_per_hour')
+    return denied(
+      `wallet_rate_limit_per_hour: at most ${hourly} transfers an hour, and ${spendsLastHour} were made`,
+      'wallet_rate_limit_per_hour',
+    )
   }
   return use
+}
+
+/** Sums of floats are off by a hair, which must not decide. */
+function micro(usd: number): number {
+  return Math.round(usd * 1_000_000)
 }
 
 /** Hexadecimal addresses carry their checksum in the case of their letters; others mean what case they have. */

@@ -67,6 +67,7 @@ const anAction: fc.Arbitrary<Action> = fc.oneof(
     valueUsd: fc.constantFrom(1, 4, 50),
     spentTodayUsd: fc.constantFrom(0, 3, 60),
     spendsLastHour: fc.constantFrom(0, 3, 60),
+    fleet: fc.constant({ perTxUsd: 0, dailyUsd: 0, perHour: 0 }),
   }),
   fc.record({
     do: fc.constantFrom(

@@ -91,7 +91,6 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
-  const wallet = await walletModule(kernel, { ...led, egress: egress.api, vault, paths })
   const browser = browserModule(kernel, { ...led, ...paths, ...context, runtime, credentials, egress })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
@@ -103,6 +102,8 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     onShareOf: shares.calls.spend,
   })
   const control = controlModule(kernel, { ...paid, denials, refuseAbove, requireModel: known.requireModel })
+  const outside = { egress: egress.api, control: control.api }
+  const wallet = await walletModule(kernel, { ...paid, ...outside, vault, paths })
   const pauses = pausesModule(kernel, working)
   const webhooks = webhookModule(kernel, { ...working, vault })
   const jobs = await openCronJobs(kernel, { path: paths.cronFile, editor })

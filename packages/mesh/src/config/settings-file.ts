@@ -6,11 +6,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import { webhookLimits } from '@flotilla/protocol/webhook-api'
-import { chainNames } from '@flotilla/protocol/wallet-api'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
 import { withoutEnvironmentOnly } from './environment-only.ts'
 import { readJsonDocument } from './json-document.ts'
+import { walletSettingsSchema } from './wallet-settings.ts'
 
 const providerName = z
   .string()
@@ -137,20 +137,6 @@ const webSearchSchema = z
     message: 'write the address of your SearXNG, such as http://192.168.1.20:8888',
   })
 
-/** JSON-RPC of one chain: as it stands, or as a credential of the mesh where there is a key in it. */
-const chainSchema = z
-  .strictObject({
-    rpc_url: z.url({ protocol: /^https?$/ }).optional(),
-    /** Name of a system credential, without its prefix, that holds the whole address. */
-    rpc_credential: z.string().min(1).max(128).optional(),
-  })
-  .refine(
-    ({ rpc_url: url, rpc_credential: credential }) => (url === undefined) !== (credential === undefined),
-    {
-      message: 'write either rpc_url or rpc_credential',
-    },
-  )
-
 const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day is expected, such as 22:00')
 
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
@@ -269,17 +255,7 @@ export const settingsSchema = z.strictObject({
       fleet: countWithin(spawnLimits.fleetMax),
     })
     .prefault({}),
-  wallet: z
-    .strictObject({
-      /**
-       * How addresses on Solana come of the seed: `hmac` over the path's text, or `slip-10` as common wallets do. A change
-       * holds for addresses that are given from then on.
-       */
-      solana_derivation: z.enum(['hmac', 'slip-10']).default('hmac'),
-      /** Who speaks for each chain. A place on a private network also stands in `egress.allowed_private`. */
-      chains: z.partialRecord(z.enum(chainNames), chainSchema).default({}),
-    })
-    .prefault({}),
+  wallet: walletSettingsSchema,
   webhooks: z
     .strictObject({
       /** Deliveries that each webhook takes in a minute, unless the hook says otherwise. */

@@ -8,6 +8,7 @@ import type { Runs } from '../runs/index.ts'
 import { createAgentViews } from './agent-views.ts'
 import type { AgentViews } from './agent-views.ts'
 import { approvalKinds } from './approval-kinds.ts'
+import type { ApprovalKind } from './approvals/approval-kind.ts'
 import { createApprovalTable } from './approvals/approval-table.ts'
 import { createApprovals } from './approvals/approvals.ts'
 import type { Approvals } from './approvals/approvals.ts'
@@ -22,11 +23,15 @@ import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
 import { controlPeopleRoutes } from './people.routes.ts'
 
 export type { AgentViews } from './agent-views.ts'
+export type { ApprovalKind } from './approvals/approval-kind.ts'
+export type { AskApproval } from './approvals/ask-approval.ts'
 
 export interface Control {
   readonly approvals: Approvals
   readonly edits: Edits
   readonly views: AgentViews
+  /** Of a module that comes later, before anything is asked. */
+  addApprovalKind(name: string, kind: ApprovalKind): void
 }
 
 interface Needs {
@@ -46,9 +51,10 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   const views = createAgentViews(kernel, { agents, runs, spentTodayUsd: spending.costs.todayUsd })
   const lookUp = createLookUpAgents({ ...kernel, ...needs })
   const holdCeiling = createHoldCeiling({ ...kernel, ...needs })
+  const kinds: Record<string, ApprovalKind> = { ...approvalKinds(agents) }
   const approvals = createApprovals({
     ...kernel,
-    kinds: approvalKinds(agents),
+    kinds,
     tellRun: runs.tellRun,
     originOf: (caller) => originOfWork(runs, caller),
     runCosts: (runId) => costsOfWaiting(needs, runId),
@@ -68,7 +74,14 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   hooks.agentDeleted.subscribe(approvals.forget)
   hooks.agentDeleted.subscribe(edits.forget)
   return {
-    api: { approvals, edits, views },
+    api: {
+      approvals,
+      edits,
+      views,
+      addApprovalKind: (name, kind) => {
+        kinds[name] = kind
+      },
+    },
     routes: {
       people: (surface) => controlPeopleRoutes(surface, { agents, views, life, lookUp, edits, approvals }),
       operator: (surface) =>

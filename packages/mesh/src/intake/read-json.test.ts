@@ -1,6 +1,7 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readJson, readJsonBody, readJsonQuietly } from './read-json.ts'
+import { readJson, readJsonBody, readJsonExactly, readJsonQuietly } from './read-json.ts'
 
 const bounds = { ...jsonLimits.body, nodesMax: 100 }
 
@@ -45,3 +46,21 @@ test.each(['{"proto":"__proto__"}', '{"constructor":"a"}', '{"\\u0061":1}', '{"p
     expect(readJsonBody(Buffer.from(text), bounds)).toEqual(JSON.parse(text))
   },
 )
+
+test('whole numbers that no float holds come as their digits, and nothing else changes', () => {
+  const text =
+    '{"most":18446744073709551615,"less":-9007199254740993,"fits":9007199254740991,"wide":1e300,"said":"18446744073709551615"}'
+  expect(readJsonExactly(text, jsonLimits.serverReply)).toEqual({
+    most: '18446744073709551615',
+    less: '-9007199254740993',
+    fits: 9007199254740991,
+    wide: 1e300,
+    said: '18446744073709551615',
+  })
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (whole) => {
+      const said = JSON.stringify(readJsonExactly(String(whole), jsonLimits.serverReply))
+      expect(BigInt(said.replaceAll('"', ''))).toBe(whole)
+    }),
+  )
+})

@@ -17,6 +17,16 @@ export function readJson(source: Uint8Array | string, bounds: JsonBounds): JsonV
   return parsed(typeof source === 'string' ? source : bytes)
 }
 
+/**
+ * The same, but whole numbers that no float holds come as the text of their digits: amounts of chains have 64 bits. Pure.
+ */
+export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds): JsonValue {
+  const bytes = typeof source === 'string' ? Buffer.from(source) : source
+  const { fault } = lookAtJson(bytes, bounds)
+  if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}` })
+  return parsed(typeof source === 'string' ? source : bytes, digitsOfLargeNumbers)
+}
+
 /** The same, or undefined for what is no JSON or passes the bounds: where what is no JSON goes on as it came. Pure. */
 export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds): JsonValue | undefined {
   try {
@@ -40,13 +50,18 @@ export function readJsonBody(bytes: Uint8Array, bounds: JsonBounds): JsonValue {
   return value
 }
 
-function parsed(source: Uint8Array | string): JsonValue {
+function parsed(source: Uint8Array | string, revive?: typeof digitsOfLargeNumbers): JsonValue {
   try {
     // JSON.parse makes JSON values and nothing else.
-    return JSON.parse(typeof source === 'string' ? source : utf8.decode(source)) as JsonValue
+    return JSON.parse(typeof source === 'string' ? source : utf8.decode(source), revive) as JsonValue
   } catch (error) {
     throw new Problem('bad-json', { cause: error })
   }
+}
+
+function digitsOfLargeNumbers(_name: string, value: unknown, at?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
+  return at?.source !== undefined && /^-?\d+$/.test(at.source) ? at.source : value
 }
 
 /** As deep as the look let through. */

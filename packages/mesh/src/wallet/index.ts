@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { chainNames } from '@flotilla/protocol/wallet-api'
-import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
+import type { Control } from '../control/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
-import { createEvmChain } from './chain/evm-chain.ts'
-import { rpcOf } from './chain/rpc-address.ts'
 import { walletAgentRoutes } from './agent.routes.ts'
 import { createManageWallet, ownerIndex } from './manage-wallet.ts'
 import { createOwnWallet } from './own-wallet.ts'
+import { createPayments } from './payments/payments.ts'
 import { walletPeopleRoutes } from './people.routes.ts'
 import { createReadBalances } from './read-balances.ts'
 import { createSeedFiles } from './seed/seed-files.ts'
 import { createSeedStore } from './seed/seed-store.ts'
+import { createWalletChains } from './wallet-chains.ts'
 import { createWalletTable } from './wallet-table.ts'
 
 interface Needs {
@@ -22,14 +22,14 @@ interface Needs {
   readonly egress: Pick<Egress, 'fetchForMesh'>
   /** Of the mesh: addresses of RPCs with a key in them. */
   readonly vault: Pick<Vault, 'system'>
+  readonly permissions: Pick<PermissionStore, 'snapshot'>
+  readonly control: Pick<Control, 'approvals' | 'addApprovalKind'>
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
 }
 
-/** The seed that the keys of all agents' wallets come of, and whose index is whose. */
-export async function walletModule(
-  kernel: Kernel,
-  { agents, egress, vault, paths }: Needs,
-): Promise<MeshModule<null>> {
+/** The seed that the keys of all agents' wallets come of, whose index is whose, and what is paid. */
+export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<null>> {
+  const { agents, egress, vault, paths } = needs
   const table = createWalletTable(kernel.database)
   const files = createSeedFiles({ seedPath: paths.walletSeed, keyPath: paths.walletKey, log: kernel.log })
   const seed = createSeedStore({ files, now: kernel.clock.now, randomBytes })
@@ -47,20 +47,17 @@ export async function walletModule(
       }
     },
   })
-  const chainSettings = () => kernel.settings().wallet.chains
-  const chains = {
+  const chains = createWalletChains(kernel, { egress, vault, seed, table })
+  const readBalances = createReadBalances({
     ...kernel,
+    ...chains,
     table,
-    chains: () => chainNames.filter((name) => chainSettings()[name] !== undefined),
-    chain: (name: ChainName) =>
-      createEvmChain({
-        ...kernel,
-        name,
-        fetch: egress.fetchForMesh,
-        rpc: () => rpcOf(name, chainSettings()[name], vault),
-      }),
-  }
-  const readBalances = createReadBalances(chains)
+    ownSolana: () =>
+      seed.state() === 'open'
+        ? seed.opened().solanaAddress(ownerIndex, kernel.settings().wallet.solana_derivation)
+        : null,
+  })
+  const payments = createPayments(kernel, { ...chains, ...needs, fetch: egress.fetchForMesh, table })
   kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
@@ -69,10 +66,19 @@ export async function walletModule(
   return {
     api: null,
     routes: {
-      people: (surface) => walletPeopleRoutes(surface, { manage, readBalances }),
-      agent: (surface) => walletAgentRoutes(surface, createOwnWallet(chains)),
+      people: (surface) => walletPeopleRoutes(surface, { manage, readBalances, payments: payments.manage }),
+      agent: (surface) =>
+        walletAgentRoutes(
+          surface,
+          createOwnWallet({ ...kernel, ...chains, tokens: chains.chain, table }),
+          payments.pay,
+        ),
     },
+    run: payments.run,
+    metrics: payments.metrics,
     notices: () => {
+      const stopped = payments.stopped()
+      if (stopped !== null) return [`The wallet signs nothing: ${stopped}. flotilla wallet resume goes on.`]
       const fault = seed.fault()
       if (fault !== null) return [`The wallet is lost: ${fault}. flotilla wallet import takes its words in.`]
       return seed.state() === 'locked' ? ['The wallet is locked: flotilla wallet unlock opens it.'] : []

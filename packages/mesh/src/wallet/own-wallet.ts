@@ -1,10 +1,12 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { evmChains } from '@flotilla/protocol/wallet-api'
+import { chains, isSolanaChain } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Caller } from '../access/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Chain } from './chain/chain.ts'
-import { wholeUnits } from './read-balances.ts'
+import type { PayingChain } from './chain/paying-chain.ts'
+import { wholeUnits } from './payments/amounts.ts'
+import { noAddress } from './wallet-chains.ts'
 import type { WalletTable } from './wallet-table.ts'
 
 /** Chains that all agents together may be asking at once. */
@@ -20,32 +22,48 @@ export function createOwnWallet({
   guard,
   table,
   chain,
+  tokens,
 }: {
   readonly guard: Kernel['guard']
   readonly table: WalletTable
   readonly chain: (name: ChainName) => Chain
+  readonly tokens: (name: ChainName) => Pick<PayingChain, 'token' | 'held'>
 }) {
   let asked = 0
 
-  function addressOf(caller: Caller): string {
+  function addressOf(caller: Caller, name: ChainName): string {
     if (caller.kind !== 'agent')
       throw new Problem('denied', { detail: 'only an agent has a wallet of its own' })
     const found = table.find(caller.agentId)
-    if (found !== null) return found.evm
-    throw new Problem('unprocessable', {
-      detail: 'you have no address yet',
-      repair: `Ask the owner to give you one: flotilla wallet addresses ${caller.agentId}.`,
-    })
+    if (found !== null) return isSolanaChain(name) ? found.solana : found.evm
+    throw noAddress(caller.agentId)
+  }
+
+  async function holding(
+    name: ChainName,
+    { token, address }: { readonly token: string | undefined; readonly address: string },
+    signal: AbortSignal,
+  ) {
+    if (token === undefined) {
+      const [raw = 0n] = await chain(name).balances([address], signal)
+      return { ...chains[name], raw }
+    }
+    const { symbol: coin, decimals } = await tokens(name).token(token, signal)
+    return { coin, decimals, raw: await tokens(name).held(token, address, signal) }
   }
 
   return {
     address: (caller: Caller, name: ChainName) => {
       guard(caller, { do: 'use-wallet', chain: name })
-      return { chain: name, address: addressOf(caller) }
+      return { chain: name, address: addressOf(caller, name) }
     },
-    balance: async (caller: Caller, name: ChainName, signal: AbortSignal) => {
+    balance: async (
+      caller: Caller,
+      { chain: name, token }: { readonly chain: ChainName; readonly token?: string | undefined },
+      signal: AbortSignal,
+    ) => {
       guard(caller, { do: 'use-wallet', chain: name })
-      const address = addressOf(caller)
+      const address = addressOf(caller, name)
       if (asked >= askedMax) {
         throw new Problem('rate-limited', {
           detail: `${askedMax} chains are being asked already`,
@@ -54,11 +72,11 @@ export function createOwnWallet({
       }
       asked += 1
       try {
-        const [raw = 0n] = await chain(name).balances([address], signal)
-        const { coin } = evmChains[name]
-        return { chain: name, address, coin, amount: wholeUnits(raw), raw: String(raw) }
+        const { coin, decimals, raw } = await holding(name, { token, address }, signal)
+        return { chain: name, address, coin, amount: wholeUnits(raw, decimals), raw: String(raw) }
       } catch (cause) {
         if (signal.aborted) throw cause
+        if (cause instanceof Problem && cause.code === 'bad-request') throw cause
         // Where the owner's RPC is, and what it says, is nothing for an agent.
         throw new Problem('upstream-failed', {
           detail: `${name} could not be asked; the owner sees why with flotilla wallet balances`,

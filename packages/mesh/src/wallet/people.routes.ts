@@ -1,12 +1,25 @@
 import { walletApi as api, walletEndpoints as endpoints } from '@flotilla/protocol/wallet-api'
+import {
+  walletPaymentApi as paymentApi,
+  walletPaymentEndpoints as paymentEndpoints,
+} from '@flotilla/protocol/wallet-payments-api'
 import type { PeopleSurface } from '../http/index.ts'
 import type { ManageWallet } from './manage-wallet.ts'
+import type { ManagePayments } from './payments/manage-payments.ts'
 import type { ReadBalances } from './read-balances.ts'
 
-/** What the owner does with the seed. */
+/** What the owner does with the seed, and sees of payments. */
 export function walletPeopleRoutes(
   { bind }: PeopleSurface,
-  { manage: wallet, readBalances }: { readonly manage: ManageWallet; readonly readBalances: ReadBalances },
+  {
+    manage: wallet,
+    readBalances,
+    payments,
+  }: {
+    readonly manage: ManageWallet
+    readonly readBalances: ReadBalances
+    readonly payments: ManagePayments
+  },
 ): void {
   bind(endpoints.walletInit, api.walletInit, ({ caller, body, reply }) => {
     void reply.header('cache-control', 'no-store')
@@ -28,6 +41,11 @@ export function walletPeopleRoutes(
   bind(endpoints.walletBalances, api.walletBalances, ({ caller, query, gone }) =>
     readBalances(caller, { agentId: query.agent_id }, gone()),
   )
+  bind(paymentEndpoints.walletPayments, paymentApi.walletPayments, ({ caller, query }) => ({
+    payments: payments.history(caller, query.agent_id),
+  }))
+  bind(paymentEndpoints.walletLimitsNow, paymentApi.walletLimitsNow, ({ caller }) => payments.limits(caller))
+  bind(paymentEndpoints.walletResume, paymentApi.walletResume, ({ caller }) => payments.resume(caller))
   bind(endpoints.walletAddressGive, api.walletAddressGive, ({ caller, body }) =>
     wallet.give(caller, body.agent_id),
   )

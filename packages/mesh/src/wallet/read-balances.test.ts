@@ -1,11 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Caller } from '../access/index.ts'
 import { openDatabase } from '../storage/database.ts'
 import { giveSchema } from '../testing/give-schema.ts'
 import { createFakeChain } from './chain/fake-chain.ts'
-import { createReadBalances, wholeUnits } from './read-balances.ts'
+import { createReadBalances } from './read-balances.ts'
 import { createWalletTable } from './wallet-table.ts'
 
 const owner: Caller = { kind: 'human', channel: 'cli', role: 'owner' }
@@ -22,6 +21,7 @@ function someBalances() {
     guard: (caller) => {
       if (caller !== owner) throw new Problem('denied')
     },
+    ownSolana: () => null,
     chains: () => ['polygon', 'base'],
     chain: (name) =>
       createFakeChain(name, new Map([[scouts, 1_500_000_000_000_000_000n]]), () =>
@@ -63,7 +63,7 @@ test('a chain that cannot be asked keeps no other from being told', async () => 
     ['polygon', 'scout', 'POL', null, null, 'no answer'],
   ])
   const one = await read(owner, { agentId: 'scout' }, never)
-  expect(one.balances.map(({ evm }) => evm)).toEqual([scouts, scouts])
+  expect(one.balances.map(({ address }) => address)).toEqual([scouts, scouts])
 })
 
 test('is an owner’s to ask, of a wallet and an agent that has an address', async () => {
@@ -74,21 +74,4 @@ test('is an owner’s to ask, of a wallet and an agent that has an address', asy
   await expect(read(owner, { agentId: undefined }, never)).rejects.toMatchObject({ code: 'no-wallet' })
   give()
   await expect(read(owner, { agentId: 'other' }, never)).rejects.toMatchObject({ code: 'unprocessable' })
-})
-
-test('amounts are written to the last unit, and no digit more', () => {
-  expect([0n, 1n, 10n ** 18n, 10n ** 18n + 1n, 25n * 10n ** 17n].map(wholeUnits)).toEqual([
-    '0',
-    '0.000000000000000001',
-    '1',
-    '1.000000000000000001',
-    '2.5',
-  ])
-  fc.assert(
-    fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), (raw) => {
-      const [whole = '', fraction = ''] = wholeUnits(raw).split('.')
-      expect(BigInt(whole + fraction.padEnd(18, '0'))).toBe(raw)
-      expect(fraction.endsWith('0')).toBe(false)
-    }),
-  )
 })

@@ -1,9 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { chainNames, evmChains, walletLimits } from '@flotilla/protocol/wallet-api'
+import { chainNames, chains as everyChain, isSolanaChain, walletLimits } from '@flotilla/protocol/wallet-api'
 import type { ChainName, WalletBalance, WalletBalances } from '@flotilla/protocol/wallet-api'
 import type { Caller } from '../access/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Chain } from './chain/chain.ts'
+import { wholeUnits } from './payments/amounts.ts'
 import type { WalletTable } from './wallet-table.ts'
 
 export type ReadBalances = (
@@ -12,10 +13,14 @@ export type ReadBalances = (
   signal: AbortSignal,
 ) => Promise<WalletBalances>
 
-/** Of the coins of all chains here. */
-const decimals = 18
+/** In the place of an amount of an address that cannot be told. */
+const notOpen = 'the wallet is not open, and your address here comes of its seed'
 
-type Holder = Pick<WalletBalance, 'agent_id' | 'index' | 'evm'>
+interface Holder extends Pick<WalletBalance, 'agent_id' | 'index'> {
+  readonly evm: string
+  /** Null for the owner's own while nothing can be derived. */
+  readonly solana: string | null
+}
 
 /**
  * What the fleet's addresses hold of each chain's own coin, for an owner; a seed that is locked does not matter. A chain
@@ -28,33 +33,39 @@ export function createReadBalances(deps: {
   /** Those that the owner has set up, at the moment. */
   readonly chains: () => readonly ChainName[]
   readonly chain: (name: ChainName) => Chain
+  /** The owner's own address on Solana; null while the seed is not open. */
+  readonly ownSolana: () => string | null
 }): ReadBalances {
   async function of(
     name: ChainName,
     holders: readonly Holder[],
     signal: AbortSignal,
   ): Promise<WalletBalance[]> {
-    const { coin } = evmChains[name]
-    const common = { chain: name, coin }
+    const { coin, decimals } = everyChain[name]
+    const rows = holders.map(({ agent_id, index, evm, solana }) => {
+      const address = isSolanaChain(name) ? solana : evm
+      return { agent_id, index, address, chain: name, coin, raw: null, amount: null, problem: null }
+    })
+    const known = rows.flatMap(({ address }) => (address === null ? [] : [address]))
     try {
-      const found = await deps.chain(name).balances(
-        holders.map(({ evm }) => evm),
-        signal,
-      )
-      return holders.map((holder, at) => {
-        const raw = found[at] ?? 0n
-        return { ...holder, ...common, raw: String(raw), amount: wholeUnits(raw), problem: null }
+      const found = await deps.chain(name).balances(known, signal)
+      const byAddress = new Map(known.map((address, at) => [address, found[at] ?? 0n]))
+      return rows.map((row) => {
+        if (row.address === null) return { ...row, problem: notOpen }
+        const raw = byAddress.get(row.address) ?? 0n
+        return { ...row, raw: String(raw), amount: wholeUnits(raw, decimals) }
       })
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       const problem = error.detail ?? error.code
-      return holders.map((holder) => ({ ...holder, ...common, raw: null, amount: null, problem }))
+      return rows.map((row) => ({ ...row, problem }))
     }
   }
 
   return async (caller, { agentId }, signal) => {
     deps.guard(caller, { do: 'manage-credentials' })
-    const holders = agentId === undefined ? everybody(deps.table) : [ofAgent(deps.table, agentId)]
+    const holders =
+      agentId === undefined ? everybody(deps.table, deps.ownSolana) : [ofAgent(deps.table, agentId)]
     const chains = chainNames.filter((name) => deps.chains().includes(name))
     const balances = await Promise.all(chains.map((name) => of(name, holders, signal)))
     return { chains, balances: balances.flat() }
@@ -62,27 +73,20 @@ export function createReadBalances(deps: {
 }
 
 /** The owner, and the newest of the others; also those that are deleted, whose money is the owner's to move. */
-function everybody(table: WalletTable): readonly Holder[] {
+function everybody(table: WalletTable, ownSolana: () => string | null): readonly Holder[] {
   const memo = table.seed()
   if (memo === null) throw new Problem('no-wallet')
   return [
-    { agent_id: null, index: 0, evm: memo.ownerAddress },
-    ...table.list(walletLimits.balancesMax).map(({ agent_id, index, evm }) => ({ agent_id, index, evm })),
+    { agent_id: null, index: 0, evm: memo.ownerAddress, solana: ownSolana() },
+    ...table.list(walletLimits.balancesMax),
   ]
 }
 
 function ofAgent(table: WalletTable, agentId: string): Holder {
   const found = table.find(agentId)
-  if (found !== null) return { agent_id: found.agent_id, index: found.index, evm: found.evm }
+  if (found !== null) return found
   throw new Problem('unprocessable', {
     detail: `${agentId} has no address`,
     repair: `Give it one with flotilla wallet addresses ${agentId}.`,
   })
-}
-
-/** In digits alone: a float would lose the last units. Pure. */
-export function wholeUnits(raw: bigint): string {
-  const digits = String(raw).padStart(decimals + 1, '0')
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
-  return `${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`
 }

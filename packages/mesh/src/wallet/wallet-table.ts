@@ -20,6 +20,8 @@ export interface WalletTable {
   keepSeed(memo: SeedMemo): void
   /** Of the agent that there is by that name now. */
   find(agentId: string): WalletAddress | null
+  /** By which the address of that index came of the seed; throws where none was given. */
+  solanaDerivationOf(index: number): SolanaDerivation
   count(): number
   /** Newest first. */
   list(limit: number): readonly WalletAddress[]
@@ -30,6 +32,8 @@ export interface WalletTable {
 const memoSchema = z
   .object({ owner_address: z.string(), next_index: z.number() })
   .transform((row): SeedMemo => ({ ownerAddress: row.owner_address, nextIndex: row.next_index }))
+
+const derivationSchema = z.object({ solana_derivation: z.enum(['hmac', 'slip-10']) })
 
 const rowSchema = z
   .object({
@@ -62,6 +66,12 @@ export function createWalletTable(database: Database): WalletTable {
         .prepare('SELECT * FROM wallet_addresses WHERE agent_id = ? AND agent_gone_at IS NULL')
         .get(agentId)
       return row ? rowSchema.parse(row) : null
+    },
+    solanaDerivationOf: (index) => {
+      const row = database
+        .prepare('SELECT solana_derivation FROM wallet_addresses WHERE wallet_index = ?')
+        .get(index)
+      return derivationSchema.parse(row).solana_derivation
     },
     count: () => {
       const row = database.prepare('SELECT count(*) AS count FROM wallet_addresses').get()

@@ -1,137 +1,263 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { evmChains } from '@flotilla/protocol/wallet-api'
-import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { EvmChainName } from '@flotilla/protocol/wallet-api'
+import { Transaction } from 'micro-eth-signer'
 import * as z from 'zod'
-import { startDeadline } from '../../egress/index.ts'
-import type { PinnedFetch } from '../../egress/index.ts'
-import { readJson } from '../../intake/index.ts'
-import type { Chain } from './chain.ts'
+import { jsonColumn } from '../../storage/index.ts'
+import { evmAddressOf } from './evm-address.ts'
+import { decodeReturned, encodeCall } from './evm-call.ts'
+import { effectsOf } from './evm-effects.ts'
+import { feeBlockSchema, hex, logSchema, simulateEvm } from './evm-simulate.ts'
+import type { EvmCallRequest } from './evm-simulate.ts'
+import { createJsonRpc, plainLine, quantitySchema } from './json-rpc.ts'
+import type { JsonRpcDeps, RpcSession } from './json-rpc.ts'
+import type { Fate, Order, PayingChain } from './paying-chain.ts'
 
-/** One question and its whole answer. */
-const answerTimeoutMs = 10_000
-/** Decompressed; the answers that are asked for are a hundredth of it. */
-const replyMaxBytes = 64 * 1024
-/** Of what the far end says against a question. */
-const refusalMaxChars = 200
+/** Of what a token says of its own name. */
+const symbolMaxChars = 20
+/** Tenths of the gas that was estimated. */
+const gasTenths = 12n
+/** The base fee doubles within six blocks at most. */
+const baseFeeTimes = 2n
 
-/** A quantity of JSON-RPC: 256 bits at most, and no zero before them but a lone one. */
-const quantitySchema = z
-  .string()
-  .regex(/^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/)
-  .transform((text) => BigInt(text))
+/** What stands in `Plan.unsigned`. */
+const unsignedColumn = jsonColumn(
+  z.strictObject({
+    to: z.string(),
+    data: z.string(),
+    value: z.string().regex(/^\d+$/),
+    gasLimit: z.string().regex(/^\d+$/),
+    maxFeePerGas: z.string().regex(/^\d+$/),
+    maxPriorityFeePerGas: z.string().regex(/^\d+$/),
+  }),
+)
 
-/** Loose, as what third parties send; exactly one of result and error is there. */
-const replySchema = z.looseObject({
-  id: z.number(),
-  result: z.unknown().optional(),
-  error: z.looseObject({ code: z.number(), message: z.string() }).nullish(),
-})
+const bytes = z.string().regex(/^0x(?:[0-9a-fA-F]{2})*$/)
+const hashSchema = z.string().regex(/^0x[0-9a-f]{64}$/)
+const receiptSchema = z
+  .looseObject({
+    transactionHash: hashSchema,
+    status: quantitySchema,
+    blockNumber: quantitySchema,
+    blockHash: hashSchema,
+    to: z.string().nullish(),
+    logs: z.array(logSchema).max(5000),
+  })
+  .nullable()
+const blockSchema = z.looseObject({ hash: hashSchema }).nullable()
+const pooledSchema = z.looseObject({ hash: hashSchema }).nullable()
+/** What nodes say of bytes that they have already. */
+const knownWords = /already known|already imported|known transaction|transaction already/i
 
-export interface EvmChainDeps {
-  readonly name: ChainName
-  /** Where its JSON-RPC is, at the moment of each call. */
-  readonly rpc: () => URL
-  readonly fetch: PinnedFetch
-  readonly clock: Clock
-}
+/** A chain of the EVM by JSON-RPC over HTTP, with transactions of EIP-1559. */
+export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName }): PayingChain {
+  const { name } = deps
+  const { id: chainId, coin, finalBlocks } = evmChains[name]
+  const { open, failed } = createJsonRpc(deps, async (session) => {
+    const said = await session.ask('eth_chainId', [], quantitySchema)
+    return said === BigInt(chainId) ? null : `it is of chain ${said}, and ${name} is ${chainId}`
+  })
 
-/** A chain of the EVM by JSON-RPC over HTTP. No redirect is followed, nothing is tried twice. */
-export function createEvmChain({ name, rpc, fetch, clock }: EvmChainDeps): Chain {
-  const { id: chainId } = evmChains[name]
+  async function requestOf(session: RpcSession, from: string, order: Order): Promise<EvmCallRequest> {
+    if (order.do === 'call') {
+      const to = evmAddressOf(order.contract, 'a contract')
+      const { data } = encodeCall(order.call)
+      await requireCode(session, to)
+      return { from, to, data, value: order.raw }
+    }
+    const to = evmAddressOf(order.to, 'a recipient')
+    if (order.asset === null) return { from, to, data: '0x', value: order.raw }
+    const token = evmAddressOf(order.asset, 'a token')
+    const { data } = encodeCall({ function: 'transfer(address,uint256)', args: [to, String(order.raw)] })
+    await requireCode(session, token)
+    return { from, to: token, data, value: 0n }
+  }
 
-  async function ask(
-    url: URL,
-    question: { method: string; params: readonly string[]; id: number },
-    signal: AbortSignal,
-  ) {
-    const deadline = startDeadline(clock, answerTimeoutMs, signal)
-    try {
-      const reply = await fetch(
-        {
-          url,
-          method: 'POST',
-          headers: { 'content-type': 'application/json', accept: 'application/json' },
-          body: JSON.stringify({ jsonrpc: '2.0', ...question }),
-        },
-        deadline.signal,
-      )
-      try {
-        const bytes = await readBounded(reply.body, deadline.signal)
-        if (reply.status !== 200) throw failed(`${url.host} answered ${reply.status}`)
-        return readAnswer(bytes.toString('utf8'), question.id)
-      } finally {
-        await reply.close()
-      }
-    } catch (error) {
-      // Neither the library's words nor an address with a key in it go on from here.
-      if (error instanceof Problem || signal.aborted) throw error
-      throw failed(`${url.host} could not be asked`, error)
-    } finally {
-      deadline.clear()
+  async function requireCode(session: RpcSession, address: string): Promise<void> {
+    if ((await session.ask('eth_getCode', [address, 'latest'], bytes)) === '0x') {
+      throw new Problem('bad-request', {
+        detail: `${address} is no contract on ${name}`,
+        repair: 'Look which chain the contract is on; the same address may be somebody else on another.',
+      })
     }
   }
 
-  function readAnswer(text: string, id: number): bigint {
-    const reply = parsed(text)
-    if (reply.id !== id) throw failed('it answered another question than it was asked')
-    if (reply.error != null) {
-      throw failed(`it refused: ${plain(reply.error.message)} (${reply.error.code})`)
-    }
-    const quantity = quantitySchema.safeParse(reply.result)
-    if (!quantity.success) throw failed('it answered with something that is no quantity')
-    return quantity.data
+  async function feesOf(session: RpcSession) {
+    const { baseFeePerGas } = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
+    if (baseFeePerGas === undefined) throw failed('it tells no base fee')
+    const tip = await session.ask('eth_maxPriorityFeePerGas', [], quantitySchema)
+    const maxPriorityFeePerGas = tip === 0n ? 1n : tip
+    return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
   }
 
-  function parsed(text: string): z.infer<typeof replySchema> {
-    try {
-      return replySchema.parse(readJson(text, jsonLimits.serverReply))
-    } catch (cause) {
-      throw failed('it answered in a form that is not JSON-RPC', cause)
+  /** Whether it is in a block, and how deep. */
+  async function landed(session: RpcSession, from: string, id: string): Promise<Fate | null> {
+    const receipt = await session.ask('eth_getTransactionReceipt', [id], receiptSchema)
+    if (receipt === null) return null
+    if (receipt.transactionHash !== id) throw failed('it told of another transaction')
+    const newest = await session.ask('eth_blockNumber', [], quantitySchema)
+    const block = await session.ask('eth_getBlockByNumber', [hex(receipt.blockNumber), false], blockSchema)
+    // A reorganisation came in between; the next look sees what it left.
+    if (block?.hash !== receipt.blockHash) return { kind: 'waiting' }
+    return {
+      kind: 'landed',
+      succeeded: receipt.status === 1n,
+      block: Number(receipt.blockNumber),
+      final: newest - receipt.blockNumber >= BigInt(finalBlocks),
+      effects: effectsOf(from, { logs: receipt.logs, sentRaw: 0n, named: receipt.to ?? '' }),
     }
   }
 
-  function failed(what: string, cause?: unknown): Problem {
-    return new Problem('upstream-failed', { detail: `the RPC of ${name}: ${what}`, cause })
-  }
-
-  async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Buffer> {
-    const chunks: Uint8Array[] = []
-    let bytes = 0
-    for await (const chunk of body) {
-      signal.throwIfAborted()
-      bytes += chunk.length
-      if (bytes > replyMaxBytes) throw failed(`its answer has more than ${replyMaxBytes} bytes`)
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks)
+  /** Whether another has its nonce, by a block that stays. */
+  async function isReplaced(session: RpcSession, from: string, nonce: number): Promise<boolean> {
+    const newest = await session.ask('eth_blockNumber', [], quantitySchema)
+    const deep = newest - BigInt(finalBlocks)
+    if (deep < 0n) return false
+    return (await session.ask('eth_getTransactionCount', [from, hex(deep)], quantitySchema)) > BigInt(nonce)
   }
 
   return {
     name,
     async balances(addresses, signal) {
-      signal.throwIfAborted()
-      const url = rpc()
-      const said = await ask(url, { method: 'eth_chainId', params: [], id: 0 }, signal)
-      if (said !== BigInt(chainId)) {
-        throw failed(`it is of chain ${said}, and ${name} is ${chainId}`)
-      }
+      const session = await open(signal)
       const found: bigint[] = []
-      for (const [at, address] of addresses.entries()) {
-        found.push(
-          await ask(url, { method: 'eth_getBalance', params: [address, 'latest'], id: at + 1 }, signal),
-        )
+      for (const address of addresses) {
+        found.push(await session.ask('eth_getBalance', [address, 'latest'], quantitySchema))
       }
       return found
     },
+    async plan(from, order, signal) {
+      const session = await open(signal)
+      const request = await requestOf(session, from, order)
+      const nonce = await session.ask('eth_getTransactionCount', [from, 'pending'], quantitySchema)
+      const fees = await feesOf(session)
+      const simulation = await simulateEvm(session, request)
+      const holds = await session.ask('eth_getBalance', [from, 'latest'], quantitySchema)
+      const place = { kind: 'nonce', nonce: Number(nonce) } as const
+      const plan = (gasLimit: bigint) => ({
+        from,
+        to: request.to,
+        place,
+        feeMaxRaw: gasLimit * fees.maxFeePerGas,
+        warnings: [],
+        unsigned: JSON.stringify({
+          to: request.to,
+          data: request.data,
+          value: String(request.value),
+          gasLimit: String(gasLimit),
+          maxFeePerGas: String(fees.maxFeePerGas),
+          maxPriorityFeePerGas: String(fees.maxPriorityFeePerGas),
+        }),
+      })
+      if (simulation.kind === 'fails') return { ...plan(0n), simulation }
+      const gas = await session.answer('eth_estimateGas', [
+        { from, to: request.to, data: request.data, value: hex(request.value) },
+      ])
+      if (gas.kind === 'refused') {
+        const reason = holds < request.value ? `${from} holds too little ${coin}` : gas.reason
+        return { ...plan(0n), simulation: { kind: 'fails', reason } }
+      }
+      const estimated = quantitySchema.safeParse(gas.result)
+      if (!estimated.success) throw failed('it estimated no gas')
+      const whole = plan((estimated.data * gasTenths) / 10n)
+      return holds < request.value + whole.feeMaxRaw
+        ? {
+            ...whole,
+            simulation: { kind: 'fails', reason: `${from} holds too little ${coin} for it and its fee` },
+          }
+        : { ...whole, simulation }
+    },
+    sign(plan, place, key) {
+      if (place.kind !== 'nonce') throw new Error('a transaction of the EVM has a nonce')
+      const unsigned = unsignedColumn.parse(plan.unsigned)
+      const transaction = Transaction.prepare({
+        chainId: BigInt(chainId),
+        nonce: BigInt(place.nonce),
+        to: unsigned.to,
+        data: unsigned.data,
+        value: BigInt(unsigned.value),
+        gasLimit: BigInt(unsigned.gasLimit),
+        maxFeePerGas: BigInt(unsigned.maxFeePerGas),
+        maxPriorityFeePerGas: BigInt(unsigned.maxPriorityFeePerGas),
+      })
+      // Without chance in it: the same transaction has the same bytes.
+      const signed = transaction.signBy(key, false)
+      return { id: `0x${signed.hash.replace(/^0x/, '')}`, bytes: signed.toHex() }
+    },
+    async broadcast(signed, signal) {
+      const session = await open(signal)
+      const said = await session.answer('eth_sendRawTransaction', [signed.bytes])
+      if (said.kind === 'refused') {
+        if (knownWords.test(said.reason)) return
+        throw failed(`it refused: ${said.reason} (${said.code})`)
+      }
+      if (said.result !== signed.id) throw failed('it took the transaction under another name')
+    },
+    async follow({ from, place, id }, signal) {
+      if (place.kind !== 'nonce') throw new Error('a transaction of the EVM has a nonce')
+      const session = await open(signal)
+      const found = await landed(session, from, id)
+      if (found !== null) return found
+      if ((await session.ask('eth_getTransactionByHash', [id], pooledSchema)) !== null)
+        return { kind: 'waiting' }
+      if (!(await isReplaced(session, from, place.nonce))) return { kind: 'missing' }
+      // It may have landed since it was asked for first.
+      return (await landed(session, from, id)) ?? { kind: 'replaced' }
+    },
+    async token(address, signal) {
+      const session = await open(signal)
+      const to = evmAddressOf(address, 'a token')
+      await requireCode(session, to)
+      const [decimals] = await readCall(session, to, {
+        function: 'decimals()',
+        args: [],
+        returns: ['uint256'],
+      })
+      const count = Number(decimals)
+      if (!Number.isInteger(count) || count > 36)
+        throw failed(`${to} says that it has no sensible number of decimals`)
+      const symbol = await readCall(session, to, {
+        function: 'symbol()',
+        args: [],
+        returns: ['string'],
+      }).catch(() => ['?'])
+      return { decimals: count, symbol: plainLine(String(symbol[0]), symbolMaxChars) || '?' }
+    },
+    async held(token, address, signal) {
+      const session = await open(signal)
+      const to = evmAddressOf(token, 'a token')
+      await requireCode(session, to)
+      const call = { function: 'balanceOf(address)', args: [address], returns: ['uint256'] }
+      return BigInt(z.string().parse((await readCall(session, to, call))[0]))
+    },
+    async read(contract, call, signal) {
+      const session = await open(signal)
+      const to = evmAddressOf(contract, 'a contract')
+      await requireCode(session, to)
+      return readCall(session, to, call)
+    },
   }
-}
 
-/** What strangers wrote, on one line of plain characters. Pure. */
-function plain(text: string): string {
-  return text
-    .slice(0, refusalMaxChars)
-    .replace(/[^\x20-\x7e]+/g, ' ')
-    .trim()
+  async function readCall(
+    session: RpcSession,
+    to: string,
+    call: Parameters<PayingChain['read']>[1],
+  ): Promise<readonly unknown[]> {
+    const { data, signature } = encodeCall(call)
+    const answer = await session.answer('eth_call', [{ to, data }, 'latest'])
+    if (answer.kind === 'refused') {
+      throw new Problem('unprocessable', { detail: `${signature} of ${to} was undone: ${answer.reason}` })
+    }
+    const returned = bytes.safeParse(answer.result)
+    if (!returned.success) throw failed('it answered a call with something that is no bytes')
+    try {
+      return decodeReturned(call.returns, returned.data)
+    } catch (cause) {
+      if (cause instanceof Problem) throw cause
+      throw new Problem('unprocessable', {
+        detail: `${signature} of ${to} does not return (${call.returns.join(',')})`,
+        cause,
+      })
+    }
+  }
 }

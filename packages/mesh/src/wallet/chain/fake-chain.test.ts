@@ -9,6 +9,7 @@ describeChain('the one in memory', async () => ({
   chain: createFakeChain('sepolia', new Map([[rich, hasRaw]])),
   rich,
   poor,
+  alsoRich: [rich.toLowerCase()],
   hasRaw,
   close: async () => {},
 }))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
-import { evmAddress, solanaAddress } from './derive-keys.ts'
+import { evmAddress, evmKey, solanaAddress } from './derive-keys.ts'
 import { isMnemonic, newMnemonic, plainMnemonic, seedOf } from './make-seed.ts'
 
 /** The first vector of BIP-39, without its passphrase. */
@@ -55,6 +55,14 @@ describe('keys on EVM chains', () => {
   })
 })
 
+test('the key of an address of the EVM is the one that common wallets show', async () => {
+  const seed = await seedOf(junk)
+  expect(Buffer.from(evmKey(seed, 0)).toString('hex')).toBe(
+    'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  )
+  expect(evmKey(seed, 1)).not.toEqual(evmKey(seed, 0))
+})
+
 describe('keys on Solana', () => {
   test('are the HMAC-SHA512 of the path over the PBKDF2 of the words', async () => {
     verifies('endpoints:wallet:solana-keys')
@@ -79,6 +87,7 @@ test('deriving leaves the seed as it is', async () => {
   const seed = await seedOf(abandon)
   const before = seed.toString('hex')
   evmAddress(seed, 3)
+  evmKey(seed, 3)
   solanaAddress(seed, 3, 'hmac')
   solanaAddress(seed, 3, 'slip-10')
   expect(seed.toString('hex')).toBe(before)

@@ -29,9 +29,22 @@ export function evmAddress(seed: Uint8Array, index: number): string {
   }
 }
 
+/** The key itself at that path, 32 bytes, for the caller to wipe. Pure. */
+export function evmKey(seed: Uint8Array, index: number): Uint8Array {
+  const root = HDKey.fromMasterSeed(seed)
+  const node = root.derive(`m/44'/60'/0'/0/${index}`)
+  try {
+    if (node.privateKey === null) throw new Error('this index has no key')
+    return new Uint8Array(node.privateKey)
+  } finally {
+    node.wipePrivateData()
+    root.wipePrivateData()
+  }
+}
+
 /** In base 58, of the key at m/44'/501'/`index`'/0'. Pure. */
 export function solanaAddress(seed: Uint8Array, index: number, derivation: SolanaDerivation): string {
-  const key = derivation === 'hmac' ? hmacKey(seed, index) : slip10Key(seed, index)
+  const key = solanaKey(seed, index, derivation)
   const pkcs8 = Buffer.concat([pkcs8Head, key])
   try {
     const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
@@ -42,6 +55,11 @@ export function solanaAddress(seed: Uint8Array, index: number, derivation: Solan
     key.fill(0)
     pkcs8.fill(0)
   }
+}
+
+/** The key itself at that path, 32 bytes, for the caller to wipe. Pure. */
+export function solanaKey(seed: Uint8Array, index: number, derivation: SolanaDerivation): Uint8Array {
+  return derivation === 'hmac' ? hmacKey(seed, index) : slip10Key(seed, index)
 }
 
 function hmacKey(seed: Uint8Array, index: number): Buffer {

@@ -4,10 +4,13 @@ import type { SolanaDerivation } from './derive-keys.ts'
 import type { FoundSeed, SeedFiles } from './seed-files.ts'
 import type { SeedHeader } from './seal-seed.ts'
 
-/** Public addresses of an open seed; no key leaves it. */
+/** Public addresses of an open seed, and what its keys are used for here; no key outlives its use. */
 export interface OpenSeed {
   evmAddress(index: number): string
+  /** At once and not later: the key is overwritten when `use` returns. */
+  withEvmKey<T>(index: number, use: (key: Uint8Array) => T): T
   solanaAddress(index: number, derivation: SolanaDerivation): string
+  withSolanaKey<T>(index: number, derivation: SolanaDerivation, use: (key: Uint8Array) => T): T
 }
 
 type HeldSeed =
@@ -133,10 +136,20 @@ export function createSeedStore(deps: {
       if (derive === null) throw new Error('a seed is open and nothing derives of it')
       return {
         evmAddress: (index) => derive.evmAddress(seed, index),
+        withEvmKey: (index, use) => usedOnce(derive.evmKey(seed, index), use),
         solanaAddress: (index, derivation) => derive.solanaAddress(seed, index, derivation),
+        withSolanaKey: (index, derivation, use) => usedOnce(derive.solanaKey(seed, index, derivation), use),
       }
     },
     close: () => hold({ kind: 'none' }),
+  }
+}
+
+function usedOnce<T>(key: Uint8Array, use: (key: Uint8Array) => T): T {
+  try {
+    return use(key)
+  } finally {
+    key.fill(0)
   }
 }
 

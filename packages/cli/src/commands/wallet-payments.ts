@@ -1,0 +1,146 @@
+import { paymentLimits } from '@flotilla/protocol/wallet-payments'
+import type { PaymentView, WalletLimits } from '@flotilla/protocol/wallet-payments'
+import type { Command } from 'commander'
+import { commandAction, flagOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+/** What the owner sees of payments, and the way on after a stop. */
+export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
+  wallet
+    .command('history')
+    .summary('what agents paid, and what became of it')
+    .description(
+      `The ${paymentLimits.listedMax} newest payments of all agents or of one, newest first: signed, sent, landed, and how they ended. What is replaced or expired never lands and counts no more.`,
+    )
+    .argument('[agent]', 'id of the agent')
+    .option('--csv', 'print all of each as comma-separated values')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla wallet history scout\n  $ flotilla wallet history --csv > paid.csv',
+    )
+    .action(commandAction(deps, history))
+  wallet
+    .command('limits')
+    .summary('what each agent may pay, and has paid today')
+    .description(
+      'The limits of each agent that has an address, what of them is used, and whether anything is signed at all. A limit that is 0 in its record is the one of wallet in config/settings.json.',
+    )
+    .addHelpText('after', '\nExample:\n  $ flotilla wallet limits')
+    .action(commandAction(deps, limits))
+  wallet
+    .command('resume')
+    .summary('let a stopped wallet sign again')
+    .description(
+      'A wallet stops by itself where a chain knows of transactions that this mesh did not sign, or where a contract did more than its simulation showed. Look at the reason in flotilla wallet limits, end any other mesh on the same seed, then resume.',
+    )
+    .addHelpText('after', '\nExample:\n  $ flotilla wallet resume')
+    .action(commandAction(deps, resume))
+}
+
+async function history(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const [agentId] = line.operands
+  const reply = await (
+    await context.mesh()
+  ).call('walletPayments', { query: agentId === undefined ? {} : { agent_id: agentId }, signal })
+  terminal.printJson(reply)
+  if (flagOption(line, 'csv')) terminal.print(...csvOf(reply.payments))
+  else if (reply.payments.length === 0) terminal.print('Nothing was paid yet.')
+  else terminal.print(...renderTable(columns, reply.payments.map(paymentRow)))
+}
+
+const columns = ['SIGNED', 'AGENT', 'STATE', 'COUNTED', 'WHAT', 'TRANSACTION'].map((title) => ({ title }))
+
+function paymentRow(payment: PaymentView): string[] {
+  const state = payment.note === '' ? payment.state : `${payment.state} (${payment.note})`
+  return [
+    `${formatTime(payment.signed_at)} UTC`,
+    payment.agent_id,
+    state,
+    payment.given_back ? 'given back' : `${payment.counted_usd} USD`,
+    payment.what,
+    payment.tx_id,
+  ]
+}
+
+/** RFC 4180; what a spreadsheet would take for a formula is text. */
+function csvOf(payments: readonly PaymentView[]): string[] {
+  const fields = [
+    'id',
+    'signed_at',
+    'ended_at',
+    'agent_id',
+    'run_id',
+    'chain',
+    'from',
+    'to',
+    'what',
+    'state',
+    'counted_usd',
+    'given_back',
+    'approved_by',
+    'tx_id',
+    'block',
+    'note',
+  ] as const
+  const times: readonly string[] = ['signed_at', 'ended_at']
+  const cell = (payment: PaymentView, field: (typeof fields)[number]): string => {
+    const value = payment[field]
+    if (value === null) return ''
+    if (typeof value === 'number' && times.includes(field)) return new Date(value).toISOString()
+    const text = String(value)
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  }
+  return [
+    fields.join(','),
+    ...payments.map((payment) => fields.map((field) => cell(payment, field)).join(',')),
+  ]
+}
+
+async function limits(context: CommandContext): Promise<void> {
+  say(context, await (await context.mesh()).call('walletLimitsNow', { signal: context.signal }))
+}
+
+async function resume(context: CommandContext): Promise<void> {
+  say(context, await (await context.mesh()).call('walletResume', { signal: context.signal }))
+}
+
+const limitColumns = ['AGENT', 'MAY PAY', 'EACH', 'A DAY', 'AN HOUR', 'CHAINS', 'CONTRACTS'].map((title) => ({
+  title,
+}))
+
+function say({ terminal }: CommandContext, now: WalletLimits): void {
+  terminal.printJson(now)
+  if (now.stopped !== null) {
+    terminal.print(`The wallet signs nothing: ${now.stopped}. Next: flotilla wallet resume`)
+  }
+  terminal.print(
+    `Payments without an end yet: ${now.open}. Above ${now.approve_above_usd} USD, and to an address for the first time, a person is asked.`,
+  )
+  if (now.agents.length === 0) {
+    terminal.print('No agent has an address yet. Next: flotilla wallet addresses AGENT')
+    return
+  }
+  terminal.print(
+    ...renderTable(
+      limitColumns,
+      now.agents.map((agent) => [
+        agent.agent_id,
+        agent.may ? 'yes' : 'no',
+        most(agent.per_tx_usd, 'USD'),
+        `${agent.spent_today_usd} of ${most(agent.daily_usd, 'USD')}`,
+        `${agent.payments_last_hour} of ${most(agent.per_hour, '')}`,
+        agent.chains.join(' ') || 'none',
+        agent.contracts.join(' ') || 'none',
+      ]),
+    ),
+  )
+}
+
+function most(limit: number, unit: string): string {
+  return limit === 0 ? 'any' : `${limit} ${unit}`.trim()
+}

@@ -1,0 +1,55 @@
+import { chainNames } from '@flotilla/protocol/wallet-api'
+import * as z from 'zod'
+
+/** JSON-RPC of one chain: as it stands, or as a credential of the mesh where there is a key in it. */
+const chainSchema = z
+  .strictObject({
+    rpc_url: z.url({ protocol: /^https?$/ }).optional(),
+    /** Name of a system credential, without its prefix, that holds the whole address. */
+    rpc_credential: z.string().min(1).max(128).optional(),
+  })
+  .refine(
+    ({ rpc_url: url, rpc_credential: credential }) => (url === undefined) !== (credential === undefined),
+    {
+      message: 'write either rpc_url or rpc_credential',
+    },
+  )
+
+/** Part of `config/settings.json`: how keys come of the seed, who speaks for chains and prices, and what holds for all agents. */
+export const walletSettingsSchema = z
+  .strictObject({
+    /**
+     * How addresses on Solana come of the seed: `hmac` over the path's text, or `slip-10` as common wallets do. A change
+     * holds for addresses that are given from then on.
+     */
+    solana_derivation: z.enum(['hmac', 'slip-10']).default('hmac'),
+    /** Who speaks for each chain. A place on a private network also stands in `egress.allowed_private`. */
+    chains: z.partialRecord(z.enum(chainNames), chainSchema).default({}),
+    /** Who says what things are worth. Two of them have to agree; a place on a private network also stands in `egress.allowed_private`. */
+    price_sources: z
+      .array(
+        z.strictObject({
+          kind: z.enum(['coinbase', 'kraken', 'coingecko', 'defillama']),
+          /** In place of its public address. */
+          url: z.url({ protocol: /^https?$/ }).optional(),
+        }),
+      )
+      .max(10)
+      .default([{ kind: 'coinbase' }, { kind: 'kraken' }, { kind: 'coingecko' }, { kind: 'defillama' }]),
+    /** Hold for each agent where its record says 0. */
+    spend_limit_per_tx_usd: z.number().min(0).max(1_000_000).default(10),
+    spend_limit_daily_usd: z.number().min(0).max(1_000_000).default(100),
+    rate_limit_per_hour: z.number().int().min(0).max(100_000).default(10),
+    /** A payment that counts for more waits for a person, and so does the first one to an address. */
+    approve_above_usd: z.number().min(0).max(1_000_000).default(1),
+    /** Addresses that the owner knows, by the names under which people are shown them. */
+    known_addresses: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}$/, 'a name is 1 to 60 plain letters and digits'),
+        z.string().min(20).max(60),
+      )
+      .default({}),
+    /** Calls that may be made though nobody can say what they would move: `base:0x...:stake(uint256)`. */
+    allow_unsimulated: z.array(z.string().max(300)).max(100).default([]),
+  })
+  .prefault({})

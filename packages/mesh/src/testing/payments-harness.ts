@@ -1,0 +1,120 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { authorize } from '../access/authorize.ts'
+import type { Caller } from '../access/index.ts'
+import { defaultSettings } from '../config/settings-file.ts'
+import type { Settings } from '../config/index.ts'
+import { silentLog } from '../platform/log.ts'
+import { openDatabase } from '../storage/database.ts'
+import { onceOnly } from '../storage/resumable.ts'
+import { giveSchema } from './give-schema.ts'
+import { createFakePayingChain } from '../wallet/chain/fake-paying-chain.ts'
+import { createAssessPayment } from '../wallet/payments/assess-payment.ts'
+import { createFollowPayments } from '../wallet/payments/follow-payments.ts'
+import { createIntentTable } from '../wallet/payments/intent-table.ts'
+import { createManagePayments } from '../wallet/payments/manage-payments.ts'
+import { createPay } from '../wallet/payments/pay.ts'
+import { createSignPayment } from '../wallet/payments/sign-payment.ts'
+
+export const never = new AbortController().signal
+export const scout: Extract<Caller, { kind: 'agent' }> = {
+  kind: 'agent',
+  agentId: 'scout',
+  token: 'door',
+  run: null,
+}
+export const owner: Caller = { kind: 'human', channel: 'cli', role: 'owner' }
+export const sender = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+/** One that the owner knows, so that nobody is asked of it. */
+export const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+
+/** Payments on a chain in memory, on which one coin is worth `coinUsd` dollars and each token one. */
+export function aPaymentsHarness(
+  given: {
+    readonly record?: Partial<PermissionRecord>
+    readonly wallet?: Partial<Settings['wallet']>
+    readonly coinUsd?: bigint
+  } = {},
+) {
+  const database = openDatabase(':memory:')
+  giveSchema(database)
+  const clock = createManualClock()
+  const chain = createFakePayingChain('base')
+  const table = createIntentTable(database)
+  const journal: { action: string; detail?: unknown }[] = []
+  const asked: { kind: string; args: unknown }[] = []
+  const record = permissionRecordSchema.parse({
+    can_use_wallet: true,
+    wallet_allowed_chains: ['base'],
+    ...given.record,
+  })
+  const settings = () => ({
+    ...defaultSettings.wallet,
+    known_addresses: { friend },
+    rate_limit_per_hour: 0,
+    ...given.wallet,
+  })
+  let count = 0
+  const deps = {
+    database,
+    clock,
+    table,
+    settings,
+    log: silentLog,
+    newId: (kind: string) => `${kind}_${++count}`,
+    chain: () => chain,
+    journal: { append: (entry: { action: string }) => void journal.push(entry) },
+    guard: (caller: Caller, action: Parameters<typeof authorize>[2]) => {
+      const decision = authorize({ broken: null, recordOf: () => record }, caller, action)
+      if (!decision.allowed) {
+        throw new Problem('denied', { detail: decision.reason, extra: { field: decision.field } })
+      }
+    },
+  }
+  const priceOf = async ({ token }: { token: string | null }) =>
+    token === null ? (given.coinUsd ?? 1n) * 10n ** 18n : 10n ** 18n
+  const assess = createAssessPayment({ ...deps, priceOf, payees: table })
+  const signing = createSignPayment(deps)
+  const follow = createFollowPayments(deps)
+  const pay = createPay({
+    ...deps,
+    assess,
+    signing,
+    follow,
+    signerOf: () => ({ address: sender, withKey: (use) => use(new Uint8Array(32).fill(1)) }),
+    ask: (_caller, request) => {
+      asked.push(request)
+      return { id: `appr_${asked.length}` } as never
+    },
+  })
+  const manage = createManagePayments({ ...deps, signing, payers: () => ['scout'], recordOf: () => record })
+  let calls = 0
+  return {
+    chain,
+    clock,
+    table,
+    journal,
+    asked,
+    pay,
+    follow,
+    manage,
+    database,
+    /** So many coins, or tokens, to a friend. */
+    send: (amount: string, more: { key?: string; to?: string; token?: string } = {}) => {
+      const { key = `run_1:${++calls}`, ...rest } = more
+      return pay.transfer(
+        scout,
+        { chain: 'base', to: friend, amount, ...rest },
+        { step: onceOnly(database), key, signal: never },
+      )
+    },
+    /** Moves the time on by a minute and looks at all that is due. */
+    look: async () => {
+      await clock.advance(60_000)
+      await follow.beat(never)
+    },
+    states: () => table.list({ agentId: undefined, limit: 100 }).map(({ state }) => state),
+  }
+}

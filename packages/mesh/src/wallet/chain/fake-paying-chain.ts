@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { Effects, Fate, Order, PayingChain, Simulation, TokenFacts } from './paying-chain.ts'
+
+/** Blocks that lie on one that stays. */
+const finalBlocks = 3
+const feeMaxRaw = 10n ** 12n
+
+interface Sent {
+  readonly id: string
+  readonly from: string
+  readonly nonce: number
+}
+
+export interface FakePayingChain extends PayingChain {
+  /** Puts what waits into a block, then so many empty ones on it. */
+  mine(empty?: number): void
+  /** Takes the newest blocks back; what was in them waits again, or is lost where `loses` is true. */
+  reorganise(blocks: number, loses?: boolean): void
+  /** A transaction that somebody else signed with that key lands. */
+  sendElsewhere(from: string): void
+  /** How often bytes came, of which transactions. */
+  readonly received: readonly string[]
+  /** What sending says; it may take the bytes all the same. */
+  onBroadcast: (take: () => void) => void
+  /** What calls and tokens would do. */
+  simulation: (order: Order) => Simulation
+  readonly tokens: Map<string, TokenFacts>
+}
+
+/** A chain of numbered transactions in memory, for tests: a block holds what waited, each number of a sender once. */
+export function createFakePayingChain(name: ChainName): FakePayingChain {
+  let blocks: Sent[][] = [[]]
+  let pool: Sent[] = []
+  const received: string[] = []
+  const tokens = new Map<string, TokenFacts>()
+  let elsewhere = 0
+
+  const landedBy = (from: string, upTo = blocks.length): Sent[] =>
+    blocks.slice(0, Math.max(0, upTo)).flatMap((block) => block.filter((one) => one.from === from))
+
+  function take(sent: Sent): void {
+    const isThere = [...blocks.flat(), ...pool].some(({ id }) => id === sent.id)
+    if (!isThere) pool.push(sent)
+  }
+
+  function coinMoves(order: Order): Simulation {
+    const asset = order.do === 'transfer' ? order.asset : null
+    const changes: Effects['changes'] = order.raw === 0n ? [] : [{ asset, raw: -order.raw }]
+    return { kind: 'moves', effects: { changes, payees: [], grants: [] } }
+  }
+
+  const fake: FakePayingChain = {
+    name,
+    received,
+    tokens,
+    onBroadcast: (taken) => taken(),
+    simulation: coinMoves,
+    mine: (empty = 0) => {
+      const block: Sent[] = []
+      for (const sent of pool.toSorted((one, other) => one.nonce - other.nonce)) {
+        if (
+          sent.nonce ===
+          landedBy(sent.from).length + block.filter(({ from }) => from === sent.from).length
+        ) {
+          block.push(sent)
+        }
+      }
+      blocks.push(block, ...Array.from({ length: empty }, () => []))
+      pool = pool.filter(({ from, nonce }) => nonce >= landedBy(from).length)
+    },
+    reorganise: (count, loses = false) => {
+      const gone = blocks.slice(-count).flat()
+      blocks = blocks.slice(0, -count)
+      if (!loses) pool.push(...gone)
+    },
+    sendElsewhere: (from) => {
+      elsewhere += 1
+      blocks.push([{ id: `elsewhere ${elsewhere}`, from, nonce: landedBy(from).length }])
+      pool = pool.filter((one) => one.from !== from || one.nonce >= landedBy(from).length)
+    },
+    balances: async (addresses, signal) => {
+      signal.throwIfAborted()
+      return addresses.map(() => 0n)
+    },
+    plan: async (from, order, signal) => {
+      signal.throwIfAborted()
+      const to = order.do === 'call' ? order.contract : (order.asset ?? order.to)
+      const nonce = landedBy(from).length + pool.filter((one) => one.from === from).length
+      const unsigned = JSON.stringify({ from, order: { ...order, raw: String(order.raw) } })
+      return {
+        from,
+        to,
+        unsigned,
+        feeMaxRaw,
+        place: { kind: 'nonce', nonce },
+        simulation: fake.simulation(order),
+        warnings: [],
+      }
+    },
+    sign: ({ from, unsigned }, place, key) => {
+      const digest = createHash('sha256')
+        .update(JSON.stringify([unsigned, place]))
+        .update(key)
+        .digest('hex')
+      const nonce = place.kind === 'nonce' ? place.nonce : 0
+      return { id: `0x${digest}`, bytes: `0x${digest} ${from} ${nonce}` }
+    },
+    broadcast: async ({ bytes }, signal) => {
+      signal.throwIfAborted()
+      const [id = '', from = '', nonce] = bytes.split(' ')
+      const sent: Sent = { id, from, nonce: Number(nonce) }
+      received.push(sent.id)
+      fake.onBroadcast(() => take(sent))
+    },
+    follow: async ({ from, place, id }, signal): Promise<Fate> => {
+      signal.throwIfAborted()
+      const block = blocks.findIndex((one) => one.some((sent) => sent.id === id))
+      if (block !== -1) {
+        const final = blocks.length - 1 - block >= finalBlocks
+        return { kind: 'landed', succeeded: true, block, final, effects: null }
+      }
+      if (pool.some((sent) => sent.id === id)) return { kind: 'waiting' }
+      const nonce = place.kind === 'nonce' ? place.nonce : 0
+      return landedBy(from, blocks.length - finalBlocks).length > nonce
+        ? { kind: 'replaced' }
+        : { kind: 'missing' }
+    },
+    token: async (address, signal) => {
+      signal.throwIfAborted()
+      const facts = tokens.get(address.toLowerCase())
+      if (facts === undefined)
+        throw new Problem('bad-request', { detail: `${address} is no contract on ${name}` })
+      return facts
+    },
+    held: async (_token, _address, signal) => {
+      signal.throwIfAborted()
+      return 0n
+    },
+    read: async (_contract, { returns }, signal) => {
+      signal.throwIfAborted()
+      return returns.map(() => '0')
+    },
+  }
+  return fake
+}

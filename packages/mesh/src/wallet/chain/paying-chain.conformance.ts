@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import type { Fate, PayingChain, Place } from './paying-chain.ts'
+
+/** A chain on which `payer` has coins, `key` is its key and `friend` another address; blocks come when the test says. */
+export interface PayingChainUnderTest {
+  readonly chain: PayingChain
+  readonly payer: string
+  readonly friend: string
+  readonly key: Uint8Array
+  /** Puts what waits into a block. */
+  mine(): Promise<void>
+  /** So many empty blocks that what is in one stays. */
+  bury(): Promise<void>
+}
+
+const never = new AbortController().signal
+
+/** What every chain on which is paid owes its callers; the words are in `paying-chain.ts`. */
+export function describePayingChain(name: string, make: () => Promise<PayingChainUnderTest>): void {
+  describe(`${name} as a chain on which is paid`, () => {
+    const pays = { do: 'transfer', asset: null } as const
+
+    test('plans what leaves, with a fee and a place, and changes nothing by it', async () => {
+      const { chain, payer, friend } = await make()
+      const plan = await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)
+      expect(plan).toMatchObject({ from: payer, to: friend })
+      expect(plan.feeMaxRaw > 0n).toBe(true)
+      expect(plan.simulation).toEqual({
+        kind: 'moves',
+        effects: { changes: [{ asset: null, raw: -7n }], payees: [], grants: [] },
+      })
+      expect((await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)).place).toEqual(plan.place)
+    })
+
+    test('signs without asking anybody: the same plan, place and key are the same bytes', async () => {
+      const { chain, payer, friend, key } = await make()
+      const plan = await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)
+      const signed = chain.sign(plan, plan.place, key)
+      expect(chain.sign(plan, plan.place, key)).toEqual(signed)
+      expect(JSON.stringify({ plan: plan.unsigned, signed })).not.toContain(Buffer.from(key).toString('hex'))
+    })
+
+    test('takes the same bytes any number of times, and lands them once', async () => {
+      const { chain, payer, friend, key, mine, bury } = await make()
+      const plan = await chain.plan(payer, { ...pays, to: friend, raw: 9n }, never)
+      const signed = chain.sign(plan, plan.place, key)
+      const fate = (place: Place = plan.place): Promise<Fate> =>
+        chain.follow({ from: payer, place, id: signed.id }, never)
+      expect(await fate()).toEqual({ kind: 'missing' })
+      await chain.broadcast(signed, never)
+      await chain.broadcast(signed, never)
+      expect(await fate()).toEqual({ kind: 'waiting' })
+      await mine()
+      expect(await fate()).toMatchObject({ kind: 'landed', succeeded: true, final: false })
+      await bury()
+      expect(await fate()).toMatchObject({ kind: 'landed', succeeded: true, final: true })
+    })
+
+    test('rejects with the reason of a signal that is aborted', async () => {
+      const { chain, payer, friend } = await make()
+      const reason = new Error('nobody waits')
+      const gone = AbortSignal.abort(reason)
+      await expect(chain.plan(payer, { ...pays, to: friend, raw: 1n }, gone)).rejects.toBe(reason)
+      await expect(chain.token(friend, gone)).rejects.toBe(reason)
+    })
+  })
+}

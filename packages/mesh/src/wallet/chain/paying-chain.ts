@@ -1,0 +1,122 @@
+import type { Chain } from './chain.ts'
+
+/** What somebody wants done on a chain. Amounts are base units. An `asset` of null is the chain's own coin, else a token's address. */
+export type Order =
+  | { readonly do: 'transfer'; readonly asset: string | null; readonly to: string; readonly raw: bigint }
+  | { readonly do: 'call'; readonly contract: string; readonly call: ContractCall; readonly raw: bigint }
+
+/** `name(type,...)` and its arguments as JSON has them: whole numbers as digits, addresses and bytes as text, tuples as lists. */
+export interface ContractCall {
+  readonly function: string
+  readonly args: readonly unknown[]
+}
+
+/** Where a transaction stands among others: by its number, or until a height of the chain after which it can never land. */
+export type Place =
+  | { readonly kind: 'nonce'; readonly nonce: number }
+  | { readonly kind: 'expiring'; readonly blockhash: string; readonly lastHeight: number }
+
+/** What the chain says would happen if it landed now. */
+export type Simulation =
+  | { readonly kind: 'moves'; readonly effects: Effects }
+  /** It would be undone, and cost its fee for nothing. */
+  | { readonly kind: 'fails'; readonly reason: string }
+  /** The far end has no method for it, or what it said is not whole. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** As seen from whoever signs. */
+export interface Effects {
+  /** Less of it (negative) or more, the fee aside; each asset once. */
+  readonly changes: readonly { readonly asset: string | null; readonly raw: bigint }[]
+  /** Whoever is handed something of it directly, beside the one whom the order names. */
+  readonly payees: readonly string[]
+  /** What others may take from then on. */
+  readonly grants: readonly Grant[]
+}
+
+export interface Grant {
+  readonly asset: string
+  readonly spender: string
+  /** Of an unlimited one: what is there of the asset now. */
+  readonly raw: bigint
+  /** Of everything that is there or comes. */
+  readonly unlimited: boolean
+}
+
+/** A transaction that is whole but for its place and its signature. Plain data; nothing of it is asked again to sign it. */
+export interface Plan {
+  readonly from: string
+  /** Whom the transaction itself names: a recipient, or a contract. */
+  readonly to: string
+  /** The adapter's own text of all that is signed but the place. */
+  readonly unsigned: string
+  /** The most that it can cost in fees, base units of the chain's coin. */
+  readonly feeMaxRaw: bigint
+  /** Of `from`, as the chain has it now with what waits there; a wallet that has given a later nonce itself signs that one. */
+  readonly place: Place
+  readonly simulation: Simulation
+  /** What whoever decides about it should know of the asset, the rest of a sentence each. */
+  readonly warnings: readonly string[]
+}
+
+export interface Signed {
+  /** By which the chain names it, known before it is sent. */
+  readonly id: string
+  /** As it is broadcast, in the chain's own text form. */
+  readonly bytes: string
+}
+
+/** What is known of a signed transaction. `final`: no reorganisation that the chain's depth allows takes it back. */
+export type Fate =
+  /** Neither in a block nor in a pool: to be sent again, the same bytes. */
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'waiting' }
+  | {
+      readonly kind: 'landed'
+      readonly succeeded: boolean
+      readonly block: number
+      readonly final: boolean
+      /** What it did, as far as the chain's own record tells; null where that tells nothing. */
+      readonly effects: Effects | null
+    }
+  /** It can never land: another transaction has its nonce, so deep that this stays. */
+  | { readonly kind: 'replaced' }
+  /** It can never land: the chain is past its last height, by a block that stays, and has it nowhere. */
+  | { readonly kind: 'expired' }
+
+export interface TokenFacts {
+  readonly decimals: number
+  /** As the contract says, on one line of plain characters; it may claim any. */
+  readonly symbol: string
+}
+
+/**
+ * PORT: a chain on which is paid. To what `chain.ts` promises it adds:
+ *
+ * - `plan`, `follow`, `token`, `held` and `read` change nothing anywhere. `sign` asks nobody and is pure: the same plan, place and
+ *   key give the same bytes.
+ * - `broadcast` may be told the same bytes any number of times. It resolves when the far end took them or has them; that it
+ *   rejects says nothing about whether they left. What became of them is `follow`'s to say.
+ * - `replaced` and `expired` are said only of what provably never lands; whoever is not sure says `missing` or `waiting`.
+ * - An order that makes no sense on the chain (an address, a function, an amount) is Problem `bad-request`.
+ */
+export interface PayingChain extends Chain {
+  plan(from: string, order: Order, signal: AbortSignal): Promise<Plan>
+  /** `key`: 32 bytes, the caller's to wipe. */
+  sign(plan: Plan, place: Place, key: Uint8Array): Signed
+  broadcast(signed: Signed, signal: AbortSignal): Promise<void>
+  follow(
+    sent: { readonly from: string; readonly place: Place; readonly id: string },
+    signal: AbortSignal,
+  ): Promise<Fate>
+  /** Of a token's contract. Rejects where there is none. */
+  token(address: string, signal: AbortSignal): Promise<TokenFacts>
+  /** Base units of a token that an address can pay with. Rejects where there is no such token. */
+  held(token: string, address: string, signal: AbortSignal): Promise<bigint>
+  /** What a call of a function that changes nothing returns, as JSON has it. */
+  read(
+    contract: string,
+    call: ContractCall & { readonly returns: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<readonly unknown[]>
+}

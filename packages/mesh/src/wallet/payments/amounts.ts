@@ -1,0 +1,29 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Base units of whole ones: `1.5` at 6 digits is 1500000. Problem `bad-request` for what would lose a digit. Pure. */
+export function baseUnits(amount: string, decimals: number): bigint {
+  const [, whole, fraction = ''] = /^(\d{1,60})(?:\.(\d{1,60}))?$/.exec(amount) ?? []
+  if (whole === undefined) {
+    throw new Problem('bad-request', {
+      detail: 'an amount is digits, with a point where it is broken, such as 0.25',
+    })
+  }
+  if (fraction.length > decimals) {
+    throw new Problem('bad-request', { detail: `it has ${decimals} digits after the point at most` })
+  }
+  return BigInt(whole + fraction.padEnd(decimals, '0'))
+}
+
+/** In digits alone: a float would lose the last units. Pure. */
+export function wholeUnits(raw: bigint, decimals: number): string {
+  const sign = raw < 0n ? '-' : ''
+  const digits = String(raw < 0n ? -raw : raw).padStart(decimals + 1, '0')
+  const at = digits.length - decimals
+  const fraction = digits.slice(at).replace(/0+$/, '')
+  return `${sign}${digits.slice(0, at)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+/** Pure. */
+export function usdOfMicro(microUsd: number): number {
+  return microUsd / 1_000_000
+}

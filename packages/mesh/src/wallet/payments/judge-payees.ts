@@ -1,0 +1,38 @@
+/** Of an address, at each end: what people compare, and what whoever wants to be taken for it makes alike. */
+const comparedChars = 4
+
+/** How a person is shown an address: by the owner's name for it, or with a warning where it only looks like a known one. Pure. */
+export function describeAddress(
+  address: string,
+  known: { readonly names: Readonly<Record<string, string>>; readonly paid: readonly string[] },
+): { readonly words: string; readonly isNamed: boolean } {
+  const named = Object.entries(known.names)
+  const name = named.find(([, one]) => isSameAddress(one, address))?.[0]
+  if (name !== undefined) return { words: `${address} (${name})`, isNamed: true }
+  const alike = [...named, ...known.paid.map((one) => [one, one] as const)].find(
+    ([, one]) => !isSameAddress(one, address) && looksLike(one, address),
+  )
+  if (alike === undefined) return { words: address, isNamed: false }
+  const [whose, one] = alike
+  const meant = whose === one ? one : `${whose} (${one})`
+  return { words: `${address} (WARNING: it begins and ends like ${meant}, and is another)`, isNamed: false }
+}
+
+/** Pure. */
+export function isSameAddress(one: string, other: string): boolean {
+  return addressKey(one) === addressKey(other)
+}
+
+/** By which an address is found again: case says nothing in hexadecimal digits, and much in base 58. Pure. */
+export function addressKey(address: string): string {
+  return address.startsWith('0x') ? address.toLowerCase() : address
+}
+
+function looksLike(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => text.toLowerCase().replace(/^0x/, ''))
+  if (a === undefined || b === undefined) return false
+  return (
+    a.slice(0, comparedChars) === b.slice(0, comparedChars) &&
+    a.slice(-comparedChars) === b.slice(-comparedChars)
+  )
+}

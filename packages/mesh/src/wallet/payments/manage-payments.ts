@@ -1,0 +1,80 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { paymentLimits } from '@flotilla/protocol/wallet-payments'
+import type { PaymentView, WalletLimits } from '@flotilla/protocol/wallet-payments'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import type { Settings } from '../../config/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { IntentTable } from './intent-table.ts'
+import { viewOf } from './payment-view.ts'
+import type { SignPayment } from './sign-payment.ts'
+
+export type ManagePayments = ReturnType<typeof createManagePayments>
+
+/** Payments, for an owner. Problem `denied`. */
+export function createManagePayments({
+  guard,
+  table,
+  ...deps
+}: Pick<Kernel, 'guard' | 'journal' | 'database'> & {
+  readonly table: IntentTable
+  readonly signing: Pick<SignPayment, 'limitsOf'>
+  readonly settings: () => Settings['wallet']
+  /** Those that there are now and have an address. */
+  readonly payers: () => readonly string[]
+  readonly recordOf: (agentId: string) => PermissionRecord | undefined
+}) {
+  function limits(): WalletLimits {
+    const fleet = deps.settings()
+    return {
+      stopped: table.stopped(),
+      open: table.openCount(),
+      approve_above_usd: fleet.approve_above_usd,
+      agents: deps.payers().map((agentId) => {
+        const record = deps.recordOf(agentId)
+        const { spentTodayUsd, spendsLastHour } = deps.signing.limitsOf(agentId)
+        return {
+          agent_id: agentId,
+          may: record?.can_use_wallet ?? false,
+          chains: record?.wallet_allowed_chains ?? [],
+          contracts: record?.wallet_allowed_contracts ?? [],
+          per_tx_usd: (record?.wallet_spend_limit_per_tx_usd ?? 0) || fleet.spend_limit_per_tx_usd,
+          daily_usd: (record?.wallet_spend_limit_daily_usd ?? 0) || fleet.spend_limit_daily_usd,
+          per_hour: (record?.wallet_rate_limit_per_hour ?? 0) || fleet.rate_limit_per_hour,
+          spent_today_usd: spentTodayUsd,
+          payments_last_hour: spendsLastHour,
+        }
+      }),
+    }
+  }
+
+  return {
+    /** Newest first. */
+    history: (caller: Caller, agentId: string | undefined): readonly PaymentView[] => {
+      guard(caller, { do: 'manage-credentials' })
+      return table.list({ agentId, limit: paymentLimits.listedMax }).map(viewOf)
+    },
+    limits: (caller: Caller): WalletLimits => {
+      guard(caller, { do: 'manage-credentials' })
+      return limits()
+    },
+    /** What others have sent is believed to the chains from here on. */
+    resume: (caller: Caller): WalletLimits => {
+      guard(caller, { do: 'manage-credentials' })
+      return deps.database.transaction(() => {
+        const reason = table.stopped()
+        if (reason !== null) {
+          table.resume()
+          table.forgetNonces()
+          deps.journal.append({
+            actor: actorOf(caller),
+            action: 'wallet.resumed',
+            subject: 'seed',
+            detail: { reason },
+          })
+        }
+        return limits()
+      })
+    },
+  }
+}

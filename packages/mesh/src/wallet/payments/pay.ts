@@ -1,0 +1,317 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { chainNames, chains } from '@flotilla/protocol/wallet-api'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type {
+  PaymentAnswer,
+  PaymentView,
+  WalletCall,
+  WalletRead,
+  WalletTransfer,
+} from '@flotilla/protocol/wallet-payments'
+import * as z from 'zod'
+import type { Caller } from '../../access/index.ts'
+import type { ApprovalKind, AskApproval } from '../../control/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { Resumable } from '../../storage/index.ts'
+import { keepingRefusals } from '../../storage/index.ts'
+import type { Order, PayingChain } from '../chain/paying-chain.ts'
+import { baseUnits, usdOfMicro } from './amounts.ts'
+import type { Assessed, AssessPayment } from './assess-payment.ts'
+import { moreThan } from './follow-payments.ts'
+import type { FollowPayments } from './follow-payments.ts'
+import { effectsColumn, effectsText } from './intent-table.ts'
+import type { IntentTable } from './intent-table.ts'
+import { viewOf } from './payment-view.ts'
+import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
+
+/** What agents have asked of chains and price sources and wait for, all together. */
+const askedMax = 16
+/** A chain, its prices and the sending take seconds each. */
+const payTimeoutMs = 60_000
+/** What a payment may count for above what a person was shown, in percent. */
+const driftPercent = 2
+
+export const approvalKindName = 'wallet-payment'
+
+type AgentCaller = Extract<Caller, { kind: 'agent' }>
+
+const orderSchema = z.discriminatedUnion('do', [
+  z.strictObject({
+    do: z.literal('transfer'),
+    asset: z.string().nullable(),
+    to: z.string(),
+    raw: z.string().transform((text) => BigInt(text)),
+  }),
+  z.strictObject({
+    do: z.literal('call'),
+    contract: z.string(),
+    call: z.strictObject({ function: z.string(), args: z.array(z.unknown()) }),
+    raw: z.string().transform((text) => BigInt(text)),
+  }),
+])
+
+/** What an approval is bound to. */
+const approvalSchema = z.strictObject({
+  agent_id: z.string(),
+  chain: z.enum(chainNames),
+  key: z.string(),
+  run_id: z.string(),
+  from: z.string(),
+  order: orderSchema,
+  charged_micro_usd: z.number(),
+  effects: effectsColumn,
+  summary: z.string(),
+  lines: z.array(z.string()),
+  fee: z.string(),
+})
+
+interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
+  readonly table: IntentTable
+  readonly chain: (name: ChainName) => PayingChain
+  readonly assess: AssessPayment
+  readonly signing: SignPayment
+  readonly follow: FollowPayments
+  /** Of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`, `wallet-locked`. */
+  readonly signerOf: (agentId: string, chain: ChainName) => Signer
+  readonly ask: AskApproval
+}
+
+export type Pay = ReturnType<typeof createPay>
+
+/**
+ * What an agent does with its wallet. Problems `denied` with the field, `wallet-stopped`, `bad-request`, `would-fail`, `not-simulated`,
+ * `no-price`, `rate-limited`, `unprocessable`, `upstream-failed`.
+ */
+export function createPay({ guard, table, signing, ...deps }: Deps) {
+  let asked = 0
+
+  /** Chains and sources are others': what waits for them is bounded, also over all agents. */
+  async function bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (asked >= askedMax) {
+      throw new Problem('rate-limited', {
+        detail: `${askedMax} payments are being looked into already`,
+        retryAfterSeconds: 2,
+      })
+    }
+    asked += 1
+    const late = new AbortController()
+    const done = new AbortController()
+    void deps.clock
+      .sleep(payTimeoutMs, AbortSignal.any([done.signal, signal]))
+      .then(() =>
+        late.abort(new Problem('upstream-timeout', { detail: 'the chain or its prices took too long' })),
+      )
+      .catch(() => {})
+    try {
+      return await work(AbortSignal.any([signal, late.signal]))
+    } finally {
+      done.abort()
+      asked -= 1
+    }
+  }
+
+  async function transferOrder(transfer: WalletTransfer, signal: AbortSignal): Promise<Order> {
+    const { chain, to, token, amount } = transfer
+    const decimals =
+      token === undefined ? chains[chain].decimals : (await deps.chain(chain).token(token, signal)).decimals
+    const raw = baseUnits(amount, decimals)
+    if (raw === 0n) throw new Problem('bad-request', { detail: 'an amount is more than nothing' })
+    return { do: 'transfer', asset: token ?? null, to, raw }
+  }
+
+  function callOrder({ chain, contract, function: name, args, amount }: WalletCall): Order {
+    return {
+      do: 'call',
+      contract,
+      call: { function: name, args },
+      raw: baseUnits(amount ?? '0', chains[chain].decimals),
+    }
+  }
+
+  /** Signs it, or puts it before a person; then sends it. */
+  async function pay(
+    caller: AgentCaller,
+    { step, ...request }: PaymentRequest,
+    orderOf: (signal: AbortSignal) => Promise<Order>,
+  ): Promise<PaymentAnswer> {
+    // The key is the agent's own word: it finds nothing of another agent or run.
+    const { chain, contract, key, signal: gone } = request
+    const { agentId } = caller
+    signing.requireMay({ agentId, chain, contract })
+    const signer = deps.signerOf(agentId, chain)
+    return bounded(gone, async (signal) => {
+      const order = await orderOf(signal)
+      const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
+      const runId = caller.run?.runId ?? null
+      const payment: PaymentAsked = {
+        key: `${agentId} ${runId ?? ''} ${key}`,
+        agentId,
+        runId,
+        chain,
+        signer,
+        contract,
+        approvedBy: null,
+      }
+      const answer = step.settle((): PaymentAnswer => {
+        signing.requireWithin(payment, assessed)
+        if (assessed.reasons.length === 0)
+          return { state: 'paid', payment: viewOf(signing.sign(payment, assessed)) }
+        const row = deps.ask(caller, { kind: approvalKindName, args: approvalArgs(payment, assessed) })
+        return { state: 'waiting', approval_id: row.id, because: [...assessed.reasons] }
+      })
+      return answer.state === 'paid' ? { state: 'paid', payment: await sent(answer.payment, signal) } : answer
+    })
+  }
+
+  async function sent(payment: PaymentView, signal: AbortSignal): Promise<PaymentView> {
+    const intent = table.find(payment.id)
+    if (intent === null) return payment
+    // It stands: that this call is cut off, or that sending it fails, is the follower's to mend.
+    const after = await deps.follow.send(intent, signal).catch(() => null)
+    return viewOf(after ?? intent)
+  }
+
+  /** As a person confirmed it: looked into anew, since chain and prices have moved. */
+  async function carryOut(args: JsonObject, approvedBy: string): Promise<string> {
+    const shown = approvalSchema.parse(args)
+    const { agent_id: agentId, chain, key, run_id: runId, order } = shown
+    const contract = contractOf(order)
+    signing.requireMay({ agentId, chain, contract })
+    const signer = deps.signerOf(agentId, chain)
+    return bounded(new AbortController().signal, async (signal) => {
+      const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
+      requireAsShown(shown, assessed, signer)
+      const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }
+      const intent = keepingRefusals(deps.database, () => signing.sign(payment, assessed))
+      const { tx_id: txId, state } = await sent(viewOf(intent), signal)
+      return signedWords(txId, state)
+    })
+  }
+
+  const kind: ApprovalKind = {
+    action: (args) => ({ do: 'use-wallet', chain: approvalSchema.parse(args).chain }),
+    describe: (args) => {
+      const { agent_id: subject, summary, lines, fee } = approvalSchema.parse(args)
+      return { subject, summary, consequences: lines, price: fee }
+    },
+    carryOut: (person, args) => carryOut(args, person.person ?? person.channel),
+    ifCutOff: 'again',
+    wasDone: (args) => {
+      const intent = table.findByKey(approvalSchema.parse(args).key)
+      return intent === null ? null : signedWords(intent.txId, intent.state)
+    },
+  }
+
+  return {
+    kind,
+    transfer: async (caller: AgentCaller, transfer: WalletTransfer, request: CallRequest) => {
+      guard(caller, { do: 'use-wallet', chain: transfer.chain })
+      const contract = transfer.token ?? null
+      return pay(caller, { ...request, chain: transfer.chain, contract }, (signal) =>
+        transferOrder(transfer, signal),
+      )
+    },
+    execute: async (caller: AgentCaller, call: WalletCall, request: CallRequest) => {
+      guard(caller, { do: 'use-wallet', chain: call.chain })
+      return pay(caller, { ...request, chain: call.chain, contract: call.contract }, async () =>
+        callOrder(call),
+      )
+    },
+    /** What a call would do, without a signature. */
+    simulate: async (caller: AgentCaller, call: WalletCall, gone: AbortSignal) => {
+      guard(caller, { do: 'use-wallet', chain: call.chain })
+      const { agentId } = caller
+      signing.requireMay({ agentId, chain: call.chain, contract: call.contract })
+      const { address } = deps.signerOf(agentId, call.chain)
+      return bounded(gone, async (signal) => {
+        const { lines, feeLine, reasons, chargedMicroUsd } = await deps.assess(
+          { chain: call.chain, from: address, order: callOrder(call) },
+          signal,
+        )
+        return {
+          would: [...lines, feeLine],
+          counted_usd: usdOfMicro(chargedMicroUsd),
+          asks_a_person: [...reasons],
+        }
+      })
+    },
+    read: async (
+      caller: AgentCaller,
+      { chain, contract, function: name, args, returns }: WalletRead,
+      gone: AbortSignal,
+    ) => {
+      guard(caller, { do: 'use-wallet', chain })
+      return bounded(gone, async (signal) => ({
+        returned: await deps.chain(chain).read(contract, { function: name, args, returns }, signal),
+      }))
+    },
+    own: (caller: AgentCaller, limit: number) => {
+      guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+      return table.list({ agentId: caller.agentId, limit }).map(viewOf)
+    },
+  }
+}
+
+interface CallRequest {
+  readonly step: Resumable<PaymentAnswer>
+  readonly key: string
+  readonly signal: AbortSignal
+}
+
+interface PaymentRequest extends CallRequest {
+  readonly chain: ChainName
+  readonly contract: string | null
+}
+
+function contractOf(order: Order): string | null {
+  return order.do === 'call' ? order.contract : order.asset
+}
+
+function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObject {
+  const { order } = assessed
+  const raw = String(order.raw)
+  return {
+    agent_id: payment.agentId,
+    chain: payment.chain,
+    key: payment.key,
+    run_id: payment.runId ?? '',
+    from: payment.signer.address,
+    order:
+      order.do === 'transfer'
+        ? { do: order.do, asset: order.asset, to: order.to, raw }
+        : {
+            do: order.do,
+            contract: order.contract,
+            // It came as JSON.
+            call: { function: order.call.function, args: order.call.args as JsonObject[] },
+            raw,
+          },
+    charged_micro_usd: assessed.chargedMicroUsd,
+    effects: effectsText(assessed.effects),
+    summary: assessed.summary,
+    lines: [...assessed.lines, `A person is asked because ${assessed.reasons.join(', and ')}.`],
+    fee: assessed.feeLine,
+  }
+}
+
+function requireAsShown(shown: z.output<typeof approvalSchema>, now: Assessed, signer: Signer): void {
+  const refuse = (detail: string): never => {
+    throw new Problem('conflict', {
+      detail: `it is not what was shown any more, so nothing was signed: ${detail}`,
+      repair: 'Have the agent ask for it again, and look at what is shown then.',
+    })
+  }
+  if (signer.address !== shown.from) refuse(`it would leave ${signer.address}`)
+  const { charged_micro_usd: before, effects } = shown
+  if (now.chargedMicroUsd > before * (1 + driftPercent / 100)) {
+    refuse(`it counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(before)} were shown`)
+  }
+  if ((effects === null) !== (now.effects === null)) refuse('what can be known of it has changed')
+  const more = effects === null || now.effects === null ? null : moreThan(effects, now.effects)
+  if (more !== null) refuse(more)
+}
+
+function signedWords(txId: string, state: string): string {
+  return `It was signed as ${txId} and is ${state}; flotilla wallet history follows it to its end.`
+}

@@ -1,0 +1,357 @@
+import { describe, expect, test } from 'vitest'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
+import { onceOnly } from '../../storage/resumable.ts'
+import { aPaymentsHarness, friend, never, owner, scout, sender } from '../../testing/payments-harness.ts'
+
+const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+
+describe('limits', () => {
+  test('are charged with the signature: of 64 payments at once, as many are signed as a cent holds', async () => {
+    verifies('resources:permission:wallet-spend-limit-daily')
+    heedsLesson(19)
+    const { send, chain, states } = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 0.01 } })
+    // 0.000999 and a fee of at most 0.000001 dollars each.
+    const refusals: unknown[] = []
+    for (let wave = 0; wave < 4; wave++) {
+      const ends = await Promise.allSettled(Array.from({ length: 16 }, () => send('0.000999')))
+      refusals.push(...ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : [])))
+    }
+    expect(states()).toHaveLength(10)
+    expect(new Set(chain.received).size).toBe(10)
+    expect(refusals).toHaveLength(54)
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({
+        code: 'denied',
+        detail:
+          'wallet_spend_limit_daily_usd: at most 0.01 US dollars a day, of which 0.01 are spent, and this one counts for 0.001',
+        extra: { field: 'wallet_spend_limit_daily_usd' },
+      })
+    }
+  })
+
+  test('are asked in their order, each refusal with the number and the field', async () => {
+    verifies('resources:permission:wallet-spend-limit-per-tx')
+    verifies('resources:permission:wallet-rate-limit')
+    verifies('resources:permission:wallet-allowed-contracts')
+    const all = {
+      can_use_wallet: true,
+      wallet_allowed_chains: ['base'],
+      wallet_allowed_contracts: [token],
+      wallet_spend_limit_per_tx_usd: 5,
+      wallet_spend_limit_daily_usd: 5,
+      wallet_rate_limit_per_hour: 1,
+    }
+    const refusal = async (record: object) => {
+      const { send, chain } = aPaymentsHarness({
+        record: { ...all, ...record },
+        wallet: { approve_above_usd: 99 },
+      })
+      chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+      await send('0.5').catch(() => {})
+      return send('6', { token }).catch((error: unknown) => error)
+    }
+    const of = (field: string, number: string) => ({
+      code: 'denied',
+      detail: expect.stringContaining(number),
+      extra: { field },
+    })
+    expect(await refusal({ can_use_wallet: false, wallet_allowed_chains: [] })).toMatchObject(
+      of('can_use_wallet', ''),
+    )
+    expect(await refusal({ wallet_allowed_chains: [], wallet_allowed_contracts: [] })).toMatchObject(
+      of('wallet_allowed_chains', 'base'),
+    )
+    expect(await refusal({ wallet_allowed_contracts: [] })).toMatchObject(
+      of('wallet_allowed_contracts', token),
+    )
+    expect(await refusal({})).toMatchObject(of('wallet_spend_limit_per_tx_usd', 'at most 5 '))
+    expect(await refusal({ wallet_spend_limit_per_tx_usd: 50 })).toMatchObject(
+      of('wallet_spend_limit_daily_usd', 'at most 5 '),
+    )
+    expect(
+      await refusal({ wallet_spend_limit_per_tx_usd: 50, wallet_spend_limit_daily_usd: 50 }),
+    ).toMatchObject(of('wallet_rate_limit_per_hour', 'at most 1 '))
+  })
+
+  test('of the fleet hold where a record says 0', async () => {
+    const { send } = aPaymentsHarness({ wallet: { approve_above_usd: 99, spend_limit_per_tx_usd: 3 } })
+    await expect(send('3.1')).rejects.toMatchObject({ extra: { field: 'wallet_spend_limit_per_tx_usd' } })
+    expect(await send('2.9')).toMatchObject({ state: 'paid' })
+  })
+})
+
+describe('a payment', () => {
+  test('is the same for the same key, and sent with the same bytes', async () => {
+    const { send, chain, states } = aPaymentsHarness()
+    const first = await send('0.5', { key: 'run_1:7' })
+    const second = await send('0.5', { key: 'run_1:7' })
+    expect(first).toMatchObject({ state: 'paid', payment: { state: 'sent', counted_usd: 0.500001 } })
+    expect(second).toMatchObject({ payment: { tx_id: 'payment' in first ? first.payment.tx_id : '' } })
+    expect(new Set(chain.received).size).toBe(1)
+    expect(states()).toEqual(['sent'])
+  })
+
+  test('of another agent is not found by the same key', async () => {
+    const { send, pay, database, states } = aPaymentsHarness()
+    await send('0.5', { key: 'run_1:7' })
+    const other = { ...scout, agentId: 'other' }
+    const answer = await pay.transfer(
+      other,
+      { chain: 'base', to: friend, amount: '0.1' },
+      { step: onceOnly(database), key: 'run_1:7', signal: never },
+    )
+    expect(answer).toMatchObject({ payment: { agent_id: 'other', counted_usd: 0.100001 } })
+    expect(states()).toEqual(['sent', 'sent'])
+    expect(pay.own(other, 9)).toHaveLength(1)
+  })
+
+  test('whose sending is said to have failed is found where it landed', async () => {
+    const { send, chain, look, states, table } = aPaymentsHarness()
+    chain.onBroadcast = (take) => {
+      take()
+      throw new Error('the line broke')
+    }
+    expect(await send('0.5')).toMatchObject({ payment: { state: 'signed' } })
+    chain.mine(3)
+    await look()
+    expect(states()).toEqual(['confirmed'])
+    expect(table.list({ agentId: 'scout', limit: 1 })[0]).toMatchObject({ block: 1, givenBackAt: null })
+    expect(chain.received).toHaveLength(1)
+  })
+
+  test('that nobody took is sent again, the same bytes, until it lands', async () => {
+    const { send, chain, look, states } = aPaymentsHarness()
+    chain.onBroadcast = () => {
+      throw new Error('refused')
+    }
+    await send('0.5')
+    await look()
+    expect(states()).toEqual(['signed'])
+    chain.onBroadcast = (take) => take()
+    await look()
+    expect(states()).toEqual(['sent'])
+    chain.mine(3)
+    await look()
+    expect(states()).toEqual(['confirmed'])
+    expect(new Set(chain.received).size).toBe(1)
+    expect(chain.received).toHaveLength(3)
+  })
+
+  test('that a reorganisation takes back is followed until a block that stays has it', async () => {
+    const { send, chain, look, states, manage } = aPaymentsHarness()
+    await send('0.5')
+    chain.mine()
+    await look()
+    expect(states()).toEqual(['landed'])
+    chain.reorganise(1, true)
+    await look()
+    expect(states()).toEqual(['sent'])
+    chain.mine(3)
+    await look()
+    expect(states()).toEqual(['confirmed'])
+    expect(new Set(chain.received).size).toBe(1)
+    expect(manage.limits(owner)).toMatchObject({ stopped: null, agents: [{ spent_today_usd: 0.500001 }] })
+  })
+
+  test('whose number somebody else took never lands: it counts no more, and the wallet stops until its owner resumes', async () => {
+    const { send, chain, look, states, manage } = aPaymentsHarness()
+    chain.onBroadcast = () => {}
+    await send('0.5')
+    chain.sendElsewhere(sender)
+    await look()
+    // Not deep enough to stay.
+    expect(states()).toEqual(['sent'])
+    chain.mine(3)
+    await look()
+    expect(states()).toEqual(['replaced'])
+    expect(manage.limits(owner)).toMatchObject({
+      stopped: expect.stringContaining('another program pays from the same seed'),
+      agents: [{ spent_today_usd: 0, payments_last_hour: 0 }],
+    })
+    await expect(send('0.5')).rejects.toMatchObject({ code: 'wallet-stopped' })
+    expect(manage.resume(owner).stopped).toBeNull()
+    chain.onBroadcast = (take) => take()
+    await send('0.5')
+    chain.mine(3)
+    await look()
+    expect(states()).toEqual(['confirmed', 'replaced'])
+  })
+
+  test('is not signed where the chain knows more transactions than this home has sent', async () => {
+    const { send, chain, manage, journal } = aPaymentsHarness()
+    await send('0.1')
+    chain.mine()
+    chain.sendElsewhere(sender)
+    await expect(send('0.1')).rejects.toMatchObject({
+      code: 'wallet-stopped',
+      detail: expect.stringContaining('has sent 2 transactions, and this mesh knows of 1'),
+    })
+    // Kept, although the payment was refused.
+    expect(manage.limits(owner).stopped).toContain('this home is an older copy')
+    expect(journal.map(({ action }) => action)).toContain('wallet.stopped')
+  })
+
+  test('takes its place behind those that wait, each number once', async () => {
+    const { send, chain, table, look, states } = aPaymentsHarness()
+    chain.onBroadcast = () => {
+      throw new Error('nobody is there')
+    }
+    await Promise.all([send('0.1'), send('0.1'), send('0.1')])
+    const nonces = table.list({ agentId: 'scout', limit: 9 }).map(({ place }) => place)
+    expect(nonces.toReversed()).toEqual([0, 1, 2].map((nonce) => ({ kind: 'nonce', nonce })))
+    chain.onBroadcast = (take) => take()
+    await look()
+    chain.mine(3)
+    await look()
+    expect(states()).toEqual(['confirmed', 'confirmed', 'confirmed'])
+  })
+})
+
+describe('a person is asked', () => {
+  const because = async (harness: ReturnType<typeof aPaymentsHarness>, sent: Promise<unknown>) => {
+    const answer = (await sent) as { state: string; because?: readonly string[] }
+    expect(harness.chain.received).toEqual([])
+    return [answer.state, ...(answer.because ?? [])]
+  }
+
+  test('of an address that was never paid, and once paid not again', async () => {
+    const harness = aPaymentsHarness()
+    expect(await because(harness, harness.send('0.1', { to: stranger }))).toEqual([
+      'waiting',
+      `${stranger} was never paid before`,
+    ])
+    const { args } = harness.asked[0] ?? {}
+    const words = harness.pay.kind.describe(args as never)
+    expect(words).toMatchObject({
+      subject: 'scout',
+      summary: `pay 0.1 ETH (0.1 USD) to ${stranger} on base`,
+      price: 'Its fee is at most 0.000001 ETH (0.000001 USD).',
+    })
+    expect(words.consequences).toContain(`To ${stranger}.`)
+    expect(harness.pay.kind.wasDone(args as never)).toBeNull()
+    const done = await harness.pay.kind.carryOut(owner as never, args as never)
+    expect(done).toContain('is sent')
+    // A mesh that died behind it does it no second time.
+    expect(harness.pay.kind.wasDone(args as never)).toBe(done)
+    await harness.pay.kind.carryOut(owner as never, args as never)
+    expect(harness.states()).toEqual(['sent'])
+    expect(await harness.send('0.1', { to: stranger })).toMatchObject({ state: 'paid' })
+  })
+
+  test('of more than the owner’s threshold, with all limits holding still when it is confirmed', async () => {
+    const harness = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 3 } })
+    expect(await because(harness, harness.send('2'))).toEqual(['waiting', 'it counts for more than 1 USD'])
+    await harness.send('0.9')
+    await harness.send('0.9')
+    const { args } = harness.asked[0] ?? {}
+    await expect(harness.pay.kind.carryOut(owner as never, args as never)).rejects.toMatchObject({
+      code: 'denied',
+      extra: { field: 'wallet_spend_limit_daily_usd' },
+    })
+  })
+
+  test('and what has changed since then is not signed', async () => {
+    const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
+    harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+    const moves = (raw: bigint) => {
+      harness.chain.simulation = () => ({
+        kind: 'moves',
+        effects: { changes: [{ asset: token, raw }], payees: [], grants: [] },
+      })
+    }
+    moves(-2_000_000n)
+    const call = { chain: 'base' as const, contract: token, function: 'f()', args: [] }
+    await harness.pay.execute(scout, call, {
+      step: onceOnly(harness.database),
+      key: 'run_1:1',
+      signal: never,
+    })
+    const { args } = harness.asked[0] ?? {}
+    moves(-2_500_000n)
+    await expect(harness.pay.kind.carryOut(owner as never, args as never)).rejects.toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('counts for 2.500001 USD, and 2.000001 were shown'),
+    })
+    expect(harness.states()).toEqual([])
+  })
+
+  test('of leave to take all of a token, which counts for all that is there', async () => {
+    const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
+    harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+    harness.chain.simulation = () => ({
+      kind: 'moves',
+      effects: {
+        changes: [],
+        payees: [],
+        grants: [{ asset: token, spender: friend, raw: 500_000n, unlimited: true }],
+      },
+    })
+    const call = {
+      chain: 'base' as const,
+      contract: token,
+      function: 'approve(address,uint256)',
+      args: [friend, String(2n ** 256n - 1n)],
+    }
+    const asked = harness.pay.execute(scout, call, {
+      step: onceOnly(harness.database),
+      key: 'run_1:1',
+      signal: never,
+    })
+    expect(await because(harness, asked)).toEqual(['waiting', 'it lets somebody take all of a token'])
+    expect(await harness.pay.simulate(scout, call, never)).toMatchObject({ counted_usd: 0.500001 })
+  })
+})
+
+test('what an agent writes of a call is one plain line for whoever decides', async () => {
+  const harness = aPaymentsHarness({
+    record: { wallet_allowed_contracts: ['*'] },
+    wallet: { approve_above_usd: 0 },
+  })
+  const call = {
+    chain: 'base' as const,
+    contract: token,
+    function: 'f(uint256\n\u202eTo a friend)',
+    args: ['\u001b[2J'],
+  }
+  await harness.pay.execute(scout, call, { step: onceOnly(harness.database), key: 'run_1:1', signal: never })
+  const { consequences, summary } = harness.pay.kind.describe(harness.asked[0]?.args as never)
+  for (const line of [summary, ...consequences]) expect(line).toMatch(/^[\x20-\x7e…]*$/)
+})
+
+describe('what a call would move', () => {
+  const call = {
+    chain: 'base' as const,
+    contract: token,
+    function: 'stake(uint256)',
+    args: ['5'],
+    amount: '0.25',
+  }
+  const executed = (harness: ReturnType<typeof aPaymentsHarness>) =>
+    harness.pay.execute(scout, call, { step: onceOnly(harness.database), key: 'run_1:1', signal: never })
+
+  test('and is not known refuses it, unless the owner named that contract and function', async () => {
+    const refused = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
+    refused.chain.simulation = () => ({ kind: 'unknown', reason: 'no such method' })
+    await expect(executed(refused)).rejects.toMatchObject({ code: 'not-simulated' })
+    const allowed = aPaymentsHarness({
+      record: { wallet_allowed_contracts: ['*'] },
+      wallet: { allow_unsimulated: [`base:${token.toLowerCase()}:stake(uint256)`] },
+    })
+    allowed.chain.simulation = refused.chain.simulation
+    expect(await executed(allowed)).toMatchObject({
+      state: 'waiting',
+      because: [`${token} was never paid before`, 'what it moves is not known'],
+    })
+    expect(await refused.send('0.1')).toMatchObject({ state: 'paid' })
+  })
+
+  test('and would be undone refuses it', async () => {
+    const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
+    harness.chain.simulation = () => ({ kind: 'fails', reason: 'transfers are paused' })
+    await expect(executed(harness)).rejects.toMatchObject({
+      code: 'would-fail',
+      detail: 'transfers are paused',
+    })
+  })
+})

@@ -1,0 +1,67 @@
+import { intentStates } from '@flotilla/protocol/wallet-payments'
+import type { PermissionStore } from '../../access/index.ts'
+import type { Control } from '../../control/index.ts'
+import type { PinnedFetch } from '../../egress/index.ts'
+import type { Kernel, Metric } from '../../kernel/index.ts'
+import { httpPriceSource } from '../prices/http-prices.ts'
+import { createPriceBook } from '../prices/price-book.ts'
+import type { WalletChains } from '../wallet-chains.ts'
+import type { WalletTable } from '../wallet-table.ts'
+import { createAssessPayment } from './assess-payment.ts'
+import { createFollowPayments } from './follow-payments.ts'
+import { createIntentTable } from './intent-table.ts'
+import { createManagePayments } from './manage-payments.ts'
+import { approvalKindName, createPay } from './pay.ts'
+import { createSignPayment } from './sign-payment.ts'
+
+/** Agents whose limits are told. */
+const payersMax = 1000
+
+/** Everything that pays: what is asked, shown to a person, signed, followed to its end. */
+export function createPayments(
+  kernel: Kernel,
+  needs: WalletChains & {
+    readonly fetch: PinnedFetch
+    readonly permissions: Pick<PermissionStore, 'snapshot'>
+    readonly control: Pick<Control, 'approvals' | 'addApprovalKind'>
+    readonly table: WalletTable
+  },
+) {
+  const { control, permissions } = needs
+  const table = createIntentTable(kernel.database)
+  const deps = { ...kernel, ...needs, table, settings: () => kernel.settings().wallet }
+  const priceOf = createPriceBook({
+    ...kernel,
+    sources: () =>
+      deps.settings().price_sources.map((source) => httpPriceSource(source, { ...kernel, ...needs })),
+  })
+  const assess = createAssessPayment({ ...deps, priceOf, payees: table })
+  const signing = createSignPayment(deps)
+  const follow = createFollowPayments(deps)
+  const pay = createPay({ ...deps, assess, signing, follow, ask: control.approvals.ask })
+  control.addApprovalKind(approvalKindName, pay.kind)
+  const manage = createManagePayments({
+    ...deps,
+    signing,
+    payers: () =>
+      needs.table
+        .list(payersMax)
+        .filter(({ agent_gone_at: goneAt }) => goneAt === null)
+        .map(({ agent_id: agentId }) => agentId),
+    recordOf: (agentId) => permissions.snapshot().recordOf(agentId),
+  })
+  return {
+    pay,
+    manage,
+    run: follow.run,
+    stopped: table.stopped,
+    metrics: (): Metric[] => [
+      {
+        name: 'flotilla_wallet_payments',
+        kind: 'gauge',
+        description: 'Payments that agents have signed, by the state that they are in',
+        samples: intentStates.map((state) => ({ labels: { state }, value: table.countOf(state) })),
+      },
+    ],
+  }
+}

@@ -1,0 +1,122 @@
+import { intentStates } from '@flotilla/protocol/wallet-payments'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { baseUnits, wholeUnits } from './amounts.ts'
+import { moreThan } from './follow-payments.ts'
+import { hasEnded, neverLanded, nextLookAfter, stateAfter } from './intent-record.ts'
+import type { IntentNews } from './intent-record.ts'
+import { describeAddress } from './judge-payees.ts'
+
+const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+
+describe('an amount', () => {
+  test('comes back to the last unit, whatever the decimals', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.nat(36), (raw, decimals) => {
+        fc.pre(String(raw).length - decimals <= 60)
+        expect(baseUnits(wholeUnits(raw, decimals), decimals)).toBe(raw)
+        expect(wholeUnits(raw, decimals)).not.toMatch(/\.\d*0$|\.$/)
+      }),
+    )
+    expect([1n, 10n ** 18n, 25n * 10n ** 17n, -5n].map((raw) => wholeUnits(raw, 18))).toEqual([
+      '0.000000000000000001',
+      '1',
+      '2.5',
+      '-0.000000000000000005',
+    ])
+  })
+
+  test.each(['', '-1', '+1', '1e3', '1,5', '.5', '5.', ' 1', '0x1', '1.2345678', '١'])(
+    '%j is none',
+    (text) => {
+      expect(() => baseUnits(text, 6)).toThrow(expect.objectContaining({ code: 'bad-request' }))
+    },
+  )
+})
+
+describe('a signed payment', () => {
+  const landed = { kind: 'landed', succeeded: true, block: 1, final: false, effects: null } as const
+  const news: readonly (readonly [string, IntentNews])[] = [
+    ['taken', { kind: 'taken' }],
+    ['missing', { kind: 'missing' }],
+    ['waiting', { kind: 'waiting' }],
+    ['landed', landed],
+    ['final', { ...landed, final: true }],
+    ['undone', { ...landed, final: true, succeeded: false }],
+    ['replaced', { kind: 'replaced' }],
+    ['expired', { kind: 'expired' }],
+  ]
+  const ends = { final: 'confirmed', undone: 'failed', replaced: 'replaced', expired: 'expired' }
+
+  test.each([
+    ['signed', { taken: 'sent', missing: 'signed', waiting: 'sent', landed: 'landed', ...ends }],
+    ['sent', { taken: 'sent', missing: 'sent', waiting: 'sent', landed: 'landed', ...ends }],
+    ['landed', { taken: 'landed', missing: 'sent', waiting: 'sent', landed: 'landed', ...ends }],
+  ] as const)('that is %s moves by what is learned of it', (state, expected) => {
+    expect(Object.fromEntries(news.map(([name, one]) => [name, stateAfter(state, one)]))).toEqual(expected)
+  })
+
+  test('that has ended stays so, and counts no more where it never lands alone', () => {
+    const ended = intentStates.filter(hasEnded)
+    expect(ended).toEqual(['confirmed', 'failed', 'replaced', 'expired'])
+    for (const state of ended) for (const [, one] of news) expect(stateAfter(state, one)).toBe(state)
+    expect(intentStates.filter(neverLanded)).toEqual(['replaced', 'expired'])
+  })
+
+  test('is looked at soon while it is young, and every ten minutes at least', () => {
+    expect([0, 60_000, 3_600_000, 1e9].map((age) => nextLookAfter(0, age) - age)).toEqual([
+      2000, 6000, 360_000, 600_000,
+    ])
+  })
+})
+
+describe('what a transaction did', () => {
+  const planned = {
+    changes: [{ asset: token, raw: -100n }],
+    payees: [],
+    grants: [{ asset: token, spender: friend, raw: 50n, unlimited: false }],
+  }
+  const left = (raw: bigint) => ({ changes: [{ asset: token.toLowerCase(), raw }], payees: [], grants: [] })
+  const grant = (spender: string, raw: bigint) => ({
+    changes: [],
+    payees: [],
+    grants: [{ asset: token, spender, raw, unlimited: false }],
+  })
+
+  test('is no more than was planned, by 2 % at most', () => {
+    expect(
+      [left(-100n), left(-102n), left(5n), grant(friend, 50n)].map((one) => moreThan(planned, one)),
+    ).toEqual(Array(4).fill(null))
+    for (const one of [left(-103n), grant(friend, 51n), grant(token, 1n)]) {
+      expect(moreThan(planned, one)).toEqual(expect.any(String))
+    }
+    expect(moreThan({ ...planned, changes: [] }, left(-1n))).toContain('0 were to leave')
+  })
+})
+
+describe('an address', () => {
+  const known = { names: { 'the bakery': friend }, paid: [token] }
+
+  test('is shown by the owner’s name for it, however its letters are cased', () => {
+    expect(describeAddress(friend.toLowerCase(), known)).toEqual({
+      words: `${friend.toLowerCase()} (the bakery)`,
+      isNamed: true,
+    })
+    expect(describeAddress(token, known)).toEqual({ words: token, isNamed: false })
+  })
+
+  test('that only begins and ends like a known one is shown with a warning', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[0-9a-f]{32}$/), (middle) => {
+        const alike = `0x${friend.slice(2, 6)}${middle}${friend.slice(-4)}`
+        fc.pre(alike.toLowerCase() !== friend.toLowerCase())
+        const { words, isNamed } = describeAddress(alike, known)
+        expect(words).toContain('WARNING: it begins and ends like the bakery')
+        expect(isNamed).toBe(false)
+      }),
+    )
+    const other = `0x${token.slice(2, 6)}${'0'.repeat(32)}${token.slice(-4)}`
+    expect(describeAddress(other, known).words).toContain(`like ${token}`)
+  })
+})

@@ -1,0 +1,186 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { Caller, WalletSpend } from '../../access/index.ts'
+import type { Settings } from '../../config/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { PayingChain, Place } from '../chain/paying-chain.ts'
+import { usdOfMicro } from './amounts.ts'
+import type { Assessed } from './assess-payment.ts'
+import type { IntentRecord } from './intent-record.ts'
+import { nextLookAfter } from './intent-record.ts'
+import type { IntentTable } from './intent-table.ts'
+
+/** Of one address on one chain, without an end: each waits for the one before. */
+const openMax = 16
+const hourMs = 3600 * 1000
+const dayMs = 24 * hourMs
+
+/** Who pays: the address of an agent, and its key for as long as `use` runs. */
+export interface Signer {
+  readonly address: string
+  withKey<T>(use: (key: Uint8Array) => T): T
+}
+
+export interface PaymentAsked {
+  readonly key: string
+  readonly agentId: string
+  readonly runId: string | null
+  readonly chain: ChainName
+  readonly signer: Signer
+  /** A contract that is called, also a token's by a transfer; null where the coin alone is sent. */
+  readonly contract: string | null
+  readonly approvedBy: string | null
+}
+
+export type SignPayment = ReturnType<typeof createSignPayment>
+
+interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'log'> {
+  readonly table: IntentTable
+  readonly chain: (name: ChainName) => PayingChain
+  readonly settings: () => Settings['wallet']
+}
+
+/**
+ * What stands before a payment leaves.
+ *
+ * - W1 Check, charge, number, signature and row are one transaction; nothing of it waits for anybody.
+ * - W2 The same key is the same payment: it is signed once.
+ * - W3 A number is given once. A chain that is ahead of what this home gave knows another signer: nothing is signed any more.
+ */
+export function createSignPayment({ table, clock, ...deps }: Deps) {
+  function spendOf(
+    asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>,
+    microUsd: number,
+  ): WalletSpend {
+    const now = clock.now()
+    const settings = deps.settings()
+    return {
+      do: 'spend-from-wallet',
+      chain: asked.chain,
+      contract: asked.contract,
+      valueUsd: usdOfMicro(microUsd),
+      spentTodayUsd: usdOfMicro(table.chargedSince(asked.agentId, Math.floor(now / dayMs) * dayMs)),
+      spendsLastHour: table.countSince(asked.agentId, now - hourMs),
+      fleet: {
+        perTxUsd: settings.spend_limit_per_tx_usd,
+        dailyUsd: settings.spend_limit_daily_usd,
+        perHour: settings.rate_limit_per_hour,
+      },
+    }
+  }
+
+  /** Problem `wallet-stopped`, `denied` with the field: before a chain is asked, by what is known without it. */
+  function requireMay(asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
+    deps.guard(agent(asked.agentId), {
+      ...spendOf(asked, 0),
+      spentTodayUsd: 0,
+      spendsLastHour: 0,
+    })
+    requireGoing(table)
+  }
+
+  function placeFor({ chain, signer }: PaymentAsked, place: Place): Place {
+    if (place.kind !== 'nonce') return place
+    const given = table.nextNonce(chain, signer.address)
+    if (given !== null && place.nonce > given) {
+      const reason = `on ${chain}, ${signer.address} has sent ${place.nonce} transactions, and this mesh knows of ${given}: another program pays from the same seed, or this home is an older copy`
+      stopWallet({ ...deps, table, clock }, reason)
+      requireGoing(table)
+    }
+    const ownHighest = table.highestNonce(chain, signer.address)
+    const nonce = Math.max(place.nonce, given ?? 0, ownHighest === null ? 0 : ownHighest + 1)
+    table.setNextNonce(chain, signer.address, nonce + 1)
+    return { kind: 'nonce', nonce }
+  }
+
+  return {
+    requireMay,
+    /** Whether all limits would hold now, without signing. */
+    requireWithin: (asked: PaymentAsked, assessed: Assessed): void => {
+      deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
+    },
+    limitsOf: (agentId: string) => {
+      const { spentTodayUsd, spendsLastHour } = spendOf({ agentId, chain: 'base', contract: null }, 0)
+      return { spentTodayUsd, spendsLastHour }
+    },
+    /** In the caller's transaction, which keeps what refusals have written. */
+    sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
+      const known = table.findByKey(asked.key)
+      if (known !== null) return known
+      requireGoing(table)
+      deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
+      if (table.openOf(asked.chain, asked.signer.address) >= openMax) {
+        throw new Problem('rate-limited', {
+          detail: `${openMax} payments from ${asked.signer.address} on ${asked.chain} have no end yet`,
+          retryAfterSeconds: 15,
+        })
+      }
+      const { plan } = assessed
+      const place = placeFor(asked, plan.place)
+      const signed = asked.signer.withKey((key) => deps.chain(asked.chain).sign(plan, place, key))
+      const now = clock.now()
+      const intent: IntentRecord = {
+        id: deps.newId('pay'),
+        key: asked.key,
+        agentId: asked.agentId,
+        runId: asked.runId,
+        approvedBy: asked.approvedBy,
+        chain: asked.chain,
+        sender: plan.from,
+        recipient: plan.to,
+        place,
+        txId: signed.id,
+        signedBytes: signed.bytes,
+        words: assessed.summary,
+        effects: assessed.effects,
+        payees: assessed.payees,
+        chargedMicroUsd: assessed.chargedMicroUsd,
+        signedAt: now,
+        state: 'signed',
+        block: null,
+        note: '',
+        looks: 0,
+        nextLookAt: nextLookAfter(now, now),
+        endedAt: null,
+        givenBackAt: null,
+      }
+      table.insert(intent)
+      for (const payee of assessed.payees) table.knowPayee(asked.chain, payee)
+      deps.journal.append({
+        actor: `agent:${asked.agentId}`,
+        action: 'wallet.signed',
+        subject: intent.id,
+        detail: {
+          chain: asked.chain,
+          transaction: intent.txId,
+          what: intent.words,
+          counted_usd: usdOfMicro(intent.chargedMicroUsd),
+          approved_by: asked.approvedBy,
+          run: asked.runId,
+        },
+      })
+      return intent
+    },
+  }
+}
+
+/** From here on nothing is signed until the owner says so; the first reason stays. */
+export function stopWallet(
+  { table, clock, journal, log }: Pick<Deps, 'clock' | 'journal' | 'log'> & { readonly table: IntentTable },
+  reason: string,
+): void {
+  if (table.stopped() !== null) return
+  table.stop(reason, clock.now())
+  journal.append({ actor: 'system', action: 'wallet.stopped', subject: 'seed', detail: { reason } })
+  log.error({ reason }, 'the wallet is stopped; flotilla wallet resume goes on')
+}
+
+function requireGoing(table: IntentTable): void {
+  const reason = table.stopped()
+  if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })
+}
+
+/** Limits are its own, whoever carries out what it asked for. */
+function agent(agentId: string): Caller {
+  return { kind: 'agent', agentId, token: 'door', run: null }
+}

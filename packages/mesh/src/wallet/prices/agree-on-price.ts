@@ -1,0 +1,69 @@
+import type { Quote } from './price-source.ts'
+
+/** Older ones are none. */
+export const freshMs = 5 * 60_000
+/** Ahead of the mesh's clock by more, a time is not believed. */
+const aheadMs = 60_000
+/** Between the lowest and the highest, in percent of the lowest. */
+const apartPercent = 2n
+const sourcesMin = 2
+
+export type AgreedPrice =
+  | { readonly kind: 'agreed'; readonly attoUsd: bigint; readonly sources: readonly string[] }
+  | { readonly kind: 'none'; readonly reason: string }
+
+/**
+ * The highest of prices that are fresh and near to one another, since limits are to hold by whichever is right; none where
+ * fewer than two different sources say one, or where they disagree. Pure.
+ */
+export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice {
+  const fresh = quotes.filter(({ at, attoUsd }) => now - at <= freshMs && at - now <= aheadMs && attoUsd > 0n)
+  const sources = [...new Set(fresh.map(({ source }) => source))]
+  const stale = quotes.length - fresh.length
+  if (sources.length < sourcesMin) {
+    const old =
+      stale === 0 ? '' : `, ${stale} of them older than ${freshMs / 60_000} minutes or ahead of the time`
+    return {
+      kind: 'none',
+      reason: `${sourcesMin} sources have to say what it is worth, and ${sources.length === 0 ? 'none' : sources.join()} does (${quotes.length} asked with an answer${old})`,
+    }
+  }
+  const [first = 0n, ...others] = fresh.map(({ attoUsd }) => attoUsd)
+  const [lowest, highest] = others.reduce(
+    ([low, high], one) => [one < low ? one : low, one > high ? one : high] as const,
+    [first, first] as const,
+  )
+  if ((highest - lowest) * 100n > lowest * apartPercent) {
+    const said = fresh.map(({ source, attoUsd }) => `${source} ${formatUsd(attoUsd)}`).join(', ')
+    return { kind: 'none', reason: `its prices are more than ${apartPercent} % apart: ${said}` }
+  }
+  return { kind: 'agreed', attoUsd: highest, sources }
+}
+
+const attoDigits = 18
+
+/** Pure. */
+function formatUsd(attoUsd: bigint): string {
+  const digits = String(attoUsd).padStart(attoDigits + 1, '0')
+  return `${digits.slice(0, -attoDigits)}.${digits.slice(-attoDigits, -attoDigits + 6)} USD`
+}
+
+/** From what sources write: digits with a point, or a number. Null for what is no price. Pure. */
+export function attoUsdOf(price: string | number): bigint | null {
+  // Past that, a float says nothing of its units, and no asset is worth it.
+  const text = typeof price === 'number' ? (price < 1e15 ? price.toFixed(attoDigits) : '') : price
+  const [, whole, fraction = ''] = /^(\d{1,15})(?:\.(\d{1,40}))?$/.exec(text) ?? []
+  if (whole === undefined) return null
+  return BigInt(whole + fraction.slice(0, attoDigits).padEnd(attoDigits, '0'))
+}
+
+/** Millionths of a US dollar, the broken one counted whole. `decimals` of the asset. Pure. */
+export function microUsdOf(
+  raw: bigint,
+  { decimals, attoUsd }: { decimals: number; attoUsd: bigint },
+): number {
+  const divisor = 10n ** BigInt(decimals + attoDigits - 6)
+  const micro = (raw * attoUsd + divisor - 1n) / divisor
+  // What is more than nine billion dollars is more than any limit.
+  return Number(micro > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : micro)
+}

@@ -1,0 +1,160 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { chains } from '@flotilla/protocol/wallet-api'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import * as z from 'zod'
+import type { Settings } from '../../config/index.ts'
+import { startDeadline } from '../../egress/index.ts'
+import type { PinnedFetch } from '../../egress/index.ts'
+import { readJson } from '../../intake/index.ts'
+import { addressKey } from '../payments/judge-payees.ts'
+import { attoUsdOf } from './agree-on-price.ts'
+import type { PricedAsset, PriceSource } from './price-source.ts'
+
+const answerTimeoutMs = 5000
+const replyMaxBytes = 64 * 1024
+
+/** How one kind of source is asked, and what of its answer is the price. */
+interface Dialect {
+  readonly url: string
+  /** Below `url`; null for what it does not sell. */
+  path(asset: PricedAsset): string | null
+  /** Null where it does not know the asset; `at` in seconds, null where it means now. */
+  read(
+    reply: unknown,
+    asset: PricedAsset,
+  ): { readonly price: string | number; readonly at: number | null } | null
+}
+
+/** By the names that each gives to a chain, and to its coin. Coins of test chains are valued as the real ones. */
+const names = {
+  ethereum: { coingecko: 'ethereum', coin: 'ethereum', llama: 'ethereum' },
+  base: { coingecko: 'base', coin: 'ethereum', llama: 'base' },
+  arbitrum: { coingecko: 'arbitrum-one', coin: 'ethereum', llama: 'arbitrum' },
+  polygon: { coingecko: 'polygon-pos', coin: 'polygon-ecosystem-token', llama: 'polygon' },
+  sepolia: { coingecko: null, coin: 'ethereum', llama: null },
+  solana: { coingecko: 'solana', coin: 'solana', llama: 'solana' },
+  'solana-devnet': { coingecko: null, coin: 'solana', llama: null },
+} as const satisfies Record<ChainName, { coingecko: string | null; coin: string; llama: string | null }>
+
+const amount = z.string().or(z.number())
+const coinbaseSchema = z.looseObject({
+  data: z.looseObject({ amount, base: z.string(), currency: z.literal('USD') }),
+})
+const krakenSchema = z.looseObject({
+  error: z.array(z.string()),
+  result: z.record(z.string(), z.looseObject({ c: z.array(z.string()).min(1) })).optional(),
+})
+const coingeckoSchema = z.record(
+  z.string(),
+  z.looseObject({ usd: amount.optional(), last_updated_at: z.number().optional() }),
+)
+const llamaSchema = z.looseObject({
+  coins: z.record(z.string(), z.looseObject({ price: amount, timestamp: z.number() })),
+})
+
+const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kind'], Dialect>> = {
+  coinbase: {
+    url: 'https://api.coinbase.com',
+    path: ({ chain, token }) => (token === null ? `v2/prices/${chains[chain].coin}-USD/spot` : null),
+    read: (reply, { chain }) => {
+      const { data } = coinbaseSchema.parse(reply)
+      return data.base === chains[chain].coin ? { price: data.amount, at: null } : null
+    },
+  },
+  kraken: {
+    url: 'https://api.kraken.com',
+    path: ({ chain, token }) => (token === null ? `0/public/Ticker?pair=${chains[chain].coin}USD` : null),
+    read: (reply) => {
+      const [pair, ...others] = Object.values(krakenSchema.parse(reply).result ?? {})
+      const [last] = pair?.c ?? []
+      return last === undefined || others.length > 0 ? null : { price: last, at: null }
+    },
+  },
+  coingecko: {
+    url: 'https://api.coingecko.com',
+    path: ({ chain, token }) => {
+      const wanted = 'vs_currencies=usd&include_last_updated_at=true&precision=full'
+      if (token === null) return `api/v3/simple/price?ids=${names[chain].coin}&${wanted}`
+      const { coingecko } = names[chain]
+      return coingecko === null
+        ? null
+        : `api/v3/simple/token_price/${coingecko}?contract_addresses=${addressKey(token)}&${wanted}`
+    },
+    read: (reply, { chain, token }) => {
+      const found = coingeckoSchema.parse(reply)[token === null ? names[chain].coin : addressKey(token)]
+      return found?.usd === undefined || found.last_updated_at === undefined
+        ? null
+        : { price: found.usd, at: found.last_updated_at }
+    },
+  },
+  defillama: {
+    url: 'https://coins.llama.fi',
+    // Its prices of coins are another source's.
+    path: (asset) => (llamaName(asset) === null ? null : `prices/current/${llamaName(asset)}`),
+    read: (reply, asset) => {
+      const found = llamaSchema.parse(reply).coins[llamaName(asset) ?? '']
+      return found === undefined ? null : { price: found.price, at: found.timestamp }
+    },
+  },
+}
+
+function llamaName({ chain, token }: PricedAsset): string | null {
+  const { llama } = names[chain]
+  return llama === null || token === null ? null : `${llama}:${addressKey(token)}`
+}
+
+/** Sources over HTTP, as the owner's settings name them, through the outbound filter. */
+export function httpPriceSource(
+  { kind, url }: Settings['wallet']['price_sources'][number],
+  { fetch, clock }: { readonly fetch: PinnedFetch; readonly clock: Clock },
+): PriceSource {
+  const dialect = dialects[kind]
+
+  async function reply(path: string, signal: AbortSignal): Promise<unknown> {
+    const deadline = startDeadline(clock, answerTimeoutMs, signal)
+    try {
+      const place = new URL(path, url ?? dialect.url)
+      const answer = await fetch(
+        { url: place, method: 'GET', headers: { accept: 'application/json' }, body: '' },
+        deadline.signal,
+      )
+      try {
+        if (answer.status !== 200)
+          throw new Problem('upstream-failed', { detail: `${kind} answered ${answer.status}` })
+        const chunks: Uint8Array[] = []
+        let bytes = 0
+        for await (const chunk of answer.body) {
+          bytes += chunk.length
+          if (bytes > replyMaxBytes)
+            throw new Problem('upstream-failed', { detail: `${kind} answers without end` })
+          chunks.push(chunk)
+        }
+        return readJson(Buffer.concat(chunks).toString('utf8'), jsonLimits.serverReply)
+      } finally {
+        await answer.close()
+      }
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  return {
+    name: kind,
+    quote: async (asset, signal) => {
+      const path = dialect.path(asset)
+      if (path === null) return null
+      try {
+        const found = dialect.read(await reply(path, signal), asset)
+        if (found === null) return null
+        const attoUsd = attoUsdOf(found.price)
+        if (attoUsd === null) throw new Error('it said no price')
+        return { source: kind, attoUsd, at: found.at === null ? clock.now() : found.at * 1000 }
+      } catch (cause) {
+        if (cause instanceof Problem || signal.aborted) throw cause
+        throw new Problem('upstream-failed', { detail: `${kind} said nothing that is a price`, cause })
+      }
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../../platform/index.ts'
+import { agreeOnPrice } from './agree-on-price.ts'
+import type { PricedAsset, PriceSource, Quote } from './price-source.ts'
+
+/** Asked again no sooner, so that payments in a row ask each source once. */
+const keptMs = 20_000
+const keptMax = 200
+
+/** 10^-18 US dollars a whole unit. Problem `no-price` with the reason, which says who said what. */
+export type PriceOf = (asset: PricedAsset, signal: AbortSignal) => Promise<bigint>
+
+export function createPriceBook(deps: {
+  readonly sources: () => readonly PriceSource[]
+  readonly clock: Clock
+  readonly log: Log
+}): PriceOf {
+  const { clock, log } = deps
+  const kept = new Map<string, { readonly at: number; readonly quotes: readonly Quote[] }>()
+
+  async function ask(asset: PricedAsset, signal: AbortSignal): Promise<readonly Quote[]> {
+    const key = `${asset.chain} ${asset.token?.toLowerCase() ?? ''}`
+    const known = kept.get(key)
+    if (known && clock.now() - known.at < keptMs) return known.quotes
+    const answers = await Promise.all(
+      deps.sources().map((source) =>
+        source.quote(asset, signal).catch((error: unknown) => {
+          signal.throwIfAborted()
+          log.warn(
+            { source: source.name, chain: asset.chain, err: error },
+            'a price could not be asked; the other sources decide',
+          )
+          return null
+        }),
+      ),
+    )
+    const quotes = answers.filter((quote) => quote !== null)
+    if (kept.size >= keptMax) kept.clear()
+    kept.set(key, { at: clock.now(), quotes })
+    return quotes
+  }
+
+  return async (asset, signal) => {
+    const agreed = agreeOnPrice(await ask(asset, signal), clock.now())
+    if (agreed.kind === 'agreed') return agreed.attoUsd
+    throw new Problem('no-price', {
+      detail: `${asset.token ?? `the coin of ${asset.chain}`} has no price: ${agreed.reason}`,
+    })
+  }
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import type { PriceSource } from './price-source.ts'
+
+/** A source that knows `token` on Base at 1.5 dollars, no other token, and whose far end can be made to talk nonsense. */
+export interface PriceSourceUnderTest {
+  readonly source: PriceSource
+  readonly token: string
+  readonly now: number
+  talkNonsense(): void
+}
+
+const never = new AbortController().signal
+
+/** What every source of prices owes its callers; the words are in `price-source.ts`. */
+export function describePriceSource(name: string, make: () => PriceSourceUnderTest): void {
+  describe(`${name} as a source of prices`, () => {
+    test('says what it knows, by whom and when, and null of what it does not know', async () => {
+      const { source, token, now } = make()
+      expect(await source.quote({ chain: 'base', token }, never)).toEqual({
+        source: source.name,
+        attoUsd: 15n * 10n ** 17n,
+        at: now,
+      })
+      const unknown = '0x000000000000000000000000000000000000dEaD'
+      expect(await source.quote({ chain: 'base', token: unknown }, never)).toBeNull()
+    })
+
+    test('rejects where it makes no sense, and with the reason of a signal that is aborted', async () => {
+      const { source, token, talkNonsense } = make()
+      const reason = new Error('nobody waits')
+      await expect(source.quote({ chain: 'base', token }, AbortSignal.abort(reason))).rejects.toBe(reason)
+      talkNonsense()
+      await expect(source.quote({ chain: 'base', token }, never)).rejects.toMatchObject({
+        code: 'upstream-failed',
+      })
+    })
+  })
+}

@@ -1,0 +1,76 @@
+import type { Mint } from './token-layout.ts'
+
+export type MintVerdict =
+  | { readonly refused: string }
+  | {
+      readonly refused: null
+      /** What whoever decides about a payment should know of the token. */
+      readonly warnings: readonly string[]
+      /** What the program keeps back of an amount, in base units; null where the token has no such rule. */
+      readonly feeOf: ((raw: bigint) => bigint) | null
+    }
+
+/** By the numbers of Token-2022. What is not here is refused: nobody looked at what it does with money. */
+const fine = {
+  1: 'transfer fee',
+  3: 'close authority',
+  4: 'confidential transfers',
+  16: 'fees of confidential transfers',
+  18: 'metadata pointer',
+  19: 'metadata',
+  20: 'group pointer',
+  21: 'group',
+  22: 'member pointer',
+  23: 'group member',
+} as const satisfies Readonly<Record<number, string>>
+
+const refusals: Readonly<Record<number, string>> = {
+  9: 'it cannot be transferred at all',
+  10: 'what people see of it is not the amount that is moved: it bears interest',
+  24: 'its amounts are hidden',
+  25: 'what people see of it is not the amount that is moved: it is scaled',
+}
+
+const extension = { transferFee: 1, defaultState: 6, permanentDelegate: 12, transferHook: 14, pausable: 26 }
+const bpsWhole = 10_000n
+
+/**
+ * Whether this wallet pays with a token, by what its mint lets others do. `epoch` is the one that the payment lands in,
+ * since fees change with epochs. Pure.
+ */
+export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
+  const warnings = mint.canFreeze ? ['its issuer can freeze what anybody holds of it'] : []
+  for (const [number, data] of mint.extensions) {
+    const refusal = refusals[number]
+    if (refusal !== undefined) return { refused: refusal }
+    if (number in fine) continue
+    if (number === extension.permanentDelegate) {
+      if (isSomebody(data, 0)) warnings.push('its issuer can take it out of any account at any time')
+    } else if (number === extension.transferHook) {
+      if (isSomebody(data, 32)) return { refused: 'a program of a stranger runs with every transfer of it' }
+    } else if (number === extension.defaultState) {
+      if (data[0] !== 1) warnings.push('accounts of it are frozen until its issuer opens them')
+    } else if (number === extension.pausable) {
+      warnings.push('its issuer can stop all transfers of it')
+    } else return { refused: `it has a rule that is not known here (extension ${number})` }
+  }
+  const fee = mint.extensions.get(extension.transferFee)
+  if (fee === undefined) return { refused: null, warnings, feeOf: null }
+  if (fee.length !== 108) return { refused: 'its rule of fees cannot be read' }
+  const at = epoch >= fee.readBigUInt64LE(90) ? 90 : 72
+  const maximum = fee.readBigUInt64LE(at + 8)
+  const bps = BigInt(fee.readUInt16LE(at + 16))
+  if (bps > bpsWhole) return { refused: 'its rule of fees cannot be read' }
+  return { refused: null, warnings, feeOf: (raw) => feeOf(raw, { maximum, bps }) }
+}
+
+/** Rounded up, as the program does. */
+function feeOf(raw: bigint, { maximum, bps }: { readonly maximum: bigint; readonly bps: bigint }): bigint {
+  const fee = (raw * bps + bpsWhole - 1n) / bpsWhole
+  return fee < maximum ? fee : maximum
+}
+
+/** Whether 32 bytes name an account: zeros are nobody. What is cut off names somebody. */
+function isSomebody(data: Buffer, at: number): boolean {
+  return data.length < at + 32 || data.subarray(at, at + 32).some((byte) => byte !== 0)
+}

@@ -1,0 +1,64 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { base58 } from '@scure/base'
+import { readAddress } from './solana-address.ts'
+
+/**
+ * A message of one signer as the chain signs it: three counts, the accounts behind their number, the blockhash, the
+ * instructions. What is decided about is all of it but the 32 bytes of the blockhash; signing puts those in and nothing else.
+ */
+
+const headerBytes = 3
+const hashBytes = 32
+/** What stands before 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** Where the blockhash of a message of one signer begins; throws for any other bytes. Pure. */
+function blockhashAt(message: Uint8Array): number {
+  const [signers, , , accounts = 0] = message
+  // A version has the highest bit set, and so has a count of more than 127.
+  if (signers !== 1 || accounts === 0 || accounts > 127) throw new Error('this is no message of one signer')
+  const at = headerBytes + 1 + accounts * hashBytes
+  if (message.length <= at + hashBytes) throw new Error('this message is cut off')
+  return at
+}
+
+/** The same message with another blockhash. Pure. */
+export function withBlockhash(message: Uint8Array, blockhash: string): Buffer {
+  const hash = readAddress(blockhash)
+  if (hash === null) throw new Error('this is no blockhash')
+  const placed = Buffer.from(message)
+  placed.set(hash, blockhashAt(message))
+  return placed
+}
+
+/** The message as it goes over the wire, signed with zeros: for a far end that is told to look at no signature. Pure. */
+export function unsignedWire(message: Uint8Array): string {
+  return wire(Buffer.alloc(64), message)
+}
+
+/**
+ * The transaction and the signature by which the chain names it. `key` are the 32 bytes of an Ed25519 key; throws where it
+ * is not that of the message's one signer. Pure.
+ */
+export function signMessage(
+  message: Uint8Array,
+  key: Uint8Array,
+): { readonly id: string; readonly bytes: string } {
+  // Throws for what is no message.
+  blockhashAt(message)
+  const signer = message.subarray(headerBytes + 1, headerBytes + 1 + hashBytes)
+  const pkcs8 = Buffer.concat([pkcs8Head, key])
+  try {
+    const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
+    const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' })
+    if (!Buffer.from(x, 'base64url').equals(signer)) throw new Error('this key is not that of the payer')
+    const signature = sign(null, message, privateKey)
+    return { id: base58.encode(signature), bytes: wire(signature, message) }
+  } finally {
+    pkcs8.fill(0)
+  }
+}
+
+function wire(signature: Uint8Array, message: Uint8Array): string {
+  return Buffer.concat([Buffer.of(1), signature, message]).toString('base64')
+}

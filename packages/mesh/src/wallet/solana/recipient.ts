@@ -1,0 +1,31 @@
+import type { Account } from './solana-calls.ts'
+import { readMint, readTokenAccount, token2022Program, tokenProgram } from './token-layout.ts'
+
+const systemProgram = '11111111111111111111111111111111'
+
+/** Why nobody would get what is sent to this address; null where somebody does. `account`: what stands there. Pure. */
+export function recipientFault(account: Account | null): string | null {
+  if (account === null) return null
+  if (account.executable) return 'it is a program'
+  if (account.owner === tokenProgram || account.owner === token2022Program) {
+    const held = readTokenAccount(account.data)
+    if (held !== null) return `it is an account of a token: name whose it is, ${held.owner}`
+    return readMint(account.data) === null
+      ? 'it is not somebody’s wallet'
+      : 'it is a token, and nobody’s wallet'
+  }
+  if (account.owner !== systemProgram) return `it belongs to the program ${account.owner}`
+  return account.data.length === 0 ? null : 'it is not somebody’s wallet'
+}
+
+/** Why a token could not be put there; null where it can. Pure. */
+export function tokenAccountFault(
+  account: Account | null,
+  { mint, owner, program }: { readonly mint: string; readonly owner: string; readonly program: string },
+): string | null {
+  if (account === null || account.data.length === 0) return null
+  const held = account.owner === program ? readTokenAccount(account.data) : null
+  if (held === null || held.mint !== mint) return 'where they would keep this token stands something else'
+  if (held.owner !== owner) return `their account of this token was given to ${held.owner}`
+  return held.frozen ? 'their account of this token is frozen' : null
+}

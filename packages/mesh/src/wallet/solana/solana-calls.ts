@@ -1,0 +1,170 @@
+import * as z from 'zod'
+import { hashSchema } from './solana-rpc.ts'
+import type { SolanaRpc } from './solana-rpc.ts'
+
+/** `getMultipleAccounts` takes no more. */
+export const accountsMax = 100
+/** Of what a program wrote while it was simulated. */
+const logLinesMax = 40
+
+/** 64 bits; above what a float holds they come as text (`readJsonExactly`). */
+const u64 = z
+  .union([z.int().min(0), z.string().regex(/^\d{1,20}$/)])
+  .transform(BigInt)
+  .refine((value) => value < 2n ** 64n)
+const accountSchema = z
+  .looseObject({
+    lamports: u64,
+    owner: hashSchema,
+    executable: z.boolean(),
+    data: z.tuple([z.base64(), z.literal('base64')]),
+  })
+  .transform(({ data: [text], ...account }) => ({ ...account, data: Buffer.from(text, 'base64') }))
+const accountsSchema = z.array(accountSchema.nullable()).max(accountsMax)
+const simulationSchema = z.looseObject({
+  err: z.unknown(),
+  logs: z.array(z.string()).nullish(),
+  accounts: accountsSchema.nullish(),
+})
+const statusSchema = z.looseObject({
+  slot: u64,
+  err: z.unknown(),
+  confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
+})
+
+export type Account = z.infer<typeof accountSchema>
+export type SignatureStatus = z.infer<typeof statusSchema>
+
+/** Of the newest block that more than two thirds of the stake voted for. */
+const confirmed = { commitment: 'confirmed' } as const
+const finalized = { commitment: 'finalized' } as const
+
+const at = <T>(value: z.ZodType<T>) => z.looseObject({ context: z.looseObject({ slot: u64 }), value })
+
+/** As of the newest confirmed block, in the order of the addresses, at most `accountsMax`; null where there is none. */
+export async function readAccounts(
+  { ask, failed }: SolanaRpc,
+  addresses: readonly string[],
+): Promise<{ readonly slot: bigint; readonly accounts: readonly (Account | null)[] }> {
+  const { context, value } = await ask(
+    'getMultipleAccounts',
+    [addresses, { encoding: 'base64', ...confirmed }],
+    at(accountsSchema),
+  )
+  if (value.length !== addresses.length) throw failed('it answered for other accounts than it was asked')
+  return { slot: context.slot, accounts: value }
+}
+
+/** Lamports of each address, without what else stands there. */
+export async function readLamports(
+  { ask, failed }: SolanaRpc,
+  addresses: readonly string[],
+): Promise<readonly bigint[]> {
+  const { value } = await ask(
+    'getMultipleAccounts',
+    [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, ...confirmed }],
+    at(accountsSchema),
+  )
+  if (value.length !== addresses.length) throw failed('it answered for other accounts than it was asked')
+  return value.map((account) => account?.lamports ?? 0n)
+}
+
+export async function latestBlockhash({ ask }: SolanaRpc) {
+  const { value } = await ask(
+    'getLatestBlockhash',
+    [confirmed],
+    at(z.looseObject({ blockhash: hashSchema, lastValidBlockHeight: z.int().min(1) })),
+  )
+  return value
+}
+
+/** Where the chain is, by what no reorganisation takes back. */
+export function finalizedEpoch({ ask }: SolanaRpc) {
+  return ask(
+    'getEpochInfo',
+    [finalized],
+    z.looseObject({ absoluteSlot: u64, blockHeight: z.int().min(0), epoch: u64 }),
+  )
+}
+
+/** What was paid above the fee for each unit, micro-lamports, in each of the last blocks that wrote to these accounts. */
+export async function recentPrices({ ask }: SolanaRpc, addresses: readonly string[]): Promise<bigint[]> {
+  const said = await ask(
+    'getRecentPrioritizationFees',
+    [addresses],
+    z.array(z.looseObject({ prioritizationFee: u64 })).max(1000),
+  )
+  return said.map(({ prioritizationFee }) => prioritizationFee)
+}
+
+/** What would become of these accounts if the transaction landed now; its signatures are not looked at. */
+export async function simulate(
+  { ask }: SolanaRpc,
+  wire: string,
+  { addresses, minSlot }: { readonly addresses: readonly string[]; readonly minSlot: bigint },
+): Promise<{ readonly failed: string | null; readonly accounts: readonly (Account | null)[] | null }> {
+  const { value } = await ask(
+    'simulateTransaction',
+    [
+      wire,
+      {
+        encoding: 'base64',
+        sigVerify: false,
+        replaceRecentBlockhash: false,
+        minContextSlot: Number(minSlot),
+        accounts: { encoding: 'base64', addresses },
+        ...confirmed,
+      },
+    ],
+    at(simulationSchema),
+  )
+  const accounts = value.accounts?.length === addresses.length ? value.accounts : null
+  return {
+    failed: value.err == null ? null : failureText(value.err, (value.logs ?? []).slice(-logLinesMax)),
+    accounts,
+  }
+}
+
+export function sendWire({ ask }: SolanaRpc, wire: string): Promise<string> {
+  // It was simulated before; a second look at the door would only refuse what is there already.
+  const options = { encoding: 'base64', skipPreflight: true, ...confirmed }
+  return ask('sendTransaction', [wire, options], z.string().max(88))
+}
+
+/** Of one signature, by all that the far end remembers. */
+export async function signatureStatus(
+  { ask, failed }: SolanaRpc,
+  signature: string,
+): Promise<{ readonly slot: bigint; readonly status: SignatureStatus | null }> {
+  const { context, value } = await ask(
+    'getSignatureStatuses',
+    [[signature], { searchTransactionHistory: true }],
+    at(z.array(statusSchema.nullable()).length(1)),
+  )
+  const [status] = value
+  if (status === undefined) throw failed('it answered for other signatures than it was asked')
+  return { slot: context.slot, status }
+}
+
+/** The height of the oldest block whose transactions the far end still knows. */
+export async function oldestHeight({ ask }: SolanaRpc): Promise<number> {
+  const slot = await ask('getFirstAvailableBlock', [], u64)
+  const { blockHeight } = await ask(
+    'getBlock',
+    [
+      Number(slot),
+      { transactionDetails: 'none', rewards: false, maxSupportedTransactionVersion: 0, ...finalized },
+    ],
+    z.looseObject({ blockHeight: z.int().min(0) }),
+  )
+  return blockHeight
+}
+
+const logged = 'Program log: '
+
+/** One line for people: what the chain calls it, and what the program said last. Pure. */
+export function failureText(err: unknown, logs: readonly string[]): string {
+  const said = logs.findLast((line) => line.startsWith(logged))
+  const name = typeof err === 'string' ? err : JSON.stringify(err)
+  return said === undefined ? name : `${name}: ${said.slice(logged.length)}`
+}

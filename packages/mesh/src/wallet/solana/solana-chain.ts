@@ -1,0 +1,56 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { PayingChain, Place } from '../chain/paying-chain.ts'
+import { followTransfer } from './follow-transfer.ts'
+import { signMessage, withBlockhash } from './message.ts'
+import { planTransfer } from './plan-transfer.ts'
+import { readLamports, sendWire } from './solana-calls.ts'
+import { openSolanaRpc } from './solana-rpc.ts'
+import type { SolanaRpcDeps } from './solana-rpc.ts'
+import { tokenFacts, tokenHeld } from './token-facts.ts'
+
+/** Solana by JSON-RPC. */
+export function createSolanaChain(
+  deps: SolanaRpcDeps & { readonly randomBytes: (count: number) => Buffer },
+): PayingChain {
+  const open = (signal: AbortSignal) => openSolanaRpc(deps, signal)
+  return {
+    name: deps.name,
+    async balances(addresses, signal) {
+      const rpc = await open(signal)
+      return addresses.length === 0 ? [] : readLamports(rpc, addresses)
+    },
+    async plan(from, order, signal) {
+      if (order.do === 'call') throw noCalls(deps.name)
+      return planTransfer(await open(signal), { from, order }, deps.randomBytes)
+    },
+    sign: ({ unsigned }, place, key) =>
+      signMessage(withBlockhash(Buffer.from(unsigned, 'base64'), expiring(place).blockhash), key),
+    async broadcast({ id, bytes }, signal) {
+      const rpc = await open(signal)
+      const told = await sendWire(rpc, bytes)
+      if (told !== id) throw rpc.failed('it says that it sent another transaction than it was given')
+    },
+    async follow({ place, id }, signal) {
+      return followTransfer(await open(signal), { id, place: expiring(place) })
+    },
+    async token(address, signal) {
+      return tokenFacts(await open(signal), address)
+    },
+    async held(token, address, signal) {
+      return tokenHeld(await open(signal), token, address)
+    },
+    read: () => Promise.reject(noCalls(deps.name)),
+  }
+}
+
+function expiring(place: Place) {
+  if (place.kind !== 'expiring') throw new Error('transactions of this chain have no numbers')
+  return place
+}
+
+function noCalls(name: string): Problem {
+  return new Problem('bad-request', {
+    detail: `programs of ${name} cannot be called: their calls say nothing of what they do`,
+    repair: 'Transfer its coin or a token, or use a contract of an EVM chain.',
+  })
+}

@@ -1,0 +1,28 @@
+import type { Problem } from '@flotilla/protocol/problem'
+import { solanaChains } from '@flotilla/protocol/wallet-api'
+import type { SolanaChainName } from '@flotilla/protocol/wallet-api'
+import { createJsonRpc } from '../chain/json-rpc.ts'
+import type { JsonRpcDeps, RpcSession } from '../chain/json-rpc.ts'
+import { readAddress } from './solana-address.ts'
+import * as z from 'zod'
+
+export type SolanaRpcDeps = JsonRpcDeps & { readonly name: SolanaChainName }
+
+/** A far end that has said that it is of this chain, by the hash that the chain began with. */
+export interface SolanaRpc extends Pick<RpcSession, 'ask'> {
+  /** For what has the right form and still cannot be. */
+  failed(what: string): Problem
+}
+
+/** 32 bytes in base 58. */
+export const hashSchema = z.string().refine((text) => readAddress(text) !== null)
+
+export async function openSolanaRpc(deps: SolanaRpcDeps, signal: AbortSignal): Promise<SolanaRpc> {
+  const { genesis } = solanaChains[deps.name]
+  const { open, failed } = createJsonRpc(deps, async ({ ask }) => {
+    const said = await ask('getGenesisHash', [], hashSchema)
+    return said === genesis ? null : `its chain began with ${said}, and ${deps.name} with ${genesis}`
+  })
+  const { ask } = await open(signal)
+  return { ask, failed }
+}

@@ -1,0 +1,80 @@
+import { address, getAddressEncoder, getProgramDerivedAddress } from '@solana/addresses'
+import type { Address } from '@solana/addresses'
+import { Problem } from '@flotilla/protocol/problem'
+import { plainLine } from '../chain/json-rpc.ts'
+import type { TokenFacts } from '../chain/paying-chain.ts'
+import { associatedAccount } from './build-message.ts'
+import { readAddress } from './solana-address.ts'
+import { readAccounts } from './solana-calls.ts'
+import type { Account } from './solana-calls.ts'
+import type { SolanaRpc } from './solana-rpc.ts'
+import { readMint, readTokenAccount, token2022Program, tokenProgram } from './token-layout.ts'
+import type { Mint } from './token-layout.ts'
+
+/** Where tokens of the older program keep their names. */
+const metadataProgram = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
+const metadataExtension = 19
+const symbolMaxBytes = 32
+
+/** Decimals as the mint has them, and the symbol that its issuer wrote there; its address's first letters where there is none. */
+export async function tokenFacts(rpc: SolanaRpc, mint: string): Promise<TokenFacts> {
+  if (readAddress(mint) === null) throw noToken(mint)
+  const { encode } = getAddressEncoder()
+  const [named] = await getProgramDerivedAddress({
+    programAddress: metadataProgram,
+    seeds: ['metadata', encode(metadataProgram), encode(address(mint))],
+  })
+  const { accounts } = await readAccounts(rpc, [mint, named])
+  const [account = null, metadata = null] = accounts
+  const { mint: read } = mintOf(account, mint)
+  const own = read.extensions.get(metadataExtension)
+  const symbol =
+    own === undefined
+      ? metadata?.owner === metadataProgram
+        ? secondText(metadata.data, 65)
+        : null
+      : secondText(own, 64)
+  return { decimals: read.decimals, symbol: symbol === null || symbol === '' ? mint.slice(0, 6) : symbol }
+}
+
+/** Of an owner's associated account, from which alone is paid here. */
+export async function tokenHeld(rpc: SolanaRpc, mint: string, owner: string): Promise<bigint> {
+  if (readAddress(mint) === null) throw noToken(mint)
+  const { accounts } = await readAccounts(rpc, [mint])
+  const { program } = mintOf(accounts[0] ?? null, mint)
+  const account = await associatedAccount(address(owner), program, address(mint))
+  const [held = null] = (await readAccounts(rpc, [account])).accounts
+  return held === null ? 0n : (readTokenAccount(held.data)?.raw ?? 0n)
+}
+
+/** A mint and the program that keeps it; Problem `bad-request` for what is none. Pure. */
+export function mintOf(
+  account: Account | null,
+  named: string,
+): { readonly mint: Mint; readonly program: Address } {
+  const program = account?.owner
+  const isKept = program === tokenProgram || program === token2022Program
+  const mint = account === null || !isKept ? null : readMint(account.data)
+  if (mint === null || program === undefined) throw noToken(named)
+  return { mint, program: address(program) }
+}
+
+/** The second of the texts that stand there one after the other, each behind its length. Pure. */
+export function secondText(data: Buffer, at: number): string | null {
+  if (at + 4 > data.length) return null
+  const from = at + 4 + data.readUInt32LE(at)
+  if (from + 4 > data.length) return null
+  const bytes = data.readUInt32LE(from)
+  if (from + 4 + bytes > data.length) return null
+  return plainLine(
+    data
+      .subarray(from + 4, from + 4 + Math.min(bytes, symbolMaxBytes))
+      .toString('utf8')
+      // The older format fills up with zeros.
+      .replaceAll('\0', ''),
+  )
+}
+
+function noToken(mint: string): Problem {
+  return new Problem('bad-request', { detail: `there is no token ${mint.slice(0, 60)}` })
+}

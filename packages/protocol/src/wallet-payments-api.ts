@@ -1,0 +1,28 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+import { paymentViewSchema, walletLimitsSchema } from './wallet-payments.ts'
+
+/** What the owner sees of payments. */
+export const walletPaymentEndpoints = {
+  walletPayments: { method: 'GET', path: '/api/wallet/payments', summary: 'What was paid, newest first' },
+  walletLimitsNow: {
+    method: 'GET',
+    path: '/api/wallet/limits',
+    summary: 'What each agent may pay and has paid, and whether anything is signed at all',
+  },
+  walletResume: {
+    method: 'POST',
+    path: '/api/wallet/resume',
+    summary: 'Lets a stopped wallet sign again, from where its chains are',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const walletPaymentApi = {
+  walletPayments: {
+    query: z.strictObject({ agent_id: z.optional(agentIdSchema) }),
+    response: z.strictObject({ payments: z.array(paymentViewSchema) }),
+  },
+  walletLimitsNow: { response: walletLimitsSchema },
+  walletResume: { response: walletLimitsSchema },
+} as const satisfies Record<keyof typeof walletPaymentEndpoints, EndpointSchemas>

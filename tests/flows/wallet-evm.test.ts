@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createPinnedFetch } from '../../packages/mesh/src/egress/fetch/pinned-fetch.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { createEvmChain } from '../../packages/mesh/src/wallet/chain/evm-chain.ts'
+import { describePayingChain } from '../../packages/mesh/src/wallet/chain/paying-chain.conformance.ts'
+import type { Order, PayingChain, Place } from '../../packages/mesh/src/wallet/chain/paying-chain.ts'
+import { evmKey } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
+import { seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
+import { anvilProgram, startAnvil } from '../support/anvil.ts'
+import type { Anvil } from '../support/anvil.ts'
+import { deploy, faucet, sendFrom, startTrickyRpc, tokenWords } from '../support/wallet-stand-ins.ts'
+import type { TrickyRpc } from '../support/wallet-stand-ins.ts'
+
+const never = new AbortController().signal
+/** At index 1 of the seed of development chains. */
+const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+const other = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+
+/** The adapter for real chains, on a real one of a process. */
+describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', () => {
+  let anvil: Anvil
+  let rpc: TrickyRpc
+  let chain: PayingChain
+  let key: Uint8Array
+  const at = { dollar: '', coin: '', taxed: '', silent: '', taker: '' }
+
+  beforeAll(async () => {
+    anvil = await startAnvil(8453)
+    rpc = await startTrickyRpc(anvil)
+    chain = createEvmChain({
+      name: 'base',
+      rpc: () => new URL(rpc.url),
+      clock: systemClock,
+      fetch: createPinnedFetch({
+        resolve: async () => [],
+        isAllowed: () => true,
+        allowedPorts: [Number(new URL(rpc.url).port)],
+      }),
+    })
+    key = evmKey(await seedOf(`${'test '.repeat(11)}junk`), 1)
+    at.dollar = await deploy(anvil, 'Token', tokenWords('USDX', 6))
+    at.coin = await deploy(anvil, 'Token', tokenWords('WETX', 18))
+    at.taxed = await deploy(anvil, 'Token', tokenWords('TAXED', 18, { fee: 5 }))
+    at.silent = await deploy(anvil, 'Token', tokenWords('MUTE', 6, { silent: true }))
+    at.taker = await deploy(anvil, 'Taker')
+    await anvil.rpc('anvil_setBalance', [payer, `0x${(10n ** 20n).toString(16)}`])
+    for (const token of [at.dollar, at.coin, at.taxed, at.silent]) {
+      await called(call(token, 'mint(address,uint256)', [payer, String(10n ** 20n)]), faucet)
+    }
+  })
+  afterAll(async () => {
+    await rpc?.close()
+    await anvil?.close()
+  })
+
+  const call = (contract: string, name: string, args: readonly unknown[]) =>
+    ({ do: 'call', contract, call: { function: name, args }, raw: 0n }) as const
+  const transfer = (asset: string | null, raw: bigint, to = friend): Order => ({
+    do: 'transfer',
+    asset,
+    to,
+    raw,
+  })
+  const plan = (order: Order) => chain.plan(payer, order, never)
+  const effects = async (order: Order) => {
+    const { simulation } = await plan(order)
+    return simulation.kind === 'moves' ? simulation.effects : simulation
+  }
+  async function called(order: Extract<Order, { do: 'call' }>, from: string): Promise<void> {
+    const { unsigned } = await chain.plan(from, order, never)
+    const { data } = JSON.parse(unsigned) as { data: string }
+    await sendFrom(anvil, { from, to: order.contract, data })
+  }
+  const held = async (token: string, whose: string) =>
+    BigInt(
+      String(
+        (
+          await chain.read(
+            token,
+            { function: 'balanceOf(address)', args: [whose], returns: ['uint256'] },
+            never,
+          )
+        )[0],
+      ),
+    )
+  /** Signs at that place, or the next one, and sends it. */
+  async function sent(order: Order, place?: Place) {
+    const planned = await plan(order)
+    const signed = chain.sign(planned, place ?? planned.place, key)
+    await chain.broadcast(signed, never)
+    return { ...signed, place: place ?? planned.place }
+  }
+  const fate = ({ id, place }: { id: string; place: Place }) =>
+    chain.follow({ from: payer, place, id }, never)
+  const lower = (text: string) => text.toLowerCase()
+
+  describePayingChain('over JSON-RPC', async () => {
+    await anvil.rpc('evm_setAutomine', [false])
+    onTestFinished(async () => void (await anvil.rpc('evm_setAutomine', [true])))
+    return {
+      chain,
+      payer,
+      friend,
+      key,
+      mine: async () => void (await anvil.rpc('anvil_mine', [])),
+      bury: async () => void (await anvil.rpc('anvil_mine', ['0x40'])),
+    }
+  })
+
+  it('tells what tokens say of themselves, and reads contracts', async () => {
+    expect(await chain.token(at.dollar, never)).toEqual({ decimals: 6, symbol: 'USDX' })
+    expect(await chain.token(at.coin, never)).toEqual({ decimals: 18, symbol: 'WETX' })
+    await expect(chain.token(friend, never)).rejects.toMatchObject({ code: 'bad-request' })
+    const read = { function: 'allowance(address,address)', args: [payer, friend], returns: ['uint256'] }
+    expect(await chain.read(at.dollar, read, never)).toEqual(['0'])
+    const wrong = { function: 'nothing()', args: [], returns: ['uint256'] }
+    await expect(chain.read(at.dollar, wrong, never)).rejects.toMatchObject({ code: 'unprocessable' })
+  })
+
+  it('says what coin and tokens of 6 and 18 decimals would move, and what a token takes on the way', async () => {
+    expect(await effects(transfer(null, 5n))).toEqual({
+      changes: [{ asset: null, raw: -5n }],
+      payees: [],
+      grants: [],
+    })
+    for (const token of [at.dollar, at.coin, at.taxed, at.silent]) {
+      expect(await effects(transfer(token, 700n))).toMatchObject({
+        changes: [{ asset: lower(token), raw: -700n }],
+      })
+    }
+    const before = await held(at.taxed, friend)
+    expect(await fate(await sent(transfer(at.taxed, 1000n)))).toMatchObject({
+      kind: 'landed',
+      succeeded: true,
+    })
+    expect((await held(at.taxed, friend)) - before).toBe(950n)
+  })
+
+  it('says who may take what afterwards, by an approval, a permit and several calls in one', async () => {
+    const grant = { asset: lower(at.dollar), spender: lower(at.taker), raw: 900n, unlimited: false }
+    expect(await effects(call(at.dollar, 'approve(address,uint256)', [at.taker, '900']))).toMatchObject({
+      changes: [],
+      grants: [grant],
+    })
+    const permit = 'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)'
+    const args = [payer, at.taker, '900', '1', '1', `0x${'11'.repeat(32)}`, `0x${'22'.repeat(32)}`]
+    expect(await effects(call(at.dollar, permit, args))).toMatchObject({ grants: [grant] })
+    const all = await effects(
+      call(at.dollar, 'approve(address,uint256)', [at.taker, String(2n ** 256n - 1n)]),
+    )
+    expect(all).toMatchObject({ grants: [{ ...grant, raw: await held(at.dollar, payer), unlimited: true }] })
+
+    for (const token of [at.dollar, at.coin]) {
+      await sent(call(token, 'approve(address,uint256)', [at.taker, '5000']))
+    }
+    const batch = 'batch(address[],address[],uint256[])'
+    const both = await effects({
+      ...call(at.taker, batch, [
+        [at.dollar, at.coin],
+        [friend, other],
+        ['30', '40'],
+      ]),
+      raw: 2n,
+    })
+    expect(both).toMatchObject({
+      changes: expect.arrayContaining([
+        { asset: null, raw: -2n },
+        { asset: lower(at.dollar), raw: -30n },
+        { asset: lower(at.coin), raw: -40n },
+      ]),
+      payees: expect.arrayContaining([lower(friend), lower(other)]),
+    })
+  })
+
+  it('says why a call would be undone, and what an address holds too little of', async () => {
+    await called(call(at.silent, 'setReverting(bool)', [true]), faucet)
+    expect(await effects(transfer(at.silent, 1n))).toEqual({
+      kind: 'fails',
+      reason: expect.stringContaining('paused'),
+    })
+    await called(call(at.silent, 'setReverting(bool)', [false]), faucet)
+    expect(await effects(transfer(null, 10n ** 21n))).toMatchObject({ kind: 'fails' })
+    expect(await effects(transfer(at.dollar, 10n ** 21n))).toMatchObject({ kind: 'fails' })
+  })
+
+  it('falls back on a trace where it cannot simulate, and says so where it can do neither', async () => {
+    const refuses = (...methods: string[]) => {
+      rpc.trick = ({ method, id }) =>
+        methods.includes(method)
+          ? Promise.resolve({ jsonrpc: '2.0', id, error: { code: -32601, message: 'method not found' } })
+          : null
+    }
+    refuses('eth_simulateV1')
+    expect(await effects(transfer(at.dollar, 700n))).toMatchObject({
+      changes: [{ asset: lower(at.dollar), raw: -700n }],
+      payees: [lower(friend)],
+    })
+    refuses('eth_simulateV1', 'debug_traceCall')
+    expect(await effects(transfer(at.dollar, 700n))).toMatchObject({
+      kind: 'unknown',
+      reason: expect.stringContaining('method not found'),
+    })
+    rpc.trick = () => null
+  })
+
+  it('signs the same bytes for the same plan, which are sent twice and land once', async () => {
+    const planned = await plan(transfer(null, 11n, other))
+    const signed = chain.sign(planned, planned.place, key)
+    expect(chain.sign(planned, planned.place, key)).toEqual(signed)
+    await anvil.rpc('evm_setAutomine', [false])
+    const before = await chain.balances([other], never)
+    await chain.broadcast(signed, never)
+    expect(await fate({ ...signed, place: planned.place })).toEqual({ kind: 'waiting' })
+    // The second sending is refused as known, or taken as the first.
+    await chain.broadcast(signed, never)
+    await anvil.rpc('anvil_mine', [])
+    expect(await fate({ ...signed, place: planned.place })).toMatchObject({ kind: 'landed', final: false })
+    await anvil.rpc('anvil_mine', ['0x40'])
+    expect(await fate({ ...signed, place: planned.place })).toMatchObject({ kind: 'landed', final: true })
+    expect((await chain.balances([other], never))[0]).toBe((before[0] ?? 0n) + 11n)
+    await anvil.rpc('evm_setAutomine', [true])
+  })
+
+  it('finds a transaction missing that a pool dropped, and one that a reorganisation took back', async () => {
+    await anvil.rpc('evm_setAutomine', [false])
+    const dropped = await sent(transfer(null, 12n))
+    await anvil.rpc('anvil_dropTransaction', [dropped.id])
+    expect(await fate(dropped)).toEqual({ kind: 'missing' })
+    await chain.broadcast(dropped, never)
+    await anvil.rpc('anvil_mine', [])
+    expect(await fate(dropped)).toMatchObject({ kind: 'landed' })
+    await anvil.rpc('anvil_reorg', [1, []])
+    const after = await fate(dropped)
+    expect(['missing', 'waiting']).toContain(after.kind)
+    // Refused where a pool has it again already.
+    await chain.broadcast(dropped, never).catch(() => {})
+    await anvil.rpc('anvil_mine', [])
+    expect(await fate(dropped)).toMatchObject({ kind: 'landed' })
+    await anvil.rpc('evm_setAutomine', [true])
+  })
+
+  it('says replaced only once another with its number lies deep', async () => {
+    await anvil.rpc('evm_setAutomine', [false])
+    const stuck = await sent(transfer(null, 13n))
+    await anvil.rpc('anvil_dropTransaction', [stuck.id])
+    // The same number, another content: as a second wallet on the seed would sign, with a higher fee.
+    const replacing = await sent(transfer(null, 14n), stuck.place)
+    await anvil.rpc('anvil_mine', [])
+    expect(await fate(stuck)).toEqual({ kind: 'missing' })
+    await anvil.rpc('anvil_mine', ['0x3f'])
+    expect(await fate(stuck)).toEqual({ kind: 'missing' })
+    await anvil.rpc('anvil_mine', ['0x1'])
+    expect(await fate(stuck)).toEqual({ kind: 'replaced' })
+    expect(await fate(replacing)).toMatchObject({ kind: 'landed', final: true, succeeded: true })
+    await anvil.rpc('evm_setAutomine', [true])
+  })
+
+  it('tells what a transaction did by its own record', async () => {
+    const done = await sent(transfer(at.dollar, 77n))
+    expect(await fate(done)).toMatchObject({
+      kind: 'landed',
+      effects: { changes: [{ asset: expect.stringMatching(new RegExp(at.dollar, 'i')), raw: -77n }] },
+    })
+  })
+})

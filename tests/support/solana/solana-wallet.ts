@@ -1,0 +1,35 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import { base58 } from '@scure/base'
+import { createPinnedFetch } from '../../../packages/mesh/src/egress/fetch/pinned-fetch.ts'
+import { systemClock } from '../../../packages/mesh/src/platform/system-clock.ts'
+import type { PayingChain } from '../../../packages/mesh/src/wallet/chain/paying-chain.ts'
+import { createSolanaChain } from '../../../packages/mesh/src/wallet/solana/solana-chain.ts'
+import type { SolanaServer } from './rpc-server.ts'
+
+export interface TestWallet {
+  readonly address: string
+  readonly bytes: Uint8Array
+  readonly key: Uint8Array
+}
+
+export function aWallet(): TestWallet {
+  const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  const bytes = Buffer.from(x, 'base64url')
+  return { address: base58.encode(bytes), bytes, key: Buffer.from(d, 'base64url') }
+}
+
+/** The mesh's own side of a chain, asking this server through the filter's own fetch. */
+export function chainAt(server: SolanaServer, clock: Clock = systemClock): PayingChain {
+  return createSolanaChain({
+    name: 'solana-devnet',
+    rpc: () => new URL(server.url),
+    clock,
+    randomBytes,
+    fetch: createPinnedFetch({
+      resolve: async () => [],
+      isAllowed: () => true,
+      allowedPorts: [Number(new URL(server.url).port)],
+    }),
+  })
+}

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Anvil } from './anvil.ts'
+
+interface StandIn {
+  readonly url: string
+  /** `host:port`, as settings name places. */
+  readonly place: string
+  close(): Promise<void>
+}
+
+/** What an RPC does with one question; null lets it answer as the chain behind it does. */
+export type RpcTrick = (question: {
+  readonly method: string
+  readonly id: unknown
+  /** Asks the chain behind it all the same. */
+  pass(): Promise<unknown>
+}) => Promise<unknown> | null
+
+export interface TrickyRpc extends StandIn {
+  /** Methods that it was asked, in their order. */
+  readonly asked: string[]
+  trick: RpcTrick
+}
+
+/** Stands before a real chain and lies where it is told to. */
+export async function startTrickyRpc(anvil: Anvil): Promise<TrickyRpc> {
+  const pass = async (body: string): Promise<unknown> =>
+    (await fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+  const rpc: Omit<TrickyRpc, keyof StandIn> & { asked: string[] } = { asked: [], trick: () => null }
+  const standIn = await serve(async (request) => {
+    const body = await textOf(request)
+    const { method, id } = JSON.parse(body) as { method: string; id: unknown }
+    rpc.asked.push(method)
+    return JSON.stringify(await (rpc.trick({ method, id, pass: () => pass(body) }) ?? pass(body)))
+  })
+  return Object.assign(rpc, standIn)
+}
+
+export interface PriceServer extends StandIn {
+  /** US dollars, by who says it. */
+  says: { coinbase: string; kraken: string; coingecko: number; defillama: number }
+  /** How old the prices of those are that tell it, seconds. */
+  ageSeconds: number
+}
+
+/**
+ * Speaks as four sources of prices do; each token is worth what the last two say, of the coin the first three. `coin`: what
+ * the first and the third call it.
+ */
+export async function startPriceServer(coin = { symbol: 'ETH', name: 'ethereum' }): Promise<PriceServer> {
+  const prices: Omit<PriceServer, keyof StandIn> = {
+    says: { coinbase: '1', kraken: '1', coingecko: 1, defillama: 1 },
+    ageSeconds: 10,
+  }
+  const standIn = await serve(async ({ url = '' }) => {
+    const { says } = prices
+    const at = Math.floor(Date.now() / 1000) - prices.ageSeconds
+    if (url.startsWith('/v2/prices/')) {
+      return JSON.stringify({ data: { amount: says.coinbase, base: coin.symbol, currency: 'USD' } })
+    }
+    if (url.startsWith('/0/public/Ticker')) {
+      return JSON.stringify({ error: [], result: { XETHZUSD: { c: [says.kraken, '1'] } } })
+    }
+    const told = { usd: says.coingecko, last_updated_at: at }
+    if (url.startsWith('/api/v3/simple/price')) return JSON.stringify({ [coin.name]: told })
+    const token = /contract_addresses=(\w+)/.exec(url)?.[1]
+    if (token !== undefined) return JSON.stringify({ [token]: told })
+    const name = /\/prices\/current\/(.*)$/.exec(url)?.[1] ?? ''
+    return JSON.stringify({ coins: { [name]: { price: says.defillama, timestamp: at } } })
+  })
+  return Object.assign(prices, standIn)
+}
+
+async function serve(answer: (request: IncomingMessage) => Promise<string>): Promise<StandIn> {
+  const server = createServer((request, reply) => {
+    answer(request).then(
+      (text) => reply.setHeader('content-type', 'application/json').end(text),
+      () => reply.destroy(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    place: `127.0.0.1:${port}`,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request as AsyncIterable<Uint8Array>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const bytecode = JSON.parse(
+  readFileSync(new URL('contracts/wallet-tests.json', import.meta.url), 'utf8'),
+) as Readonly<Record<'Token' | 'Taker', string>>
+
+/** The first account of development chains, which has coins and which nobody pays from but tests. */
+export const faucet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+/** Puts a contract on the chain; `words` are its constructor's arguments, encoded. */
+export async function deploy(anvil: Anvil, name: keyof typeof bytecode, words = ''): Promise<string> {
+  const hash = await sendFrom(anvil, { from: faucet, data: `${bytecode[name]}${words}` })
+  const receipt = (await receiptOf(anvil, hash)) as { contractAddress: string }
+  return receipt.contractAddress
+}
+
+export async function sendFrom(anvil: Anvil, transaction: object): Promise<string> {
+  return (await anvil.rpc('eth_sendTransaction', [{ gas: '0x500000', ...transaction }])) as string
+}
+
+async function receiptOf(anvil: Anvil, hash: string): Promise<unknown> {
+  for (;;) {
+    const receipt = await anvil.rpc('eth_getTransactionReceipt', [hash])
+    if (receipt !== null) return receipt
+    await sleep(20)
+  }
+}
+
+/** An argument of 32 bytes: a number, or an address. */
+export function word(value: bigint | number | string): string {
+  return (typeof value === 'string' ? value.slice(2).toLowerCase() : value.toString(16)).padStart(64, '0')
+}
+
+/** Constructor of `Token`: its symbol, decimals, fee in percent, and whether it writes no log. */
+export function tokenWords(
+  symbol: string,
+  decimals: number,
+  { fee = 0, silent = false }: { readonly fee?: number; readonly silent?: boolean } = {},
+): string {
+  const text = Buffer.from(symbol).toString('hex').padEnd(64, '0')
+  return [word(128), word(decimals), word(fee), word(silent ? 1 : 0), word(symbol.length), text].join('')
+}
