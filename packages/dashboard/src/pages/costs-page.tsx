@@ -4,8 +4,9 @@ import type { Reply } from '@flotilla/client/mesh-call'
 import { formatTokens, formatUsd } from '../data/format.ts'
 import { useMesh } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
-import { Badge, Bar, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+import { Badge, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 
+import { BudgetPeriod } from './budget-period.tsx'
 import { forecastMonth } from './cost-forecast.ts'
 
 const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx')).DailyChart }))
@@ -176,38 +177,11 @@ function Budgets({ budgets }: { readonly budgets: readonly BudgetView[] }) {
               {budget.id === '' ? 'The whole fleet' : budget.id}{' '}
               <span className="small muted">{budget.scope === 'fleet' ? '' : budget.scope}</span>
             </h3>
-            <Period name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
-            <Period name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
+            <BudgetPeriod name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
+            <BudgetPeriod name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
           </div>
         ))}
       </div>
     </Card>
-  )
-}
-
-function Period({
-  name,
-  whose,
-  period,
-}: {
-  readonly name: string
-  readonly whose: string
-  readonly period: BudgetView['daily']
-}) {
-  const { limit_usd: limit, spent_usd: spent, reserved_usd: reserved } = period
-  return (
-    <div className="stack">
-      <div className="row apart small number">
-        <span className="muted">{name}</span>
-        <span>
-          {formatUsd(spent)}
-          {reserved > 0 && <span className="muted"> and {formatUsd(reserved)} set aside</span>}
-          <span className="muted"> {limit === null ? 'without a limit' : `of ${formatUsd(limit)}`}</span>
-        </span>
-      </div>
-      {limit !== null && (
-        <Bar part={limit === 0 ? 1 : (spent + reserved) / limit} label={`${name}, ${whose}`} />
-      )}
-    </div>
   )
 }

@@ -1,6 +1,7 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
+import { Act } from '../../design/act.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { settledText } from './settled-text.ts'
@@ -108,9 +109,9 @@ function TurnEnd({ turn: { run }, onRetry }: { readonly turn: Turn; readonly onR
         <span>{formatTokens(run.tokens_used)} tokens</span>
         {took !== null && <span>{formatDuration(took)}</span>}
         <Link href={`/runs/${run.id}`}>Details</Link>
-        <button type="button" className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>
+        <Act call="chat" agent={agent} className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>
           Ask again
-        </button>
+        </Act>
       </div>
     </>
   )
