@@ -160,6 +160,40 @@ describe('flotilla, as a process', () => {
     expect(err).toContain(`✗ because of that\n  code ${problemCode}\n  next `)
   })
 
+  it('lists runs by what they are about: a task by its title, by its id where it is not among the newest', async () => {
+    const working = (id: string, taskId: string) => ({
+      ...aRun,
+      id,
+      kind: 'task',
+      task_id: taskId,
+      input: { kind: 'task', task_id: taskId },
+    })
+    const asked: string[] = []
+    await using server = await startLoopbackServer((call, reply) => {
+      asked.push(call.url)
+      const isTasks = call.url.startsWith('/api/tasks')
+      const runs = [aRun, working('run_2', 'task_known'), working('run_3', 'task_old')]
+      answerJson(
+        reply,
+        200,
+        isTasks ? { tasks: [{ id: 'task_known', title: 'Count the licences of every package' }] } : { runs },
+      )
+    })
+    const listed = await flotilla('runs', '--url', server.url, '--agent', 'auditor', '--limit', '7')
+    expect(listed).toMatchObject({ code: 0 })
+    expect(
+      listed.out
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/ {2,}/).at(-1)),
+    ).toEqual(['ABOUT', 'Hi', 'Count the licences of every package', 'task_old'])
+    expect(asked).toEqual(['/api/runs?limit=7&agent=auditor', '/api/tasks?limit=7&agent=auditor'])
+    // Who reads JSON has the ids, and nobody asks for titles.
+    asked.length = 0
+    await flotilla('runs', '--url', server.url, '--json')
+    expect(asked).toHaveLength(1)
+  })
+
   it('prints the answer of a one-shot chat alone on standard output, the work on standard error', async () => {
     const frames = [
       { type: 'accepted', run_id: 'run_1' },

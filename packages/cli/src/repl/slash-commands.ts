@@ -1,6 +1,6 @@
 import type { RunView } from '@flotilla/protocol/run'
 import { historyMessages, sessionNameMaxChars } from '@flotilla/protocol/chat-history'
-import { runRows } from '../commands/fleet-rows.ts'
+import { runRows, titlesOf } from '../commands/fleet-rows.ts'
 import { oneLine } from '../terminal/color.ts'
 import { administrationCommands } from './administration-commands.ts'
 import { broadcast } from './broadcast.ts'
@@ -98,7 +98,8 @@ const talkCommands: readonly SlashCommand[] = [
     run: async ({ client, terminal }) => {
       const { runs } = await client.call('runs', { query: { limit: runsLookedAt } })
       const open = runs.filter(({ state }) => unfinished.includes(state))
-      terminal.print(...(open.length === 0 ? ['Nothing waits.'] : runRows(open)))
+      if (open.length === 0) return terminal.print('Nothing waits.')
+      terminal.print(...runRows(open, await titlesOf(client, { runs: open, limit: runsLookedAt })))
     },
   },
   {
