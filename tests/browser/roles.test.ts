@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     await page.getByRole('dialog').getByLabel('Role').fill('Reads licences, and says so.')
     await page.getByRole('button', { name: 'Look at the change' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('scribe: role saved.').waitFor()
+    await page.getByText('scribe: role saved').waitFor()
     await openWhole('/agents/scribe?tab=permissions', 'May it …?')
     await openWhole('/triggers', 'Send the morning report.')
     expect(await buttonsOf(page, ['New job …', 'Run now'])).toEqual({

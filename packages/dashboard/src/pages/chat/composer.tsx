@@ -31,8 +31,8 @@ export function Composer({
   const isEmpty = message === '' && attached.attachments.length === 0
 
   useEffect(() => {
-    if (first !== '') field.current?.focus()
-  }, [first])
+    if (first !== '' && refusal === null) field.current?.focus()
+  }, [first, refusal])
 
   function send(): void {
     if (isEmpty || attached.busy) return

@@ -37,7 +37,7 @@ export const TurnView = memo(function TurnView({
         </div>
       )}
       {turn.state === 'refused' && <Failed error={turn.problem} retry={onRetry} />}
-      {turn.run && <TurnEnd turn={turn} onRetry={onRetry} />}
+      {turn.run && <TurnEnd turn={turn} agent={agent} onRetry={onRetry} />}
     </li>
   )
 })
@@ -94,7 +94,15 @@ function shortInput(input: unknown): string {
     .slice(0, shortMaxChars)
 }
 
-function TurnEnd({ turn: { run }, onRetry }: { readonly turn: Turn; readonly onRetry: () => void }) {
+function TurnEnd({
+  turn: { run },
+  agent,
+  onRetry,
+}: {
+  readonly turn: Turn
+  readonly agent: string
+  readonly onRetry: () => void
+}) {
   if (!run) return null
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
   const failed = run.state !== 'done'

@@ -257,7 +257,7 @@ describe('Discord', () => {
     server.drop()
     await say(server, 'meanwhile')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['before', 'meanwhile']), soon)
-    expect(server.heard).toContain('resume')
+    await vi.waitFor(() => expect(server.heard).toContain('resume'), soon)
     expect(states.map(({ state }) => state)).toContain('connecting')
     await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'))
   })
@@ -309,7 +309,8 @@ describe('Discord', () => {
     const server = await startDiscordServer()
     closing.push(server.close)
     await say(server, 'old', server.places.group)
-    const { heard } = await started({ server })
+    // Moments are told in whole milliseconds.
+    const { heard } = await started({ server, clock: { ...systemClock, now: () => systemClock.now() + 2 } })
     await say(server, 'new', server.places.group)
     await vi.waitFor(() => expect(texts(heard)).toEqual(['new']))
   })
