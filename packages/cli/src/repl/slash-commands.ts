@@ -64,7 +64,7 @@ const talkCommands: readonly SlashCommand[] = [
       const limit = Number.isInteger(asked) && asked > 0 ? Math.min(asked, historyMessages.max) : historyShown
       const query = { session: session.name(), limit }
       const found = await client.call('chatHistory', { params: { id: agentId }, query })
-      terminal.print(...historyLines(found, terminal.color))
+      terminal.print(...historyLines(found, terminal.color, '/history COUNT'))
     },
   },
   {

@@ -66,7 +66,7 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
       <div className="body stack">
         <p className="plain-text">{summary}</p>
         {consequences.length > 0 && (
-          <ul className="prose points">
+          <ul className="points">
             {consequences.map((sentence) => (
               <li key={sentence}>{sentence}</li>
             ))}

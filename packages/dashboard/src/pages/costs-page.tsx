@@ -64,8 +64,12 @@ export function CostsPage() {
             more={<span className="small muted">UTC days</span>}
           >
             <div className="body">
-              {data.total.calls === 0 ? (
-                <Empty title="No model was called yet">Each day gets a bar once agents spend.</Empty>
+              {data.total.usd === 0 ? (
+                <Empty title={data.total.calls === 0 ? 'No model was called yet' : 'Nothing was spent'}>
+                  {data.total.calls === 0
+                    ? 'Each day gets a bar once agents spend.'
+                    : 'The models that were called cost nothing; Settings has the price of each.'}
+                </Empty>
               ) : (
                 <Suspense fallback={<Loading />}>
                   <DailyChart report={by === 'day' ? asOneRow(data) : data} />
@@ -135,7 +139,7 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
   return (
     <Card title={`By ${by}`}>
       <Scrolls label="Table of costs">
-        <table className="table number">
+        <table className="table stacks number">
           <thead>
             <tr>
               <th>{by}</th>
@@ -149,15 +153,21 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
             {rows.map((row) => (
               <tr key={row.key}>
                 <td>{row.key === '' ? 'none' : row.key}</td>
-                <td className="right">
+                <td className="right" data-label="Dollars">
                   {formatUsd(row.usd)}
                   {row.unconfirmed_usd > 0 && (
                     <div className="small muted">{formatUsd(row.unconfirmed_usd)} unconfirmed</div>
                   )}
                 </td>
-                <td className="right">{row.calls}</td>
-                <td className="right">{formatTokens(row.prompt_tokens)}</td>
-                <td className="right">{formatTokens(row.completion_tokens)}</td>
+                <td className="right" data-label="Calls">
+                  {row.calls}
+                </td>
+                <td className="right" data-label="Tokens read">
+                  {formatTokens(row.prompt_tokens)}
+                </td>
+                <td className="right" data-label="Tokens written">
+                  {formatTokens(row.completion_tokens)}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -143,7 +143,12 @@ export function createSetUpChannels(
     const kept = channelFields[channel]
       .map(({ name }) => name)
       .filter((name) => vault.systemSourceOf(name) !== null)
-    if (kept.length === 0) throw new Problem('not-found', { detail: `nothing is kept of ${channel}` })
+    if (kept.length === 0) {
+      throw new Problem('not-found', {
+        detail: `nothing is kept of ${channel}`,
+        repair: 'flotilla channels lists those that are on.',
+      })
+    }
     requireOurs(channel, kept)
     await turns.turnOff(channel)
     for (const name of kept) await vault.removeSystem(name)
