@@ -1,6 +1,5 @@
 import type { ProjectSummary, ProjectView } from '@flotilla/protocol/project-api'
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
 import type { ProjectAgents } from './manage-project.ts'
 import { noSuchProject } from './project-table.ts'
