@@ -112,7 +112,7 @@ export function JobForm({
         )}
       </div>
       {preview !== undefined && preview.fault?.field !== 'schedule' && (
-        <SchedulePreview schedule={after.schedule} next={preview.next} />
+        <SchedulePreview schedule={after.schedule} next={preview.next} isOld={preview.isOld} />
       )}
       {asksWords && (
         <ToldWords
