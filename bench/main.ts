@@ -6,6 +6,7 @@ import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
 import { blackboardBench } from './blackboard.ts'
+import { browserBench } from './browser.ts'
 import { channelsBench } from './channels.ts'
 import { cronBench } from './cron.ts'
 import { dashboardBench, dashboardHourBench } from './dashboard.ts'
@@ -43,6 +44,7 @@ const benches: readonly Bench[] = [
   idleFleetBench(100, 3),
   idleFleetBench(500, 1),
   helpBench,
+  browserBench,
   dashboardBench,
   dashboardHourBench,
 ]

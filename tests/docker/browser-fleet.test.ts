@@ -1,6 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { browserHumanApi, browserViewSchema } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
@@ -8,65 +6,61 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { startNameServer } from '../support/name-server.ts'
-import type { NameServer } from '../support/name-server.ts'
 import { patient } from '../support/patience.ts'
+import { heedsLesson } from '../verifies.ts'
+import { startShop } from './browser-shop.ts'
+import type { Shop } from './browser-shop.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
-const host = 'shop.outside.test'
-
-/** A page of a shop: a field, a button that says what was typed, and a file. */
-const page = `<!doctype html><title>Shop</title>
-<label>Name <input id="name"></label> <button onclick="said.textContent='Hello '+document.getElementById('name').value">Greet</button>
-<p id="said"></p><a href="/bill.txt" download="bill.txt">Bill</a>`
-
 withEngine(
   'agents with browsers',
   (engine) => {
     let mesh: MeshProcess
-    let site: ReturnType<typeof createServer>
-    let names: NameServer
+    let shop: Shop
     let url: string
     let homeId: string
 
     beforeAll(async () => {
-      site = createServer((request, response) => {
-        if (request.url === '/bill.txt') {
-          response.setHeader('content-disposition', 'attachment; filename="bill.txt"')
-          return void response.end('12 EUR')
-        }
-        response.setHeader('content-type', 'text/html').end(page)
-      })
-      await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
-      names = await startNameServer((name) => (name === host ? ['127.0.0.1'] : null))
-      const { port } = site.address() as AddressInfo
-      url = `http://${host}:${port}/`
+      shop = await startShop()
+      url = shop.url
       /** The reference behind these words of the page. */
       const find = (name: string, words: string) => ({ capture: { [name]: `${words}[^\\[]*\\[(e\\d+)\\]` } })
       mesh = await startMesh({
         runtime: 'docker',
         environment: { FLOTILLA_NO_INSTALL: '1' },
         cassettes: {
-          shop: aCassette({
-            when: '^shop$',
-            turns: [
-              calls('browser_navigate', { url }),
-              calls('browser_snapshot', {}),
-              calls('browser_type', { ref: '{{name}}', text: 'Ada' }, find('name', 'textbox')),
-              calls('browser_snapshot', {}),
-              calls('browser_click', { ref: '{{greet}}' }, find('greet', 'Greet')),
-              calls('browser_find_text', { query: 'Hello Ada' }),
-              says('Found {{n}}.', { capture: { n: '"total": ?(\\d+)' } }),
-            ],
-          }),
+          shop: aCassette(
+            {
+              when: '^shop$',
+              turns: [
+                calls('browser_navigate', { url }),
+                calls('browser_snapshot', {}),
+                calls('browser_type', { ref: '{{name}}', text: 'Ada' }, find('name', 'textbox')),
+                calls('browser_snapshot', {}),
+                calls('browser_click', { ref: '{{greet}}' }, find('greet', 'Greet')),
+                calls('browser_find_text', { query: 'Hello Ada' }),
+                says('Found {{n}}.', { capture: { n: '"total": ?(\\d+)' } }),
+              ],
+            },
+            {
+              when: '^wait$',
+              turns: [
+                calls('browser_wait_for', { text: 'never there', timeout_ms: 30_000 }),
+                says('Went on after {{end}}.', {
+                  capture: { end: '(browser-crashed|upstream-failed|"found": ?false)' },
+                }),
+              ],
+            },
+          ),
         },
         settings: {
           browser: { max_live: 1 },
-          egress: { dns_servers: [`127.0.0.1:${names.port}`], allowed_private: [`${host}:${port}`] },
+          egress: shop.egress,
         },
       })
       for (const id of ['ada', 'bob']) {
@@ -77,8 +71,7 @@ withEngine(
     }, patient(900_000))
     afterAll(async () => {
       await mesh?.stop()
-      names?.close()
-      await new Promise((resolve) => site?.close(resolve))
+      await shop?.close()
     })
 
     const use = async (agent: string, tool: string, params: object = {}) => {
@@ -138,6 +131,81 @@ withEngine(
       const closed = await mesh.call(browserHumanEndpoints.browserClose, { params: { id: 'ada' } })
       expect(browserViewSchema.parse(closed.json())).toMatchObject({ state: 'closed' })
       await gone
+    })
+
+    const viewOf = async (agent: string) =>
+      browserHumanApi.browsers.response
+        .parse((await mesh.call(browserHumanEndpoints.browsers)).json())
+        .browsers.find(({ agent_id }) => agent_id === agent)
+    const containersOf = (agent: string) =>
+      engine.docker.listContainers({
+        all: true,
+        filters: {
+          label: ['flotilla.role=browser', `flotilla.home=${homeTag(homeId)}`, `flotilla.agent=${agent}`],
+        },
+      })
+    /** In the container of the browser of `ada`, as what runs there: its root may not end what is another's. */
+    async function inside(command: string): Promise<string> {
+      const [container] = await containersOf('ada')
+      const exec = await engine.docker.getContainer(container?.Id ?? '').exec({
+        Cmd: ['sh', '-c', command],
+        User: '1000:1000',
+        AttachStdout: true,
+        AttachStderr: true,
+        Tty: true,
+      })
+      let said = ''
+      for await (const chunk of await exec.start({ Tty: true })) said += String(chunk)
+      return said
+    }
+    /** A run that waits in the middle of an action, in a conversation of its own. */
+    async function waiting(session: string): Promise<string> {
+      const id = await mesh.submit('wait', { agent: 'ada', session })
+      await eventually('its browser is at work', async () => (await viewOf('ada'))?.acting === true)
+      return id
+    }
+
+    it.each(['chromium', 'Xvnc'])(
+      'a kill of %s in mid-action costs neither the run nor a display',
+      async (program) => {
+        heedsLesson(117)
+        await opened()
+        const id = await waiting(program)
+        expect(await inside(`kill -9 $(ps -C ${program} -o pid= | head -1)`)).toBe('')
+        expect((await mesh.ended(id)).outcome).toMatchObject({ text: 'Went on after browser-crashed.' })
+        expect(await use('ada', 'browser_navigate', { url })).toContain('Shop')
+        const processes = await inside('ps -e -o stat=,comm=')
+        expect(processes).not.toMatch(/^Z|defunct/m)
+        expect(processes.match(/Xvnc/g)).toHaveLength(1)
+      },
+    )
+
+    it('a kill of what serves in the container is told, costs no run, and its place is another’s at once', async () => {
+      heedsLesson(122)
+      await opened()
+      const id = await waiting('service')
+      // Its own words are left out of what is looked for.
+      await inside('kill -9 $(pgrep -f "[b]rowser.cjs")').catch(() => '')
+      expect((await mesh.ended(id)).outcome).toMatchObject({ text: 'Went on after upstream-failed.' })
+      const lost = await eventually('its end is noticed', async () => {
+        const view = await viewOf('ada')
+        return view?.state === 'failed' ? view : null
+      })
+      expect(lost.reason).toMatch(/container ended with 137/)
+      expect(await containersOf('ada')).toEqual([])
+      expect((await flotilla(mesh, 'doctor')).out).toContain('the browser of ada: its container ended')
+      expect(await use('bob', 'browser_navigate', { url })).toContain('Shop')
+      await mesh.call(browserHumanEndpoints.browserClose, { params: { id: 'bob' } })
+    })
+
+    it('a killed mesh in mid-action costs no run', async () => {
+      await opened()
+      const id = await waiting('mesh')
+      await mesh.kill9()
+      await mesh.restart()
+      expect((await mesh.ended(id)).outcome).toMatchObject({ text: expect.stringMatching(/^Went on after /) })
+      // Of the browsers before and after it, one at most is there.
+      expect((await containersOf('ada')).length).toBeLessThanOrEqual(1)
     })
 
     it('a killed mesh leaves no browser behind, and the profile comes back', async () => {

@@ -9,6 +9,7 @@ import * as z from 'zod'
 import {
   browserActionData,
   browserActionReplySchema,
+  browserPictureSchema,
   browserProofSubject,
   browserServiceEndpoints as endpoints,
   browserServicePort,
@@ -40,6 +41,8 @@ export const agentId = 'surfer'
 
 export interface TestBrowser {
   readonly proxy: TestProxy
+  /** What a browser shows itself by at the proxy. */
+  readonly proxyToken: string
   readonly image: string
   readonly network: { readonly name: string; readonly gateway: string; readonly gateway6: string }
   readonly address: string
@@ -53,6 +56,8 @@ export interface TestBrowser {
   ) => Promise<BrowserActionData[Name]>
   readonly refused: (name: string, params: object, deadlineMs?: number) => Promise<BrowserProblem>
   readonly status: () => Promise<BrowserStatus>
+  /** For who looks on, base64. */
+  readonly picture: () => Promise<string | null>
   readonly post: (path: string, body?: object) => Promise<unknown>
   /** Runs a shell command inside, as UID 1000 unless told otherwise. */
   readonly run: (command: string, user?: string) => Promise<{ readonly code: number; readonly text: string }>
@@ -185,6 +190,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
 
   return {
     proxy,
+    proxyToken: token,
     image,
     network: { name: networkName, gateway, gateway6 },
     get address() {
@@ -204,6 +210,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
       return reply.problem
     },
     status: async () => browserStatusSchema.parse(await call(endpoints.status.path)),
+    picture: async () => browserPictureSchema.parse(await call(endpoints.picture.path)).image_base64,
     post,
     async run(command, user = '1000:1000') {
       const exec = await place.container.exec({

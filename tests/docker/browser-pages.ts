@@ -97,6 +97,11 @@ export async function startTestProxy(options: { host: string; token: string }): 
 
   const proxy = createServer((incoming, response) => {
     asked.push(`${incoming.method} ${incoming.url}`)
+    if (incoming.headers['proxy-authorization'] === undefined) {
+      // Whoever is no browser of ours waits to be asked who it is.
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="test"' }).end()
+      return
+    }
     const url = URL.canParse(incoming.url ?? '') ? new URL(incoming.url ?? '') : null
     if (url === null || !isLet(incoming, url.hostname)) {
       response.writeHead(403).end('refused by the test')

@@ -221,8 +221,9 @@ withEngine(
           new WebSocket('ws://10.1.2.3/');
           const pc = new RTCPeerConnection({ iceServers: [{ urls: 'stun:10.1.2.3:3478' }] });
           const found = []; pc.onicecandidate = (e) => e.candidate && found.push(e.candidate.candidate);
-          pc.createDataChannel('x'); pc.createOffer().then((o) => pc.setLocalDescription(o));
-          setTimeout(() => { document.title = 'candidates ' + found.length }, 1500)`
+          pc.onicegatheringstatechange = () => {
+            if (pc.iceGatheringState === 'complete') document.title = 'candidates ' + found.length };
+          pc.createDataChannel('x'); pc.createOffer().then((o) => pc.setLocalDescription(o))`
         await inPage(`${script}.then(() => { ${ways} })`)
         await eventually('the page has tried', async () => (await title())?.startsWith('candidates'))
         expect(await title()).toBe('candidates 0')
@@ -395,14 +396,46 @@ withEngine(
         expect([mime, width > 1000, height > 500]).toEqual(['image/jpeg', true, true])
       })
 
+      it('is no look of who looks on: that begins no browser, waits for nothing and takes no word from the agent', async () => {
+        // What comes before the answer is told with it.
+        for (const waitMs of [500, 1000, 2000, 4000, 8000]) {
+          const script = `setTimeout(() => { alert('late'); document.title = 'told' }, ${waitMs})`
+          const { dialogs } = await act('navigate', {
+            url: `http://shop.test/run?${encodeURIComponent(script)}`,
+          })
+          if (dialogs.length === 0) break
+        }
+        await eventually('the page has spoken', async () => (await title()) === 'told')
+        await eventually('it rests', async () => (await browser.status()).idle_seconds >= 1)
+        const seen = Buffer.from((await browser.picture()) ?? '', 'base64')
+        expect(seen.subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]))
+        expect(await browser.status()).toMatchObject({ busy: false, watchers: 0 })
+        expect((await browser.status()).idle_seconds).toBeGreaterThanOrEqual(1)
+        expect((await act('snapshot', {})).dialogs).toEqual([{ kind: 'alert', message: 'late' }])
+
+        const waiting = act('wait_for', { text: 'never there', timeout_ms: 20_000 }).catch(() => undefined)
+        await eventually('it waits', async () => (await browser.status()).busy)
+        expect(await browser.picture()).not.toBeNull()
+        expect((await browser.status()).busy).toBe(true)
+        // Ends the wait as well, after its turn.
+        await browser.run('kill -9 $(ps -C chromium -o pid= | head -1)')
+        await waiting
+        await eventually('it is gone', async () => !(await browser.status()).live)
+        expect(await browser.picture()).toBeNull()
+        expect((await browser.status()).live).toBe(false)
+      })
+
       it('types a secret on its own host alone, and tells it nowhere', async () => {
-        const secret = { value: 'tops3cret-value', hosts: ['shop.test'] }
+        const secret = { value: 'tops3cret-value', origins: ['http://shop.test'] }
         await open('/secret')
         const other = await refOf('Other')
         expect(await refused('type', { ref: other, text: '', secret })).toMatchObject({
           code: 'secret-refused',
         })
-        await act('type', { ref: await refOf('Card'), text: '', secret })
+        expect(await refused('fill_form', { fields: [{ ref: other, value: '', secret }] })).toMatchObject({
+          code: 'secret-refused',
+        })
+        await act('fill_form', { fields: [{ ref: await refOf('Card'), value: '', secret }] })
         const told = [
           await act('snapshot', {}),
           await act('find_text', { query: 'tops3cret' }),

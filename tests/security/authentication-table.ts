@@ -26,6 +26,7 @@ export const authenticationTable = {
     'GET /': 'viewer',
     'GET /agent-vnc/{agent}/{*path}': 'viewer',
     'GET /agents/{id}': 'viewer',
+    'GET /api/agents/{id}/browser/picture': 'viewer',
     'GET /api/agents/{id}/chat/history': 'viewer',
     'GET /api/agents/{id}/chat/sessions': 'viewer',
     'GET /api/agents/{id}/config': 'member',

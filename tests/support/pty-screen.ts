@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -139,7 +140,7 @@ function broken(line: readonly string[], columns: number): ScreenRow[] {
 
 export interface PtyProgram {
   type(keys: string): void
-  /** As when a person drags the border of the window; the program is told by its signal. */
+  /** As when a person drags the border of the window; the program is told by its signal, and has drawn again. */
   resize(columns: number): Promise<void>
   /** Resolves when a row matches; rejects with the screen after a generous while. */
   shows(pattern: RegExp): Promise<void>
@@ -171,7 +172,8 @@ export function runAtTerminal(
     resize: async (next) => {
       const name = (await readFile(join(home, 'terminal-name'), 'utf8')).trim()
       screen.resize(next)
-      await promisify(execFile)('stty', ['-F', name, 'cols', String(next)])
+      const redrawn = once(child.stdout, 'data', { signal: AbortSignal.timeout(showsMaxMs) })
+      await Promise.all([redrawn, promisify(execFile)('stty', ['-F', name, 'cols', String(next)])])
     },
     shows: async (pattern) => {
       const lateAt = performance.now() + showsMaxMs

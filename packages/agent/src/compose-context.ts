@@ -9,7 +9,7 @@ import { createRecordRun } from './context/record-run.ts'
 import type { RecordRun } from './context/record-run.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
-import type { Log } from './log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import { createDailyLog, heartbeatLogFolder } from './workspace/daily-log.ts'
 import type { DailyLog } from './workspace/daily-log.ts'
 

@@ -1,23 +1,11 @@
 import { writeSync } from 'node:fs'
 import type { Clock } from '@flotilla/protocol/clock'
-
-export type LogFields = Readonly<Record<string, unknown>>
-
-/** Facts with fields: a constant sentence, ids first, an error under `err`. Never a token, never a prompt. */
-export interface Log {
-  info(fields: LogFields, sentence: string): void
-  warn(fields: LogFields, sentence: string): void
-  error(fields: LogFields, sentence: string): void
-}
+import { createJsonLog } from '@flotilla/protocol/json-log'
+import type { Log } from '@flotilla/protocol/json-log'
 
 /** One JSON line per fact on standard output, written by descriptor: the stream object alone would cost 2 ms. */
-export function createLog(clock: Clock, write: (line: string) => void = writeLine): Log {
-  const at = (level: string) => (fields: LogFields, sentence: string) => {
-    const { err, ...rest } = fields
-    const words = err === undefined ? {} : { err: wordsOf(err) }
-    write(`${JSON.stringify({ time: clock.now(), level, msg: sentence, ...rest, ...words })}\n`)
-  }
-  return { info: at('info'), warn: at('warn'), error: at('error') }
+export function createLog(clock: Clock): Log {
+  return createJsonLog({ clock, write: writeLine, wordsOf })
 }
 
 function wordsOf(err: unknown): unknown {

@@ -8,12 +8,13 @@ import type { BrowserEnvironment } from './environment.ts'
 import { launchBrowser } from './launch/launch-browser.ts'
 import { startProxyRelay } from './launch/proxy-relay.ts'
 import { isSandboxed } from './launch/sandboxed.ts'
-import type { Log } from './log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import { memoryUse } from './memory-use.ts'
 import type { ProxyToken } from './proxy-token.ts'
 import { createWatchers, watchersMax } from './screen/watchers.ts'
 import { createGate } from './server/gate.ts'
 import { createHttpServer } from './server/http-server.ts'
+import { createFrontPicture } from './tabs/front-picture.ts'
 import { createLivingBrowser } from './tabs/living-browser.ts'
 import { createSecrets } from './tabs/secrets.ts'
 
@@ -38,6 +39,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
   })
   const queue = createActionQueue()
   const watchers = createWatchers()
+  const takePicture = createFrontPicture(browser)
   const act = createPerformAction({
     browser,
     queue,
@@ -86,6 +88,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
     log,
     doors: {
       status,
+      picture: async () => ({ image_base64: (await takePicture())?.toString('base64') ?? null }),
       act: (name, request) =>
         act(name, request).finally(() => {
           restingSince = clock.now()

@@ -86,6 +86,7 @@ export const browserHumanApi = {
       browsers: z.array(browserViewSchema),
     }),
   },
+  browserPicture: {},
   browserClose: { response: browserViewSchema },
   browserTakeOver: { response: browserViewSchema },
   browserGiveBack: { response: browserViewSchema },

@@ -11,6 +11,11 @@ export const browserAgentEndpoints = {
 
 export const browserHumanEndpoints = {
   browsers: { method: 'GET', path: '/api/browsers', summary: 'The browsers of agents, and what they show' },
+  browserPicture: {
+    method: 'GET',
+    path: '/api/agents/{id}/browser/picture',
+    summary: 'What the browser of an agent shows now, as a picture',
+  },
   browserClose: {
     method: 'POST',
     path: '/api/agents/{id}/browser/close',

@@ -9,6 +9,7 @@ import type { Endpoint } from './endpoint.ts'
 export const browserServiceEndpoints = {
   status: { method: 'GET', path: '/status', summary: 'Whether the browser lives, and what it shows' },
   act: { method: 'POST', path: '/actions/{action}', summary: 'Does one thing in the browser' },
+  picture: { method: 'GET', path: '/picture', summary: 'What the tab in front shows; changes nothing' },
   watchMode: { method: 'POST', path: '/watch-mode', summary: 'Whether a person controls it' },
   close: { method: 'POST', path: '/close', summary: 'Closes the browser; its tabs come back' },
   vnc: { method: 'GET', path: '/vnc', summary: 'WebSocket to the screen, sub-protocol `binary`' },
@@ -55,6 +56,8 @@ export const browserLimits = {
   matchesMax: 20,
   matchMaxChars: 300,
   screenshotMaxBytes: 2 * 1024 * 1024,
+  /** Of a picture for people who look on. */
+  pictureMaxBytes: 256 * 1024,
   uploadFilesMax: 5,
   /** Of all files together, before base64: so that they fit into a body. */
   uploadMaxBytes: 5 * 1024 * 1024,
@@ -72,10 +75,10 @@ const ref = z.string().check(z.regex(/^e[1-9]\d{0,5}$/, 'a reference is e1, e2 .
 const coordinate = z.number().check(z.minimum(0), z.maximum(10_000))
 const base64 = (maxBytes: number) => z.base64().check(z.maxLength(Math.ceil(maxBytes / 3) * 4))
 
-/** What is typed and never told again, and the hosts that its owner bound it to. */
+/** What is typed and never told again, and where: exact origins, such as `https://shop.example`. */
 const secretSchema = z.strictObject({
   value: someText(4096),
-  hosts: z.array(someText(255)).check(z.minLength(1), z.maxLength(50)),
+  origins: z.array(someText(300)).check(z.minLength(1), z.maxLength(50)),
 })
 
 const upload = z.strictObject({
@@ -114,7 +117,14 @@ export const browserActionParams = {
   }),
   fill_form: z.strictObject({
     fields: z
-      .array(z.strictObject({ ref, value: text(browserLimits.textMaxChars) }))
+      .array(
+        z.strictObject({
+          ref,
+          value: text(browserLimits.textMaxChars),
+          /** What is filled in in place of `value`, which is empty then. */
+          secret: z.optional(secretSchema),
+        }),
+      )
       .check(z.minLength(1), z.maxLength(browserLimits.formFieldsMax)),
   }),
   select: z.strictObject({
@@ -279,7 +289,7 @@ export const browserProblemCodes = [
   /** The page did not come: refused by the mesh's filter, no such name, broken off. */
   'page-failed',
   'deadline-passed',
-  /** The field is on a host that the secret is not bound to, or went there meanwhile. */
+  /** The field is at an origin that the secret is not bound to, or went there meanwhile. */
   'secret-refused',
   'too-large',
   'no-download',
@@ -342,5 +352,11 @@ export const browserStatusSchema = z.strictObject({
   memory_bytes: count,
 })
 export type BrowserStatus = z.infer<typeof browserStatusSchema>
+
+/** Null where no browser lives, or the page gave no picture in time. */
+export const browserPictureSchema = z.strictObject({
+  image_base64: z.nullable(base64(browserLimits.pictureMaxBytes)),
+})
+export type BrowserPicture = z.infer<typeof browserPictureSchema>
 
 export const browserClosedSchema = z.strictObject({ closed: z.boolean() })

@@ -121,7 +121,7 @@ export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
     deadlineMs: shortMs,
   },
   fill_form: {
-    description: 'Fills several fields at once. A credential goes by browser_type.',
+    description: 'Fills several fields at once. A credential goes as $CRED{name}, alone in its field.',
     parameters: {
       fields: { kind: 'text-map', description: 'Text of each field by its reference: {"e3": "Ada"}' },
     },

@@ -8,6 +8,7 @@ import type { PersonRole } from './people.ts'
 export const rolesOfRoutes = {
   'DELETE /api/agents/{id}/memory/{fact}': 'member',
   'GET /agents/{id}': 'viewer',
+  'GET /api/agents/{id}/browser/picture': 'viewer',
   'GET /api/agents/{id}/files': 'viewer',
   'GET /api/agents/{id}/files/{*path}': 'viewer',
   'GET /api/agents/{id}/logs': 'viewer',

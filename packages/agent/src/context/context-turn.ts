@@ -1,7 +1,7 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { LanguageModel } from '../llm/language-model.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { LoopState } from '../loop/loop-state.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { CallProvenance } from '../tools/tool.ts'

@@ -1,5 +1,5 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { LoopState } from '../loop/loop-state.ts'
 import type { RunEnd } from '../loop/task-result.ts'
 import { oneLine } from '../prompt/one-line.ts'

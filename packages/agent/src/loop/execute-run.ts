@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 
 const renewalTimeoutMs = 10_000

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { McpBrief } from '@flotilla/protocol/mcp-servers'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { Tool } from '../tools/tool.ts'
 import { boundSchemas } from './bound-schemas.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { EmbeddingSource } from './embed-texts.ts'
 import type { PendingText, VectorIndex } from './vector-index.ts'
 

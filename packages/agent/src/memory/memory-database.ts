@@ -2,7 +2,7 @@ import { accessSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import { applySchema } from './memory-schema.ts'
 
 /** SQLite’s own cache of pages, KiB: an operator has 128 MB for everything. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { stateFolder } from '../door-token.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import { createEmbeddingQueue, embedBatchMax } from './embedding-queue.ts'
 import type { EmbeddingSource } from './embed-texts.ts'
 import type { EmbeddingQueue } from './embedding-queue.ts'

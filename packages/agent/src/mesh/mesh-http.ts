@@ -5,7 +5,7 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import { readProblem } from './read-problem.ts'
 
 /** Longest absence of the mesh that a call waits through: a restart or an update of the mesh fits. */

@@ -4,7 +4,7 @@ import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import type { AgentEndpointName } from '@flotilla/protocol/agent-endpoints'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { Gate } from './gate.ts'
 import { createRouter } from './router.ts'
 

@@ -1,5 +1,5 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { LoopSubagents, RunLoop } from '../loop/loop-deps.ts'
 import type { Trust } from '../memory/trust.ts'
 import type { ExclusiveUse } from '../tools/exclusive-use.ts'

@@ -25,7 +25,11 @@ export const keyboard: Acts<'type' | 'press_key' | 'fill_form' | 'select'> = {
   },
 
   async fill_form(scene, { fields }) {
-    for (const { ref, value } of fields) await fill(scene, await scene.find(ref), value)
+    for (const { ref, value, secret } of fields) {
+      const element = await scene.find(ref)
+      if (secret === undefined) await fill(scene, element, value)
+      else await typeSecret(scene, element, secret)
+    }
     return {}
   },
 

@@ -8,7 +8,7 @@ import type {
   BrowserPage,
 } from '@flotilla/protocol/browser-service-api'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { Live, LivingBrowser } from '../tabs/living-browser.ts'
 import { ActionProblem, problemOf, translated } from './action-problem.ts'
 import type { ActionQueue } from './action-queue.ts'

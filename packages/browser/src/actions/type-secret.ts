@@ -3,15 +3,14 @@ import type { ElementHandle } from 'playwright-core'
 import type { PageElement } from '../tabs/page-element.ts'
 import { ActionProblem } from './action-problem.ts'
 import type { ActionScene } from './action.ts'
-import { hostOf } from './find-captcha.ts'
 import { secretMark } from './mask.ts'
 
 type Secret = NonNullable<BrowserActionParams['type']['secret']>
 
 /**
- * Puts a secret into a field of a host that its owner bound it to.
+ * Puts a secret into a field at an origin that its owner bound it to.
  *
- * The element belongs to one document, and what is run on it is lost where that document went: so the host is asked after
+ * The element belongs to one document, and what is run on it is lost where that document went: so the origin is asked after
  * the element was found, and a navigation in between takes the secret nowhere. The page's own words are not asked, since
  * a page may change what they say.
  */
@@ -21,14 +20,15 @@ export async function typeSecret(
   secret: Secret,
 ): Promise<void> {
   const frame = await element.ownerFrame()
+  const origin = (): string | null => originOf(frame?.url() ?? '')
   const isBound = (): boolean => {
-    const host = hostOf(frame?.url() ?? '')
-    return host !== '' && secret.hosts.some((bound) => bound.toLowerCase() === host)
+    const at = origin()
+    return at !== null && secret.origins.includes(at)
   }
   if (!isBound())
     throw new ActionProblem(
       'secret-refused',
-      `The field is on ${hostOf(frame?.url() ?? '') || 'no host'}, and this secret may be typed on ${secret.hosts.join(', ')} only.`,
+      `The field is at ${origin() ?? 'no address of the web'}, and this secret may be typed at ${secret.origins.join(', ')} only.`,
     )
   live.secrets.add(secret.value)
   const isTyped = await element.evaluate(putIn, { value: secret.value, mark: secretMark })
@@ -36,10 +36,14 @@ export async function typeSecret(
     throw new ActionProblem('not-possible', 'A secret is typed into an input or a text area only.')
   if (isBound()) return
   await element.evaluate(putIn, { value: '', mark: secretMark }).catch(() => undefined)
-  throw new ActionProblem(
-    'secret-refused',
-    'The page went to another host meanwhile, and the field was emptied.',
-  )
+  throw new ActionProblem('secret-refused', 'The page went elsewhere meanwhile, and the field was emptied.')
+}
+
+/** Null for what has none, as `about:blank` and what a page wrote itself. */
+function originOf(address: string): string | null {
+  if (!URL.canParse(address)) return null
+  const { origin, protocol } = new URL(address)
+  return protocol === 'http:' || protocol === 'https:' ? origin : null
 }
 
 /** Runs in the page. Hidden from who watches, and left out of what Chromium keeps of a form. */

@@ -11,15 +11,17 @@ import {
 import type {
   BrowserActionReply,
   BrowserActionRequest,
+  BrowserPicture,
   BrowserStatus,
   WatchMode,
 } from '@flotilla/protocol/browser-service-api'
-import type { Log } from '../log.ts'
+import type { Log } from '@flotilla/protocol/json-log'
 import type { Gate } from './gate.ts'
 
 /** What the endpoints do. */
 export interface Doors {
   status(): Promise<BrowserStatus>
+  picture(): Promise<BrowserPicture>
   act(name: string, request: BrowserActionRequest): Promise<BrowserActionReply>
   setMode(mode: WatchMode): void
   close(): Promise<boolean>
@@ -62,6 +64,7 @@ export function createHttpServer(deps: {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const asked = `${request.method} ${path}`
     if (asked === `GET ${endpoints.status.path}`) return doors.status()
+    if (asked === `GET ${endpoints.picture.path}`) return doors.picture()
     if (asked === `POST ${endpoints.close.path}`) return { closed: await doors.close() }
     if (asked === `POST ${endpoints.watchMode.path}`) {
       const { mode } = parsed(watchModeSchema, await readJson(request))

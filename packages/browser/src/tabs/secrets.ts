@@ -6,7 +6,7 @@ export interface Secrets {
 }
 
 const mark = '[secret]'
-/** More than an agent has; the oldest is forgotten last, so that what was typed first stays hidden. */
+/** More than an agent has. Beyond them none is typed: one that was forgotten would be shown. */
 const secretsMax = 200
 
 export function createSecrets(): Secrets {

@@ -79,7 +79,8 @@ function SeenPicture({
   )
 }
 
-function Drawn({ bytes, words }: { readonly bytes: Uint8Array; readonly words: string }) {
+/** Drawn by its bytes alone, whatever they are called. */
+export function Drawn({ bytes, words }: { readonly bytes: Uint8Array; readonly words: string }) {
   const type = imageTypeOf(bytes)
   const url = useObjectUrl(bytes, type ?? 'application/octet-stream')
   if (type === null) return <p className="muted">These bytes are no picture.</p>

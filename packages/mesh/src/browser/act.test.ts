@@ -74,7 +74,7 @@ describe('what an agent does in its browser', () => {
       detail: expect.stringContaining('e1, e2'),
     })
     await expect(
-      harness.act('ada', 'type', { ref: 'e1', text: '', secret: { value: 'x', hosts: ['y'] } }),
+      harness.act('ada', 'type', { ref: 'e1', text: '', secret: { value: 'x', origins: ['y'] } }),
     ).rejects.toMatchObject({ code: 'bad-request' })
   })
 
@@ -124,20 +124,24 @@ describe('what an agent does in its browser', () => {
 
   test('a credential goes as a secret with its hosts, and comes back from no page', async () => {
     const { harness } = await atWork()
-    harness.secrets.set('$CRED{shop}', { value: 'hunter2-hunter2', hosts: ['shop.example'] })
+    harness.secrets.set('$CRED{shop}', { value: 'hunter2-hunter2', origins: ['https://shop.example'] })
     await harness.act('ada', 'navigate', page)
     await harness.act('ada', 'type', { ref: 'e1', text: '$CRED{shop}' })
     expect(harness.containers.running.get('ada')?.acted[1]?.params).toEqual({
       ref: 'e1',
       text: '',
-      secret: { value: 'hunter2-hunter2', hosts: ['shop.example'] },
+      secret: { value: 'hunter2-hunter2', origins: ['https://shop.example'] },
     })
     const browser = harness.containers.running.get('ada')
     if (browser) browser.page = { url: 'https://shop.example/hunter2-hunter2', title: 'hunter2-hunter2' }
     const reply = await harness.act('ada', 'snapshot')
     expect(JSON.stringify([reply, await harness.browsers(person)])).not.toContain('hunter2-hunter2')
-    await expect(harness.act('ada', 'fill_form', { fields: { e1: '$CRED{shop}' } })).rejects.toMatchObject({
-      code: 'bad-request',
+    await harness.act('ada', 'fill_form', { fields: { e1: 'Ada', e2: '$CRED{shop}' } })
+    expect(browser?.acted.at(-1)?.params).toEqual({
+      fields: [
+        { ref: 'e1', value: 'Ada' },
+        { ref: 'e2', value: '', secret: { value: 'hunter2-hunter2', origins: ['https://shop.example'] } },
+      ],
     })
   })
 
@@ -199,6 +203,49 @@ describe('a place for a browser', () => {
       detail: expect.stringContaining('ended with 78: The egress filter does not stand: x'),
     })
     expect(await harness.browsers(person)).toMatchObject({ browsers: [{ agent_id: 'ada', state: 'failed' }] })
+  })
+
+  test('is nobody’s while a wall does not hold, and each who asks is told which', async () => {
+    const { harness } = await atWork()
+    harness.containers.walls = [{ id: 'agents-closed', holds: false, detail: 'an agent answered' }]
+    await expect(harness.act('ada', 'navigate', page)).rejects.toMatchObject({
+      code: 'browser-unavailable',
+      detail: expect.stringContaining('browser-walls-open: '),
+    })
+    expect(harness.containers.specs).toEqual([])
+    expect(await harness.browsers(person)).toMatchObject({
+      browsers: [{ state: 'failed', reason: expect.stringContaining('agents-closed (an agent answered)') }],
+    })
+    harness.containers.walls = []
+    expect(await harness.act('ada', 'navigate', page)).toMatchObject({ ok: true })
+  })
+
+  test('is kept over an engine that was away where all holds, and lost where something does not', async () => {
+    const { harness } = await atWork()
+    await harness.act('ada', 'navigate', page)
+    harness.engineBack()
+    await harness.act('ada', 'snapshot')
+    expect(harness.containers.specs).toHaveLength(1)
+    harness.containers.walls = [{ id: 'agents-closed', holds: false, detail: 'an agent answered' }]
+    harness.engineBack()
+    await expect
+      .poll(() => harness.browsers(person))
+      .toMatchObject({
+        browsers: [{ state: 'failed', reason: expect.stringContaining('browser-walls-open') }],
+      })
+    expect(harness.containers.running.size).toBe(0)
+  })
+
+  test('is not given work where a wall fell while it came up', async () => {
+    const { harness } = await atWork()
+    harness.containers.beforeStart = async () => {
+      harness.containers.walls = [{ id: 'agents-closed', holds: false, detail: 'an agent answered' }]
+      harness.engineBack()
+    }
+    await expect(harness.act('ada', 'navigate', page)).rejects.toMatchObject({
+      detail: expect.stringContaining('browser-walls-open'),
+    })
+    expect(harness.containers.running.size).toBe(0)
   })
 
   test('its token counts while it is open, and is in no row, event or environment', async () => {

@@ -71,20 +71,22 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
+    // Where it is now; the browser asks the same of the field's own frame once more, at the moment of typing.
+    const secretIn = (text: string) => of.credentials.fillField(text, sessions.of(agentId).page.url)
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {
       case 'type': {
         const typed = readParams('type', params)
-        // Where it is now; the browser asks the same of the field's own frame once more, at the moment of typing.
-        const secret = of.credentials.fillField(typed.text, sessions.of(agentId).page.url)
+        const secret = secretIn(typed.text)
         return secret === null ? typed : { ...typed, text: '', secret }
       }
       case 'fill_form': {
         const { fields } = readParams('fill_form', params)
-        const rows = Object.entries(fields).map(([ref, value]) => ({ ref, value }))
-        if (rows.some(({ value }) => /\$CRED\{/i.test(value)))
-          throw badRequest('fields: a credential is typed by browser_type, into one field by itself')
-        return { fields: rows }
+        const filled = Object.entries(fields).map(([ref, value]) => {
+          const secret = secretIn(value)
+          return secret === null ? { ref, value } : { ref, value: '', secret }
+        })
+        return { fields: filled }
       }
       case 'upload_file': {
         const { ref, paths } = readParams('upload_file', params)

@@ -1,32 +1,87 @@
+import type { Clock } from '@flotilla/protocol/clock'
 import type { ConnectProxy } from '../egress/index.ts'
+import { SandboxError } from '../sandbox/index.ts'
 import type { BrowserContainers } from '../sandbox/index.ts'
+
+/** So long walls that held are believed to; those of agents are tried as often. */
+const believedMs = 10 * 60_000
+
+interface Opened {
+  readonly port: number
+}
+
+interface BrowserProxyOpener {
+  /** Rejects with `SandboxError` `browser-walls-open` where something but the proxy can be reached from in there. */
+  open(): Promise<Opened>
+  /** What was found of the walls counts no more, as after ten minutes; the next `open` tries them anew. */
+  doubt(): void
+}
 
 /**
  * Opens the one way out for browsers, where their network is: with the first of them, since neither network nor image is
- * there before. Whoever comes meanwhile waits for the same; what failed is tried again by the next.
+ * there before. Then it is tried from inside whether it is the only one. Whoever comes meanwhile waits for the same; what
+ * failed is tried again by the next.
  */
 export function createBrowserProxyOpener(deps: {
-  readonly containers: BrowserContainers
-  readonly proxy: Pick<ConnectProxy, 'listen' | 'port'>
+  readonly containers: Pick<BrowserContainers, 'prepare' | 'proxyPlace' | 'checkWalls'>
+  readonly proxy: ConnectProxy
   readonly stopped: AbortSignal
+  readonly clock: Clock
   /** Hears the port, which is one of the mesh's. */
   readonly onOpen: (port: number) => void
-}): () => Promise<{ readonly port: number }> {
-  let opening: Promise<{ readonly port: number }> | null = null
+}): BrowserProxyOpener {
+  const { containers, proxy, stopped } = deps
+  let listensOn: string | null = null
+  let believed: (Opened & { readonly until: number }) | null = null
+  let trying: Promise<Opened> | null = null
+  let doubts = 0
 
-  async function open() {
-    await deps.containers.prepare(deps.stopped)
-    await deps.proxy.listen(deps.containers.proxyPlace())
-    const port = deps.proxy.port()
-    deps.onOpen(port)
-    return { port }
+  async function listen(): Promise<void> {
+    const place = containers.proxyPlace()
+    if (listensOn === place.host) return
+    // A network that was made anew may have another address.
+    if (listensOn !== null) await proxy.close()
+    listensOn = null
+    await proxy.listen(place)
+    listensOn = place.host
+    deps.onOpen(proxy.port())
   }
 
-  return () => {
-    opening ??= open().catch((error: unknown) => {
-      opening = null
-      throw error
-    })
-    return opening
+  async function tryOnce(): Promise<Opened> {
+    await containers.prepare(stopped)
+    await listen()
+    const fallen = (await containers.checkWalls(stopped)).filter(({ holds }) => !holds)
+    if (fallen.length === 0) return { port: proxy.port() }
+    const words = fallen.map(({ id, detail }) => `${id} (${detail})`).join('; ')
+    throw new SandboxError(
+      'browser-walls-open',
+      `browser-walls-open: what keeps browsers in does not hold: ${words}\nRepair: see which rule of this machine's firewall lets it through; the next use lays ours anew and tries them again.`,
+    )
+  }
+
+  /** A look that began before the last doubt proves nothing. */
+  async function untilBelieved(): Promise<Opened> {
+    for (;;) {
+      stopped.throwIfAborted()
+      const began = doubts
+      const opened = await tryOnce()
+      if (began !== doubts) continue
+      believed = { ...opened, until: deps.clock.now() + believedMs }
+      return opened
+    }
+  }
+
+  return {
+    open: async () => {
+      if (believed !== null && deps.clock.now() < believed.until) return believed
+      trying ??= untilBelieved().finally(() => {
+        trying = null
+      })
+      return trying
+    },
+    doubt: () => {
+      doubts++
+      believed = null
+    },
   }
 }

@@ -1,3 +1,4 @@
+import { imageTypeOf } from '@flotilla/protocol/image-type'
 import { describe, expect, test } from 'vitest'
 import type { BrowserService } from './browser-service.ts'
 
@@ -33,6 +34,14 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       const reply = await act('screenshot')
       expect(reply).toMatchObject({ ok: true })
       expect(reply.ok && String(reply.data['image_base64']).length).toBeGreaterThan(20)
+    })
+
+    test('gives a small picture of it for who looks on, and shows the same page after', async () => {
+      const { service } = await under()
+      const before = await service.status(signal())
+      const picture = await service.picture(signal())
+      expect(imageTypeOf(picture ?? new Uint8Array())).not.toBeNull()
+      expect(await service.status(signal())).toMatchObject({ url: before.url, tabs: before.tabs })
     })
 
     test('lets a person have it, and takes it back', async () => {

@@ -16,6 +16,7 @@ import type {
  *   `upstream-timeout` where no answer came, or with the signal's reason. It is sent once.
  * - P3 `screen` resolves to a line on which the far end has agreed to WebSocket frames of the sub-protocol `binary`,
  *   without extensions, and to the value by which it proved so.
+ * - P4 `picture` changes nothing: it begins no browser, takes the place of no action, and is none by which one counts as used.
  */
 export interface BrowserService {
   status(signal: AbortSignal): Promise<BrowserStatus>
@@ -27,6 +28,8 @@ export interface BrowserService {
       readonly signal: AbortSignal
     },
   ): Promise<BrowserActionReply>
+  /** The bytes of a picture of what is in front; null where there is none to be had. */
+  picture(signal: AbortSignal): Promise<Uint8Array | null>
   setWatchMode(mode: WatchMode, signal: AbortSignal): Promise<void>
   /** Lets Chromium write its tabs down and end. */
   close(signal: AbortSignal): Promise<void>

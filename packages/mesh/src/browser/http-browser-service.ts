@@ -7,6 +7,7 @@ import {
   browserActionReplySchema,
   browserClosedSchema,
   browserLimits,
+  browserPictureSchema,
   browserProofSubject,
   browserServiceEndpoints as endpoints,
   browserStatusSchema,
@@ -105,6 +106,14 @@ export function httpBrowserService(signFor: (subject: string) => string): OpenBr
           browserActionReplySchema,
         )
         return reply.ok ? { ok: true, data: readData(action, reply.data) } : reply
+      },
+      picture: async (signal) => {
+        const { picture: endpoint } = endpoints
+        const { image_base64: image } = await call(
+          { endpoint, timeoutMs: shortCallMs, signal },
+          browserPictureSchema,
+        )
+        return image === null ? null : Buffer.from(image, 'base64')
       },
       setWatchMode: async (mode, signal) => {
         const body = { mode }

@@ -5,6 +5,7 @@ import type { OpenCredentials } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
+import { reasonOf } from '../sandbox/index.ts'
 import type { BrowserContainers, SandboxRuntime } from '../sandbox/index.ts'
 import { createActInBrowser } from './act.ts'
 import { browserAgentRoutes } from './agent.routes.ts'
@@ -15,6 +16,7 @@ import { createControlBrowser } from './control-browser.ts'
 import { createHandOvers } from './hand-overs.ts'
 import { httpBrowserService } from './http-browser-service.ts'
 import { browserInternalRoutes, browserPeopleRoutes, screenRoutes } from './people.routes.ts'
+import { createPictures } from './pictures.ts'
 import { screenFileReader } from './screen-files.ts'
 import { createScreens } from './screen.ts'
 import { takesPlace } from './session-state.ts'
@@ -30,7 +32,7 @@ export interface Browsers {
 }
 
 interface Needs {
-  readonly runtime: Pick<SandboxRuntime, 'browsers'>
+  readonly runtime: Pick<SandboxRuntime, 'browsers' | 'onEngineBack'>
   readonly agents: Pick<Agents, 'find' | 'list' | 'isArchived' | 'reach' | 'meshIdentity'>
   readonly runs: Pick<Runs, 'tellRun' | 'holdLease'>
   readonly egress: { readonly api: Pick<Egress, 'browsers'> }
@@ -59,17 +61,19 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     tellOwner: hooks.ownerTold.tell,
   })
   const identity = agents.meshIdentity
+  const way = createBrowserProxyOpener({
+    containers: places,
+    proxy: browsers.proxy,
+    stopped: stopped.signal,
+    clock,
+    onOpen: (port) => kernel.ports.open.push(port),
+  })
   const sessions = createBrowserSessions({
     ...kernel,
     containers: places,
     openService: httpBrowserService(identity.signFor),
     tokens,
-    openProxy: createBrowserProxyOpener({
-      containers: places,
-      proxy: browsers.proxy,
-      stopped: stopped.signal,
-      onOpen: (port) => kernel.ports.open.push(port),
-    }),
+    openProxy: way.open,
     publicKeyBase64url: identity.publicKeyBase64url,
     briefsFolder: join(needs.briefsFolder, '.browsers'),
     maxLive: () => settings().browser.max_live,
@@ -113,6 +117,24 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   const requireBrowsers = (): void => {
     if (containers === null) throw new Problem('browser-unavailable', { detail: noBrowsers })
   }
+  /** Those that live stay where all walls hold, as they were tried lately. */
+  const holdWalls = async (): Promise<void> => {
+    const live = sessions.list().filter(([, { state }]) => state.kind === 'live')
+    if (live.length === 0) return
+    try {
+      await way.open()
+    } catch (error) {
+      if (stopped.signal.aborted) return
+      const why = reasonOf(error).split('\n')[0] ?? ''
+      kernel.log.error({ err: error }, 'browsers are ended; the next use of one tries the walls again')
+      await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
+    }
+  }
+  // An engine that was away may have made networks and rules anew.
+  const stopHearing = needs.runtime.onEngineBack(() => {
+    way.doubt()
+    void holdWalls()
+  })
   const closeAll = async (): Promise<void> => {
     const open = sessions.list().filter(([, { state }]) => takesPlace(state))
     const late = new AbortController()
@@ -135,7 +157,12 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       internal: (surface) => browserInternalRoutes(surface, control),
       people: (surface) => {
         const unavailable = containers === null ? noBrowsers : null
-        browserPeopleRoutes(surface, { control, unavailable, maxLive: () => settings().browser.max_live })
+        browserPeopleRoutes(surface, {
+          control,
+          picture: createPictures({ ...kernel, sessions, requireAgent }),
+          unavailable,
+          maxLive: () => settings().browser.max_live,
+        })
         screenRoutes(surface, { guard, screens, requireAgent, files: screenFileReader(needs.repositoryRoot) })
       },
     },
@@ -166,12 +193,14 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       while (!signal.aborted) {
         await clock.sleep(sweepEveryMs, signal).catch(() => undefined)
         if (signal.aborted) return
+        await holdWalls()
         await control.sweep().catch((error: unknown) => {
           kernel.log.warn({ err: error }, 'browsers were not looked after; they are again in a moment')
         })
       }
     },
     stop: async () => {
+      stopHearing()
       stopped.abort(new Error('the mesh stops'))
       screens.cutAll()
       await closeAll()
@@ -184,6 +213,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
 const nowhere: BrowserContainers = {
   prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
   proxyPlace: () => ({ host: '', port: 0 }),
+  checkWalls: async () => [],
   start: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
   inspect: async () => null,
   stop: async () => {},

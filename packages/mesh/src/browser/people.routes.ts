@@ -3,9 +3,10 @@ import { browserHumanEndpoints as endpoints, screenEndpoints } from '@flotilla/p
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../access/index.ts'
-import { alreadySent, isUpgrade } from '../http/index.ts'
+import { alreadySent, isUpgrade, sendHeld } from '../http/index.ts'
 import type { PeopleSurface, Surface } from '../http/index.ts'
 import type { ControlBrowser } from './control-browser.ts'
+import type { SeenPicture } from './pictures.ts'
 import type { Screens } from './screen.ts'
 import { screenHeaders } from './screen-files.ts'
 import type { ScreenFile } from './screen-files.ts'
@@ -17,16 +18,24 @@ export function browserPeopleRoutes(
   { bind }: PeopleSurface,
   use: {
     readonly control: ControlBrowser
+    readonly picture: (caller: Caller, agentId: string) => Promise<SeenPicture>
     readonly unavailable: string | null
     readonly maxLive: () => number
   },
 ): void {
-  const { control, unavailable, maxLive } = use
+  const { control, picture, unavailable, maxLive } = use
   bind(endpoints.browsers, api.browsers, ({ caller }) => ({
     unavailable,
     max_live: maxLive(),
     browsers: control.list(caller),
   }))
+  bind(endpoints.browserPicture, api.browserPicture, async ({ caller, params, reply }) =>
+    sendHeld(reply, {
+      name: 'browser.jpg',
+      giveBack: () => {},
+      ...(await picture(caller, params.id)),
+    }),
+  )
   bind(endpoints.browserClose, api.browserClose, ({ caller, params }) => control.close(caller, params.id))
   bind(endpoints.browserTakeOver, api.browserTakeOver, ({ caller, params, gone }) =>
     control.takeOver(caller, params.id, gone()),

@@ -189,3 +189,17 @@ test('one that is watched stays open, only that one, and closing it ends its scr
   await harness.clock.settle()
   await looking
 })
+
+test('no more look on than there is room for, however many come at once', async () => {
+  const { port, cookie } = await hosted()
+  const come = () =>
+    new Promise<string>((resolve) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}${socketPath}`, ['binary'], { headers: { cookie } })
+      closing.push(async () => socket.terminate())
+      socket.once('open', () => resolve('open'))
+      socket.once('unexpected-response', (_request, reply) => resolve(String(reply.statusCode)))
+      socket.on('error', () => {})
+    })
+  const ends = await Promise.all(Array.from({ length: 11 }, come))
+  expect(ends.toSorted()).toEqual(['429', '429', '429', ...Array.from({ length: 8 }, () => 'open')])
+})

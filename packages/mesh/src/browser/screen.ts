@@ -23,12 +23,15 @@ export function createScreens(deps: {
 }) {
   const { sessions } = deps
   const open = new Map<Duplex, string>()
+  /** Those whose screen is still asked for: they have their place from the first moment. */
+  const coming = new Set<{ readonly agentId: string }>()
 
   function requireRoom(agentId: string): void {
-    const own = [...open.values()].filter((id) => id === agentId).length
-    if (own < browserBounds.watchersPerBrowserMax && open.size < browserBounds.watchersMax) return
+    const all = [...open.values(), ...[...coming].map((one) => one.agentId)]
+    const own = all.filter((id) => id === agentId).length
+    if (own < browserBounds.watchersPerBrowserMax && all.length < browserBounds.watchersMax) return
     throw new Problem('rate-limited', {
-      detail: `${own} people look at this browser and ${open.size} at any; there is room for ${browserBounds.watchersPerBrowserMax} and ${browserBounds.watchersMax}`,
+      detail: `${own} people look at this browser and ${all.length} at any; there is room for ${browserBounds.watchersPerBrowserMax} and ${browserBounds.watchersMax}`,
       retryAfterSeconds: 5,
     })
   }
@@ -54,10 +57,12 @@ export function createScreens(deps: {
         })
       }
       const mayControl = deps.decide(caller, { do: 'manage-agent', agentId }).allowed
-      const far = await service.screen(mayControl ? 'control' : 'view', {
-        key,
-        signal: AbortSignal.timeout(openWithinMs),
-      })
+      const place = { agentId }
+      coming.add(place)
+      const asked = { key, signal: AbortSignal.timeout(openWithinMs) }
+      const far = await service
+        .screen(mayControl ? 'control' : 'view', asked)
+        .finally(() => coming.delete(place))
       const { line, head } = takeLine(raw, reply)
       const stopWatching = sessions.watch(agentId)
       open.set(line, agentId)

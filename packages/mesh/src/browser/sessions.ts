@@ -129,6 +129,8 @@ export function createBrowserSessions(deps: SessionsDeps): BrowserSessions {
     const service = deps.openService(agentId, address)
     await untilReady(agentId, service)
     await rm(file)
+    // What was doubted meanwhile is tried again before the browser is given work.
+    await deps.openProxy()
     return service
   }
 

@@ -34,6 +34,11 @@ export function hostMatches(pattern: HostPattern, url: URL): boolean {
   return pattern.below ? host.endsWith(`.${pattern.host}`) : host === pattern.host
 }
 
+/** As pages and requests name it; null for names below a domain, which are many. Pure. */
+export function originOf({ scheme, host, below, port }: HostPattern): string | null {
+  return below ? null : new URL(`${scheme}://${host}:${port}`).origin
+}
+
 /** Without the dot at the end of a full name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, '')

@@ -7,7 +7,7 @@ import { valueFault } from './credential-value.ts'
 import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
 import { handleFor, handleNames } from './handles.ts'
 import type { HandledRequest } from './fill-handles.ts'
-import { hostMatches, parseHostPattern } from './host-pattern.ts'
+import { hostMatches, originOf, parseHostPattern } from './host-pattern.ts'
 import { createScrubs } from './scrub.ts'
 import type { Scrub } from './scrub.ts'
 import type { Secret } from './secret.ts'
@@ -38,10 +38,14 @@ export interface CredentialCall {
    */
   fillIn(request: HandledRequest): FilledRequest
   /**
-   * The value of a text that is one handle and nothing else, with the hosts that it may be typed at; null for a text
-   * without handles. Problems as of `fillIn`; `bad-request` where anything stands beside a handle.
+   * The value of a text that is one handle and nothing else, with the origins that it may be typed at, that of `page`
+   * among them; null for a text without handles. Problems as of `fillIn`; `bad-request` where anything stands beside a
+   * handle.
    */
-  fillField(text: string, page: string): { readonly value: string; readonly hosts: readonly string[] } | null
+  fillField(
+    text: string,
+    page: string,
+  ): { readonly value: string; readonly origins: readonly string[] } | null
   /** Takes every value that this agent could have sent out of what comes back, now or by an earlier call. */
   readonly scrub: Scrub
 }
@@ -58,6 +62,8 @@ export interface UseCredentialsDeps {
   readonly journal: Journal
 }
 
+/** Of a field in a frame of another origin than its page; that of the page is the first. */
+const originsMax = 50
 /** A partial answer could be one that cuts a value in pieces which nobody recognizes. */
 const cuttingHeaders: readonly string[] = ['range', 'if-range']
 
@@ -136,7 +142,11 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     const secret = requireFor(caller, [name], url).get(name)
     if (!secret) throw unknown(name)
     record(caller, { action: 'credential.used', name, url }, { by: 'browser' })
-    return { value: secret.reveal(), hosts: bindings.bindingOf(name)?.hosts ?? [] }
+    const named = (bindings.bindingOf(name)?.hosts ?? []).flatMap((host) => {
+      const pattern = parseHostPattern(host)
+      return (pattern && originOf(pattern)) ?? []
+    })
+    return { value: secret.reveal(), origins: [...new Set([url.origin, ...named])].slice(0, originsMax) }
   }
 
   function filled(caller: Caller, request: HandledRequest, names: readonly string[]): FilledRequest {

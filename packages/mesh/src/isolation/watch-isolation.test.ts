@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { silentLog } from '../platform/log.ts'
-import type { WallReport } from '../sandbox/sandbox-runtime.ts'
+import type { WallReport } from '../sandbox/wall-report.ts'
 import { createIsolation } from './watch-isolation.ts'
 
 function aWatch(look: () => Promise<readonly WallReport[]>) {

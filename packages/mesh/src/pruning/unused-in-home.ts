@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DataPaths } from '../config/index.ts'
-import { dataFolderAgents, listVolumes } from '../sandbox/index.ts'
+import { dataFolderAgents, listVolumes, profileVolumesFolder } from '../sandbox/index.ts'
 import { snapshotsBeside } from '../storage/index.ts'
 import { countBytes } from './count-bytes.ts'
 import type { UnusedThing } from './unused-thing.ts'
@@ -36,8 +36,10 @@ export async function unusedInHome(
   for (const { agentId, path, isAlive } of await dataFolderAgents(paths.agentsFolder)) {
     if (!isAlive && !isAgent(agentId)) await add(path, { ...gone, agentId })
   }
-  for (const { agentId, path } of await listVolumes(paths.volumesFolder)) {
-    if (!isAgent(agentId)) await add(path, { ...gone, agentId })
+  for (const folder of [paths.volumesFolder, profileVolumesFolder(paths.volumesFolder)]) {
+    for (const { agentId, path } of await listVolumes(folder)) {
+      if (!isAgent(agentId)) await add(path, { ...gone, agentId })
+    }
   }
   // The newest is the way back from the last upgrade.
   for (const path of snapshotsBeside(paths.database).slice(0, -1))

@@ -3,6 +3,8 @@ import type { BrowserContainers, BrowserSpec } from './browser-containers.ts'
 
 export interface BrowserContainersUnderTest {
   readonly containers: BrowserContainers
+  /** Where `proxyPlace` says; called once, after `prepare`. */
+  readonly listen: (place: { readonly host: string; readonly port: number }) => Promise<void>
   /** For this agent, with a folder that is there. */
   readonly specOf: (agentId: string) => BrowserSpec
 }
@@ -17,10 +19,18 @@ export function browserContainersConformance(
     const under = async () => {
       made ??= make().then(async (one) => {
         await one.containers.prepare(new AbortController().signal)
+        await one.listen(one.containers.proxyPlace())
         return one
       })
       return made
     }
+
+    test('its walls hold, all that are tried', async () => {
+      const { containers } = await under()
+      const walls = await containers.checkWalls(new AbortController().signal)
+      expect(walls.length).toBeGreaterThan(0)
+      expect(walls.filter(({ holds }) => !holds)).toEqual([])
+    })
 
     test('what is unknown is no error and is not there', async () => {
       const { containers } = await under()

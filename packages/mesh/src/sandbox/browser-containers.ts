@@ -1,3 +1,5 @@
+import type { WallReport } from './wall-report.ts'
+
 /**
  * PORT: where the browsers of agents live, one container for each. Adapters pass `browser-containers.conformance.ts`.
  *
@@ -8,12 +10,15 @@
  * - B4 `removeAll` takes away what an earlier process of ours left, and keeps profiles.
  * - B5 one browser reaches neither another nor an agent: what is on the gateway's proxy port alone.
  * - B6 what cannot be done rejects with `SandboxError`, whose message names the repair.
+ * - B7 `checkWalls` tries from inside what B5 says, and the way out, as they are at that moment.
  */
 export interface BrowserContainers {
   /** Makes image and network ready. Idempotent; minutes the first time on a machine. */
   prepare(signal: AbortSignal): Promise<void>
   /** Where the proxy of browsers must listen; port 0 for any. Known after `prepare`. */
   proxyPlace(): { readonly host: string; readonly port: number }
+  /** The proxy must be listening. */
+  checkWalls(signal: AbortSignal): Promise<readonly WallReport[]>
   /** Resolves to where the mesh reaches it. */
   start(spec: BrowserSpec): Promise<{ readonly host: string; readonly port: number }>
   /** Null where there is none. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../platform/index.ts'
 import { labelKeys, volumeName } from './docker/container-options.ts'
@@ -35,7 +34,7 @@ import type { SandboxEnd, SandboxRuntime } from './sandbox-runtime.ts'
 import { homeTag, sandboxName } from './sandbox-spec.ts'
 import { createStartGate } from './start-gate.ts'
 import { createStartShares } from './start-shares.ts'
-import { createLimitedVolumes } from './volume/limited-volumes.ts'
+import { createLimitedVolumes, profileVolumesFolder } from './volume/limited-volumes.ts'
 import { findVolumePrograms } from './volume/volume-facts.ts'
 import type { VolumePrograms } from './volume/volume-image.ts'
 import { checkIsolation } from './isolation/check-isolation.ts'
@@ -94,7 +93,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   let programs: VolumePrograms = new Map()
   const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
   const profiles = createLimitedVolumes({
-    folder: join(options.volumesFolder, 'browsers'),
+    folder: profileVolumesFolder(options.volumesFolder),
     programs: () => programs,
   })
   let ready: PreparedEngine | null = null

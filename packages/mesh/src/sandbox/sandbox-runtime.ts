@@ -1,5 +1,6 @@
 import type { BrowserContainers } from './browser-containers.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
+import type { WallReport } from './wall-report.ts'
 
 /**
  * PORT: where an agent's process lives. Adapters stand beside this file and pass `sandbox-runtime.conformance.ts`.
@@ -131,12 +132,4 @@ export interface SandboxEnd {
   readonly agentId: string
   readonly code: number
   readonly outOfMemory: boolean
-}
-
-export interface WallReport {
-  /** Stable id, e.g. `host-ports-closed`. */
-  readonly id: string
-  readonly holds: boolean
-  /** What was tried and what happened. */
-  readonly detail: string
 }

@@ -36,8 +36,9 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
   const settings = settingsSchema.parse({ browser: { max_live: maxLive } })
   const files = new Map<string, Buffer>()
   const archived = new Set<string>()
-  const secrets = new Map<string, { readonly value: string; readonly hosts: readonly string[] }>()
+  const secrets = new Map<string, { readonly value: string; readonly origins: readonly string[] }>()
   const told: string[] = []
+  const backListeners = new Set<() => void>()
   let browserOf: (token: string) => string | null = () => null
   ledger.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
   const kernel: Kernel = {
@@ -50,7 +51,13 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     ports: { agentDoor: 0, proxy: 0, open: [] },
   }
   const module = browserModule(kernel, {
-    runtime: { browsers: containers },
+    runtime: {
+      browsers: containers,
+      onEngineBack: (listener) => {
+        backListeners.add(listener)
+        return () => backListeners.delete(listener)
+      },
+    },
     agents: {
       find: (id) => (records.has(id) ? ({} as never) : null),
       list: () => [],
@@ -124,6 +131,8 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     told,
     call,
     browserOf: (token: string) => browserOf(token),
+    /** The engine was away and answers again. */
+    engineBack: () => backListeners.forEach((listener) => listener()),
     /** As the agent's tool asks, within its live run. */
     act: (agentId: string, action: string, params: JsonObject = {}) => {
       const caller = ledger.callerOf(agentId)

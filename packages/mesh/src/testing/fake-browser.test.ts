@@ -3,6 +3,7 @@ import { createFakeBrowserContainers } from './fake-browser.ts'
 
 browserContainersConformance('the place in memory', async () => ({
   containers: createFakeBrowserContainers(),
+  listen: async () => {},
   specOf: (agentId) => ({
     agentId,
     meshPublicKey: 'key',

@@ -7,6 +7,7 @@ import type { BrowserAction, BrowserActionReply, BrowserStatus } from '@flotilla
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJson } from '../intake/index.ts'
 import type { BrowserContainers, BrowserSpec } from '../sandbox/browser-containers.ts'
+import type { WallReport } from '../sandbox/wall-report.ts'
 
 /** The far end of `browser-service.ts`, played: a process that speaks its protocol over HTTP, with no browser behind. */
 export interface FakeBrowser {
@@ -75,6 +76,7 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
     }
     const action = request.url?.split('/actions/')[1] ?? ''
     if (request.url === '/status') return void send(200, status())
+    if (request.url === '/picture') return void send(200, { image_base64: pixel })
     if (request.url === '/close') return void send(200, { closed: true })
     if (request.url === '/watch-mode') {
       browser.mode = body.mode
@@ -146,6 +148,8 @@ export interface FakeBrowserContainers extends BrowserContainers {
   readonly running: Map<string, FakeBrowser>
   readonly specs: BrowserSpec[]
   readonly profiles: Set<string>
+  /** What trying the walls finds. */
+  walls: readonly WallReport[]
   /** Called in `start`, before anything runs; a rejection is a failed start. */
   beforeStart: (spec: BrowserSpec) => Promise<void>
   /** The container ends by itself. */
@@ -168,9 +172,11 @@ export function createFakeBrowserContainers(): FakeBrowserContainers {
     running,
     specs,
     profiles,
+    walls: [{ id: 'host-ports-closed', holds: true, detail: 'there is no host' }],
     beforeStart: async () => {},
     prepare: async () => {},
     proxyPlace: () => ({ host: '127.0.0.1', port: 0 }),
+    checkWalls: async () => containers.walls,
     start: async (spec) => {
       await containers.beforeStart(spec)
       await stop(spec.agentId)

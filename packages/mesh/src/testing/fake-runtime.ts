@@ -4,14 +4,9 @@ import { dataThere } from '../sandbox/process/process-data.ts'
 import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
 import { seedEntries } from '../sandbox/docker/seed-files.ts'
 import { reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
-import type {
-  DataUse,
-  SandboxEnd,
-  SandboxRuntime,
-  SandboxState,
-  WallReport,
-} from '../sandbox/sandbox-runtime.ts'
+import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox/sandbox-runtime.ts'
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
+import type { WallReport } from '../sandbox/wall-report.ts'
 import { createStartShares } from '../sandbox/start-shares.ts'
 
 /** What fake sandboxes share, as containers share an engine: it outlives the runtimes that look at it. */

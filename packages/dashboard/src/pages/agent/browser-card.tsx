@@ -1,12 +1,16 @@
+import { useQuery } from '@tanstack/react-query'
 import { screenPath } from '@flotilla/protocol/browser-endpoints'
 import { formatBytes } from '../../data/format.ts'
-import { useAction, useLive, useMesh } from '../../data/use-mesh.ts'
+import { useAction, useLive, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Drawn } from '../seen-pictures.tsx'
 import { formatBrowser } from './format-browser.ts'
 
 /** No event tells that one is coming up, or at work. */
 const everyMs = 4000
+/** A picture of the mesh serves all who look for as long. */
+const pictureEveryMs = 2000
 const downloadsShown = 5
 const stale = ['browsers', 'status'] as const
 
@@ -35,6 +39,7 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
       {browsers.isSuccess && !hasTeaching && (
         <div className="body stack">
           {browser?.reason != null && <div className="note bad">{browser.reason}</div>}
+          {browser?.state === 'live' && <Thumbnail agentId={agentId} />}
           {browser?.page ? (
             <dl className="facts">
               <dt>Page</dt>
@@ -58,6 +63,19 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
       )}
     </Card>
   )
+}
+
+/** Taken while this page is looked at; nothing stands here where there is none to be had. */
+function Thumbnail({ agentId }: { readonly agentId: string }) {
+  const { client } = useServices()
+  const { data } = useQuery({
+    queryKey: ['browserPicture', agentId],
+    queryFn: ({ signal }) => client.bytes('browserPicture', { params: { id: agentId }, signal }),
+    refetchInterval: pictureEveryMs,
+    staleTime: 0,
+    retry: false,
+  })
+  return data === undefined ? null : <Drawn bytes={data} words={`What the browser of ${agentId} shows`} />
 }
 
 function Buttons({

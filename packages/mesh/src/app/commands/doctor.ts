@@ -19,6 +19,7 @@ import {
 } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
 import {
+  browserFindings,
   credentialFinding,
   dataFindings,
   diskFinding,
@@ -353,13 +354,7 @@ async function browsers(meshPort: number, homeId: string): Promise<readonly Doct
     const reply = meshInternalApi.browsersFailed.response.parse(
       await askMesh({ meshPort, homeId }, meshInternalEndpoints.browsersFailed),
     )
-    return reply.browsers.map(({ agent_id, reason: why }) =>
-      warning(
-        'browser',
-        `the browser of ${agent_id}: ${why}`,
-        'Its next use tries again. A filter that does not stand is one that the kernel lacks: modprobe nf_tables (or ip_tables), then try again.',
-      ),
-    )
+    return browserFindings(reply.browsers)
   } catch (error) {
     return [warning('browser', `the mesh did not tell of its browsers: ${reason(error)}`, 'See its log.')]
   }

@@ -1,78 +1,25 @@
-import { connect } from 'node:net'
-import type { Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { Problem } from '@flotilla/protocol/problem'
-import { silentLog } from '../../platform/log.ts'
-import { systemClock } from '../../platform/system-clock.ts'
-import { aLedgerHarness } from '../../testing/ledger-harness.ts'
-import { aFarEnd, proxyAuthorization } from '../../testing/proxy-harness.ts'
+import { aBrowserProxy } from '../../testing/browser-proxy-harness.ts'
+import type { BrowserProxyHarness } from '../../testing/browser-proxy-harness.ts'
+import { aFarEnd } from '../../testing/proxy-harness.ts'
 import { isPublicAddress } from '../policy/address-ranges.ts'
-import { createForwardProxy } from './forward-proxy.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** The proxy of browsers alone, with one far end that the owner opened by its exact place. */
-async function theProxy() {
+/** With one far end that the owner opened by its exact place. */
+async function theProxy(): Promise<BrowserProxyHarness & { readonly place: string; readonly port: number }> {
   const far = await aFarEnd((socket) => void socket.write('hello'))
-  const may = new Set(['ada'])
-  const browsers = new Map([
-    ['ada-browser', 'ada'],
-    ['bob-browser', 'bob'],
-  ])
-  const ledger = aLedgerHarness()
-  const { browserProxy, run } = createForwardProxy({
-    kernel: {
-      ...ledger,
-      clock: systemClock,
-      log: silentLog,
-      guard: (caller) => {
-        if (caller.kind !== 'agent' || !may.has(caller.agentId)) throw new Problem('denied')
-      },
-      decide: (caller) =>
-        caller.kind === 'agent' && may.has(caller.agentId)
-          ? { allowed: true }
-          : { allowed: false, reason: 'no', field: 'can_use_browser' },
-      randomToken: () => '',
-      settings: () => {
-        throw new Error('the filter is given')
-      },
-      ports: { agentDoor: 0, proxy: 0, open: [] },
-    },
-    verifyToken: (token) => (token === 'ada-program' ? { agentId: 'ada', token: 'program' } : null),
-    liveRunOf: () => null,
-    holdLease: () => () => {},
-    rate: { take: () => {} },
-    browserRate: { take: () => {} },
-    browserOf: (token) => browsers.get(token) ?? null,
-    filterFor: () => ({
-      resolve: async () => [{ address: '10.1.2.3', family: 4 }],
-      isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
-      allowedPorts: [far.port],
-    }),
+  const proxy = await aBrowserProxy({
+    resolve: async () => [{ address: '10.1.2.3', family: 4 }],
+    isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
+    allowedPorts: [far.port],
   })
-  await browserProxy.listen({ port: 0, host: '127.0.0.1' })
-  const stop = new AbortController()
-  const running = run(stop.signal)
-  closing.push(async () => {
-    await far.close()
-    await browserProxy.close()
-    stop.abort()
-    await running
-    await ledger.ledger.close()
-  })
-  const ask = (target: string, token: string | null): Promise<{ head: string; socket: Socket }> =>
-    new Promise((resolve) => {
-      const socket = connect(browserProxy.port(), '127.0.0.1')
-      const proof = token === null ? '' : `${proxyAuthorization(token, 'browser')}\r\n`
-      socket.on('error', () => {})
-      socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${proof}\r\n`)
-      socket.once('data', (chunk: Buffer) => resolve({ head: chunk.toString('latin1'), socket }))
-    })
-  return { ask, may, browsers, place: `127.0.0.1:${far.port}`, port: far.port }
+  closing.push(far.close, proxy.close)
+  return { ...proxy, place: `127.0.0.1:${far.port}`, port: far.port }
 }
 
 test('an open browser goes out by its own token, and is cut off when it is closed', async () => {

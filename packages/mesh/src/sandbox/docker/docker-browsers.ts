@@ -3,6 +3,7 @@ import type { Log } from '../../platform/index.ts'
 import type { BrowserContainers } from '../browser-containers.ts'
 import { ensureBrowserImage } from '../image/browser-image.ts'
 import type { BrowserImageOptions } from '../image/browser-image.ts'
+import { checkIsolation } from '../isolation/check-isolation.ts'
 import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { ensurePrivateNetwork } from '../network/private-network.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
@@ -21,6 +22,8 @@ const lastWordsMaxChars = 300
 
 export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {
   readonly proxyPort: number
+  /** Of agents, on the gateway of theirs: closed to browsers. */
+  readonly doorPorts: readonly number[]
   readonly log: Log
   readonly prepared: () => PreparedEngine
   /** Of a folder of their own: no agent's volume is one of these. */
@@ -64,6 +67,20 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
     },
 
     proxyPlace: () => ({ host: made().network.gateway, port: options.proxyPort }),
+
+    async checkWalls(signal) {
+      const { engine, ground } = prepared()
+      const { network } = made()
+      // An agent's own image stands in: what is tried is the network, and not what a browser's container adds to it.
+      return checkIsolation(engine, {
+        ground: { ...ground, network },
+        homeTag: tag,
+        doorPort: options.proxyPort,
+        agents: { ground, doorPorts: options.doorPorts },
+        clock: options.clock,
+        signal,
+      })
+    },
 
     async start(spec) {
       const { engine, ground, bound, closeNames } = prepared()

@@ -13,6 +13,9 @@ const throwAwayMaxMs = 3_600_000
 /** Statuses with which an engine says that something is gone already, and that it is in use. */
 const goneStatus = 404
 const inUseStatus = 409
+/** What an agent has in the engine, by role. */
+const containersOfAgents: readonly string[] = ['agent', 'browser']
+const volumesOfAgents: readonly string[] = ['data', 'browser-profile']
 
 /** What the engine holds for this home, or made for any, and nobody uses. */
 export interface UnusedInEngine {
@@ -96,7 +99,8 @@ async function ofOneHome(
     const isOld = now - Created * 1000 > throwAwayMaxMs
     const isLeft = throwAwayRoles.includes(role) && isOld
     // One that runs is the mesh's own to end.
-    const isOrphan = role === 'agent' && agentId !== undefined && State !== 'running' && !isAgent(agentId)
+    const isOrphan =
+      containersOfAgents.includes(role) && agentId !== undefined && State !== 'running' && !isAgent(agentId)
     if (!isLeft && !isOrphan) continue
     found.push({
       kind: 'container',
@@ -111,7 +115,8 @@ async function ofOneHome(
   }
   for (const { Name, Labels } of Volumes ?? []) {
     const agentId = Labels?.[labelKeys.agent]
-    if (Labels?.[labelKeys.role] !== 'data' || agentId === undefined || isAgent(agentId)) continue
+    const isOfAgent = volumesOfAgents.includes(Labels?.[labelKeys.role] ?? '')
+    if (!isOfAgent || agentId === undefined || isAgent(agentId)) continue
     found.push({
       kind: 'volume',
       name: Name,

@@ -3,10 +3,10 @@ import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../d
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import type { WallReport } from '../sandbox-runtime.ts'
+import type { WallReport } from '../wall-report.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import { hostAddresses, openCanary, reaches } from './canary.ts'
-import { isolationReport, probeReportSchema, type ProbeGroup } from './isolation-report.ts'
+import { containerWalls, networkWalls, probeReportSchema, type ProbeGroup } from './isolation-report.ts'
 
 const probeTimeoutMs = 60_000
 const siblingReadyMs = 5_000
@@ -26,31 +26,43 @@ interface Target {
   readonly port: number
 }
 
+interface IsolationOptions {
+  /** Of the network that is tried. */
+  readonly ground: ContainerGround
+  readonly homeTag: string
+  /** On its gateway: the one thing that must be reached. */
+  readonly doorPort: number
+  /** Given for the network of browsers: where agents live, and what listens for them there. */
+  readonly agents?: { readonly ground: ContainerGround; readonly doorPorts: readonly number[] }
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
- * Tries the walls from a throw-away container with an agent's hardening. The canary on the host and the second
- * container are first shown to be reachable from the host, so that a failure to reach them means something.
+ * Tries the walls from a throw-away container with an agent's hardening. What listens on the host and in other containers
+ * is first shown to be reachable from the host, so that a failure to reach it means something. With `agents` it stands on
+ * the network of browsers, and tells of that network alone: what their containers are they look at themselves.
  */
 export async function checkIsolation(
   engine: Engine,
-  options: {
-    readonly ground: ContainerGround
-    readonly homeTag: string
-    readonly doorPort: number
-    readonly clock: Clock
-    readonly signal?: AbortSignal | undefined
-  },
+  options: IsolationOptions,
 ): Promise<readonly WallReport[]> {
+  const { ground, agents } = options
   const canary = await openCanary()
-  const sibling = await startSibling(engine, options)
+  const siblings: Sibling[] = []
   try {
-    const gateway = options.ground.network.gateway
+    siblings.push(await startSibling(engine, 'sibling', options))
+    if (agents) siblings.push(await startSibling(engine, 'agents', { ...options, ground: agents.ground }))
+    const { gateway } = ground.network
+    const hosts = [...new Set([...(await hostAddresses()), gateway])]
     const controlled: readonly Target[] = [
-      ...[...new Set([...(await hostAddresses()), gateway])].map((host): Target => ({
-        group: 'host',
-        host,
-        port: canary.port,
+      ...hosts.map((host): Target => ({ group: 'host', host, port: canary.port })),
+      ...siblings.map(({ group, host }): Target => ({ group, host, port: siblingPort })),
+      ...(agents?.doorPorts ?? []).map((port): Target => ({
+        group: 'agents',
+        host: agents?.ground.network.gateway ?? '',
+        port,
       })),
-      { group: 'sibling', host: sibling.host, port: siblingPort },
     ]
     const shown = await Promise.all(controlled.map((target) => reaches(target.host, target.port)))
     const reachedFromHost = controlled
@@ -63,10 +75,10 @@ export async function checkIsolation(
     ]
     const plan = JSON.stringify({ connect, names: ['example.com'] })
     const done = await runOnce(engine, {
-      image: options.ground.image,
+      image: ground.image,
       command: [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan],
       labels: labels(options.homeTag),
-      host: hardenedHost(options.ground, probeSize),
+      host: hardenedHost(ground, probeSize),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
       timeoutMs: probeTimeoutMs,
       signal: options.signal,
@@ -76,9 +88,12 @@ export async function checkIsolation(
         'wall-probe-failed',
         `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`,
       )
-    return isolationReport(probeReportSchema.parse(JSON.parse(done.stdout)), { reachedFromHost })
+    const report = probeReportSchema.parse(JSON.parse(done.stdout))
+    return agents
+      ? networkWalls(report, { reachedFromHost }, 'browsers')
+      : [...networkWalls(report, { reachedFromHost }, 'agents'), ...containerWalls(report)]
   } finally {
-    await Promise.allSettled([canary.close(), sibling.remove()])
+    await Promise.allSettled([canary.close(), ...siblings.map(({ remove }) => remove())])
   }
 }
 
@@ -94,15 +109,17 @@ function labels(homeTag: string): Record<string, string> {
   return { [labelKeys.home]: homeTag, [labelKeys.role]: 'probe' }
 }
 
+interface Sibling {
+  readonly group: ProbeGroup
+  readonly host: string
+  readonly remove: () => Promise<void>
+}
+
 async function startSibling(
   engine: Engine,
-  options: {
-    readonly ground: ContainerGround
-    readonly homeTag: string
-    readonly clock: Clock
-    readonly signal?: AbortSignal | undefined
-  },
-): Promise<{ readonly host: string; readonly remove: () => Promise<void> }> {
+  group: ProbeGroup,
+  options: Pick<IsolationOptions, 'ground' | 'homeTag' | 'clock' | 'signal'>,
+): Promise<Sibling> {
   const container = await engine.docker.createContainer({
     Image: options.ground.image,
     Cmd: [
@@ -125,7 +142,7 @@ async function startSibling(
     while (!(await reaches(host, siblingPort)) && options.clock.now() < deadline) {
       await options.clock.sleep(siblingAskMs, options.signal)
     }
-    return { host, remove }
+    return { group, host, remove }
   } catch (error) {
     await remove().catch(() => undefined)
     throw error

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isolationReport, type ProbeReport } from './isolation-report.ts'
+import { containerWalls, networkWalls, type ProbeReport } from './isolation-report.ts'
 
 const canary = '10.64.0.1:9999'
 const sibling = '10.64.0.3:8400'
@@ -40,7 +40,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
 }
 
 function fallen(report: ProbeReport, shown = controls): readonly string[] {
-  return isolationReport(report, shown)
+  return [...networkWalls(report, shown, 'agents'), ...containerWalls(report)]
     .filter((wall) => !wall.holds)
     .map((wall) => wall.id)
 }
@@ -53,7 +53,7 @@ function withOutcome(group: string, outcome: string): ProbeReport {
   })
 }
 
-describe('isolationReport', () => {
+describe('the walls of agents', () => {
   it('finds all walls standing in a report of refusals', () => {
     expect(fallen(aReport())).toEqual([])
   })
@@ -112,5 +112,50 @@ describe('isolationReport', () => {
     ['engine-socket-absent', { engineSocket: 'docker.sock' }],
   ])('%s falls when the probe got through', (id, changes) => {
     expect(fallen(aReport(changes))).toEqual([id])
+  })
+})
+
+describe('the walls of browsers', () => {
+  const agent = '10.80.0.3:8400'
+  const door = '10.80.0.1:8420'
+  const shown = { reachedFromHost: [canary, sibling, agent, door] }
+  const tried = (changes: Readonly<Record<string, string>> = {}): ProbeReport =>
+    aReport({
+      attempts: [
+        ...aReport().attempts,
+        { group: 'agents', target: agent, outcome: 'EHOSTUNREACH' },
+        { group: 'agents', target: door, outcome: 'EHOSTUNREACH' },
+      ].map((attempt) => ({ ...attempt, outcome: changes[attempt.target] ?? attempt.outcome })),
+    })
+  const open = (report: ProbeReport, controls = shown) =>
+    networkWalls(report, controls, 'browsers').flatMap(({ id, holds }) => (holds ? [] : [id]))
+
+  it('stand where nothing but their proxy was reached', () => {
+    expect(open(tried())).toEqual([])
+    expect(networkWalls(tried(), shown, 'browsers').map(({ id }) => id)).toEqual([
+      'browser-proxy-open',
+      'host-ports-closed',
+      'other-sandboxes-closed',
+      'internet-closed',
+      'metadata-closed',
+      'agents-closed',
+      'names-closed',
+      'ipv6-closed',
+    ])
+  })
+
+  it.each([
+    ['10.64.0.1:8420', 'EHOSTUNREACH', 'browser-proxy-open'],
+    [canary, 'connected', 'host-ports-closed'],
+    [sibling, 'connected', 'other-sandboxes-closed'],
+    [agent, 'connected', 'agents-closed'],
+    [door, 'ECONNREFUSED', 'agents-closed'],
+  ])('what was tried at %s and met %s breaks %s', (target, outcome, id) => {
+    expect(open(tried({ [target]: outcome }))).toEqual([id])
+  })
+
+  it('agents that were not tried, or that nobody reached, prove nothing', () => {
+    expect(open(aReport())).toEqual(['agents-closed'])
+    expect(open(tried(), controls)).toEqual(['agents-closed'])
   })
 })

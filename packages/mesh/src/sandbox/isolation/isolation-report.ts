@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { WallReport } from '../sandbox-runtime.ts'
+import type { WallReport } from '../wall-report.ts'
 
 /** What the probe printed from inside; see `images/agent/probe-walls.cjs`. */
 export const probeReportSchema = z.strictObject({
@@ -27,7 +27,21 @@ const closedGroups = {
   metadata: { id: 'metadata-closed', what: 'metadata addresses' },
 } as const
 
-export type ProbeGroup = keyof typeof closedGroups | 'door'
+/** Browsers are kept from agents and what listens for those, too; agents have nothing to be kept from there. */
+const closedToBrowsers = {
+  ...closedGroups,
+  agents: { id: 'agents-closed', what: 'agents and what listens for them' },
+} as const
+
+/** Whose network was tried. */
+type WalledOff = 'agents' | 'browsers'
+
+const doors = {
+  agents: { id: 'agent-door-open', what: 'agent door' },
+  browsers: { id: 'browser-proxy-open', what: 'proxy of browsers' },
+} as const
+
+export type ProbeGroup = keyof typeof closedToBrowsers | 'door'
 
 /**
  * Nobody was asked, or whoever was asked asks nobody. That there is no such name is an answer too: what is asked for
@@ -37,31 +51,31 @@ const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 
 
 /** What was shown from the host before: an unreachable target proves nothing when nobody could reach it. */
 export interface Controls {
-  /** Targets of the group `host` or `sibling` that the host itself reached. */
+  /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
 }
 
-/** The probe's outcomes as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
-export function isolationReport(report: ProbeReport, controls: Controls): readonly WallReport[] {
+/** What the network lets through, as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
+export function networkWalls(
+  report: ProbeReport,
+  controls: Controls,
+  whose: WalledOff,
+): readonly WallReport[] {
   const of = (group: string) => report.attempts.filter((attempt) => attempt.group === group)
   const words = (group: string) =>
     of(group)
       .map((attempt) => `${attempt.target} ${attempt.outcome}`)
       .join(', ') || 'nothing was tried'
   const door = of('door')
-  const { status } = report
-  const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
-    (name) => !/^0+$/.test(status[name] ?? ''),
-  )
   return [
     {
-      id: 'agent-door-open',
+      id: doors[whose].id,
       holds: door.length > 0 && door.every((attempt) => attempt.outcome === 'connected'),
-      detail: `agent door: ${words('door')}`,
+      detail: `${doors[whose].what}: ${words('door')}`,
     },
-    ...Object.entries(closedGroups).map(([group, { id, what }]) => {
+    ...Object.entries(whose === 'agents' ? closedGroups : closedToBrowsers).map(([group, { id, what }]) => {
       const attempts = of(group)
-      const needsControl = group === 'host' || group === 'sibling'
+      const needsControl = ['host', 'sibling', 'agents'].includes(group)
       const shown =
         !needsControl || attempts.some((attempt) => controls.reachedFromHost.includes(attempt.target))
       return {
@@ -80,6 +94,16 @@ export function isolationReport(report: ProbeReport, controls: Controls): readon
       holds: report.addresses.every((address) => !address.includes(':') || address === '::1'),
       detail: `addresses inside: ${report.addresses.join(', ')}`,
     },
+  ]
+}
+
+/** What the container of an agent itself keeps it from. Pure. */
+export function containerWalls(report: ProbeReport): readonly WallReport[] {
+  const { status } = report
+  const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
+    (name) => !/^0+$/.test(status[name] ?? ''),
+  )
+  return [
     refused(
       'root-read-only',
       report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS',

@@ -99,6 +99,11 @@ export function createLimitedVolumes(options: {
   }
 }
 
+/** Of the profiles of browsers, within that of what agents keep. */
+export function profileVolumesFolder(volumesFolder: string): string {
+  return join(volumesFolder, 'browsers')
+}
+
 /** The volumes of a home as they lie in its folder; a folder that is not there has none. */
 export async function listVolumes(
   folder: string,

@@ -1,0 +1,41 @@
+import { browserLimits } from '@flotilla/protocol/browser-service-api'
+import { expect, test } from 'vitest'
+import { maskStyle } from '../actions/mask.ts'
+import { createFrontPicture } from './front-picture.ts'
+import type { Live } from './living-browser.ts'
+
+type Options = { readonly quality: number; readonly style: string }
+
+/** A browser whose tab in front gives these pictures. */
+function showing(take: (options: Options) => Promise<Buffer>) {
+  const asked: Options[] = []
+  const screenshot = (options: Options) => {
+    asked.push(options)
+    return take(options)
+  }
+  const pages = [{}, { screenshot }]
+  const live = { tabs: { pages, index: () => 1 } } as unknown as Live // a tab is asked for its picture alone
+  return { asked, picture: createFrontPicture({ live }) }
+}
+
+test('is the tab in front, with secrets covered, taken once for all who ask at the same time', async () => {
+  const { asked, picture } = showing(async () => Buffer.from('seen'))
+  expect(await Promise.all([picture(), picture()])).toEqual([Buffer.from('seen'), Buffer.from('seen')])
+  expect(asked).toMatchObject([{ style: maskStyle }])
+  await picture()
+  expect(asked).toHaveLength(2)
+})
+
+test('is nothing where no browser lives, where no tab is open, and where the page gives none', async () => {
+  expect(await createFrontPicture({ live: null })()).toBeNull()
+  const empty = { tabs: { pages: [], index: () => 0 } } as unknown as Live // without tabs
+  expect(await createFrontPicture({ live: empty })()).toBeNull()
+  expect(await showing(() => Promise.reject(new Error('Timeout 3000ms exceeded'))).picture()).toBeNull()
+})
+
+test('is drawn more coarsely where it is too large, and left out where that is not enough', async () => {
+  const large = Buffer.alloc(browserLimits.pictureMaxBytes + 1)
+  const coarser = showing(async ({ quality }) => (quality > 20 ? large : Buffer.from('small')))
+  expect(await coarser.picture()).toEqual(Buffer.from('small'))
+  expect(await showing(async () => large).picture()).toBeNull()
+})

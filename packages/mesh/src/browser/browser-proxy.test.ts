@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
+import type { WallReport } from '../sandbox/wall-report.ts'
+import { createBrowserProxyOpener } from './browser-proxy.ts'
+
+const held: WallReport = { id: 'host-ports-closed', holds: true, detail: 'refused' }
+const fallen: WallReport = { id: 'host-ports-closed', holds: false, detail: 'the canary answered' }
+
+function anOpener() {
+  const done: string[] = []
+  const world = {
+    host: '10.64.1.1',
+    now: 1000,
+    look: async (): Promise<readonly WallReport[]> => [held],
+  }
+  const opener = createBrowserProxyOpener({
+    containers: {
+      prepare: async () => void done.push('prepare'),
+      proxyPlace: () => ({ host: world.host, port: 8421 }),
+      checkWalls: () => {
+        done.push('check')
+        return world.look()
+      },
+    },
+    proxy: {
+      listen: async ({ host }) => void done.push(`listen ${host}`),
+      port: () => 8421,
+      close: async () => void done.push('close'),
+    },
+    stopped: new AbortController().signal,
+    clock: { now: () => world.now, sleep: async () => {} },
+    onOpen: (port) => done.push(`open ${port}`),
+  })
+  return { opener, world, done }
+}
+
+const once = ['prepare', 'listen 10.64.1.1', 'open 8421', 'check']
+
+test('the walls are tried once the proxy listens, and once for all who come', async () => {
+  const { opener, done } = anOpener()
+  expect(await Promise.all([opener.open(), opener.open()])).toEqual([{ port: 8421 }, { port: 8421 }])
+  await opener.open()
+  expect(done).toEqual(once)
+})
+
+test('a wall that does not hold is named, and the next who comes tries it again', async () => {
+  heedsLesson(123)
+  const { opener, world, done } = anOpener()
+  world.look = async () => [held, fallen]
+  await expect(opener.open()).rejects.toMatchObject({
+    id: 'browser-walls-open',
+    message: expect.stringContaining('host-ports-closed (the canary answered)'),
+  })
+  world.look = async () => [held]
+  expect(await opener.open()).toEqual({ port: 8421 })
+  expect(done).toEqual([...once, 'prepare', 'check'])
+})
+
+test('a probe that cannot run opens nothing', async () => {
+  const { opener, world } = anOpener()
+  world.look = () => Promise.reject(new Error('no engine'))
+  await expect(opener.open()).rejects.toThrow('no engine')
+})
+
+test('after a doubt they are tried anew, where the network then is', async () => {
+  const { opener, world, done } = anOpener()
+  await opener.open()
+  opener.doubt()
+  expect(done).toEqual(once)
+  await opener.open()
+  opener.doubt()
+  world.host = '10.64.2.1'
+  await opener.open()
+  expect(done.slice(once.length)).toEqual([
+    'prepare',
+    'check',
+    'prepare',
+    'close',
+    'listen 10.64.2.1',
+    'open 8421',
+    'check',
+  ])
+})
+
+test('after ten minutes they are tried anew', async () => {
+  const { opener, world, done } = anOpener()
+  await opener.open()
+  world.now += 10 * 60_000 - 1
+  await opener.open()
+  expect(done).toEqual(once)
+  world.now += 1
+  world.look = async () => [fallen]
+  await expect(opener.open()).rejects.toMatchObject({ id: 'browser-walls-open' })
+  expect(done.slice(once.length)).toEqual(['prepare', 'check'])
+})
+
+test('a look that was under way when the doubt came does not count', async () => {
+  const { opener, world } = anOpener()
+  const looks: ((walls: readonly WallReport[]) => void)[] = []
+  world.look = () => new Promise((resolve) => looks.push(resolve))
+  const opening = opener.open()
+  await expect.poll(() => looks.length).toBe(1)
+  opener.doubt()
+  looks[0]?.([held])
+  await expect.poll(() => looks.length).toBe(2)
+  looks[1]?.([fallen])
+  await expect(opening).rejects.toMatchObject({ id: 'browser-walls-open' })
+})

@@ -1,0 +1,65 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { imageTypeOf } from '@flotilla/protocol/image-type'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../access/index.ts'
+import type { BrowserService } from './browser-service.ts'
+import type { BrowserSessions } from './sessions.ts'
+
+/** One picture of a browser serves all who ask within so long of it. */
+const sharedMs = 2000
+const takeWithinMs = 10_000
+
+export interface SeenPicture {
+  /** Of a kind that is only ever drawn. */
+  readonly type: string
+  readonly content: Uint8Array
+}
+
+interface Taken {
+  readonly picture: Promise<SeenPicture>
+  /** Milliseconds since 1970; for ever while it is being taken. */
+  sharedUntil: number
+}
+
+/**
+ * What a browser shows, for whoever may view the fleet, without the screen itself. To ask is neither to watch nor to use:
+ * a page of the dashboard that is left open keeps no browser open (lesson 119). Problems `denied`, `unknown-agent`,
+ * `not-found` where nothing is to be seen, `upstream-failed`, `upstream-timeout`.
+ */
+export function createPictures(deps: {
+  readonly sessions: Pick<BrowserSessions, 'of'>
+  readonly guard: Guard
+  readonly requireAgent: (agentId: string) => void
+  readonly clock: Clock
+}): (caller: Caller, agentId: string) => Promise<SeenPicture> {
+  const { sessions, guard, requireAgent, clock } = deps
+  /** Of the newest of each browser that is open. */
+  const taken = new WeakMap<BrowserService, Taken>()
+
+  async function take(service: BrowserService): Promise<SeenPicture> {
+    const content = await service.picture(AbortSignal.timeout(takeWithinMs))
+    if (content === null) throw new Problem('not-found', { detail: 'the browser gave no picture just now' })
+    const type = imageTypeOf(content)
+    if (type !== null) return { type, content }
+    throw new Problem('upstream-failed', { detail: 'what the browser gave is no picture' })
+  }
+
+  return async (caller, agentId) => {
+    guard(caller, { do: 'view-fleet' })
+    requireAgent(agentId)
+    const { service } = sessions.of(agentId)
+    if (service === null)
+      throw new Problem('not-found', {
+        detail: `the browser of ${agentId} is not open: nothing is to be seen`,
+      })
+    const last = taken.get(service)
+    if (last !== undefined && clock.now() < last.sharedUntil) return last.picture
+    const next: Taken = { picture: take(service), sharedUntil: Number.POSITIVE_INFINITY }
+    taken.set(service, next)
+    const settled = (): void => {
+      next.sharedUntil = clock.now() + sharedMs
+    }
+    next.picture.then(settled, settled)
+    return next.picture
+  }
+}

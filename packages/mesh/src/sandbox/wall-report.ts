@@ -1,0 +1,8 @@
+/** One wall, as it was tried from inside. */
+export interface WallReport {
+  /** Stable id, e.g. `host-ports-closed`. */
+  readonly id: string
+  readonly holds: boolean
+  /** What was tried and what happened. */
+  readonly detail: string
+}

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { startNameServer } from '../support/name-server.ts'
+
+const host = 'shop.outside.test'
+
+/** A page of a shop: a field, a button that says what was typed, and a file. */
+const page = `<!doctype html><title>Shop</title>
+<label>Name <input id="name"></label> <button onclick="said.textContent='Hello '+document.getElementById('name').value">Greet</button>
+<p id="said"></p><a href="/bill.txt" download="bill.txt">Bill</a>`
+
+/** All of it is one button, which tells the shop. */
+const button = `<!doctype html><title>Button</title>
+<button style="position:fixed;inset:0;width:100%;height:100%;background:teal" onclick="fetch('/pressed')">Press</button>`
+
+export interface Shop {
+  readonly url: string
+  readonly buttonUrl: string
+  /** What a mesh needs to be let there. */
+  readonly egress: { readonly dns_servers: readonly string[]; readonly allowed_private: readonly string[] }
+  /** How often its button was pressed. */
+  readonly pressed: () => number
+  close(): Promise<void>
+}
+
+/** A site on loopback, under a name that a name server of its own knows. */
+export async function startShop(): Promise<Shop> {
+  let pressed = 0
+  const site = createServer((request, response) => {
+    if (request.url === '/pressed') pressed++
+    if (request.url === '/bill.txt') {
+      response.setHeader('content-disposition', 'attachment; filename="bill.txt"')
+      return void response.end('12 EUR')
+    }
+    response.setHeader('content-type', 'text/html').end(request.url === '/button' ? button : page)
+  })
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+  const { port } = site.address() as AddressInfo
+  const names = await startNameServer((name) => (name === host ? ['127.0.0.1'] : null))
+  return {
+    url: `http://${host}:${port}/`,
+    buttonUrl: `http://${host}:${port}/button`,
+    egress: { dns_servers: [`127.0.0.1:${names.port}`], allowed_private: [`${host}:${port}`] },
+    pressed: () => pressed,
+    close: async () => {
+      names.close()
+      site.closeAllConnections()
+      await new Promise((resolve) => site.close(resolve))
+    },
+  }
+}
