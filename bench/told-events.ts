@@ -18,6 +18,9 @@ interface Moment {
   /** Of the processes that draw pages: what is theirs alone, with their share of what they share. */
   readonly processBytes: number
   readonly nodes: number
+  /** What the engine keeps of the page, in view or not. */
+  readonly keptNodes: number
+  readonly listeners: number
   /** How far what is drawn is behind what was told, events. */
   readonly behind: number
 }
@@ -71,12 +74,13 @@ export async function overEvents(
       const behind = told === 0 ? 0 : told - (await drawn())
       const nodes = Number(await page.evaluate('document.querySelectorAll("*").length'))
       const heapBytes = await heapOf(session)
+      const { nodes: keptNodes, jsEventListeners: listeners } = await session.send('Memory.getDOMCounters')
       const { processInfo } = await ofBrowser.send('SystemInfo.getProcessInfo')
       const drawing = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => memoryOf(id))
       const processBytes = drawing.reduce((sum, bytes) => sum + bytes, 0)
-      moments.push({ told, heapBytes, processBytes, nodes, behind })
+      moments.push({ told, heapBytes, processBytes, nodes, keptNodes, listeners, behind })
       progress(
-        `${told} events: heap ${mega(heapBytes)} MB, process ${mega(processBytes)} MB, ${nodes} elements`,
+        `${told} events: heap ${mega(heapBytes)} MB, process ${mega(processBytes)} MB, ${nodes} elements, ${keptNodes} nodes kept, ${listeners} listeners`,
       )
     }
     await look(0)
@@ -141,12 +145,22 @@ function bodyOf(number: number): FleetEventBody {
 export function memoryTable({ told, moments, minutes, caughtUpMs, longTasks, longestTaskMs }: OverEvents) {
   return {
     title: `Dashboard: the page of the fleet over ${told} events in ${figure(minutes, 1)} minutes`,
-    columns: ['events told', 'heap, MB', 'process, MB', 'elements', 'events behind'],
-    rows: moments.map(({ told: by, heapBytes, processBytes, nodes, behind }) => [
+    columns: [
+      'events told',
+      'heap, MB',
+      'process, MB',
+      'elements',
+      'nodes kept',
+      'listeners',
+      'events behind',
+    ],
+    rows: moments.map(({ told: by, heapBytes, processBytes, nodes, keptNodes, listeners, behind }) => [
       String(by),
       mega(heapBytes),
       mega(processBytes),
       String(nodes),
+      String(keptNodes),
+      String(listeners),
       String(behind),
     ]),
     notes: [

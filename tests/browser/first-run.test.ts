@@ -29,6 +29,7 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     const { page, open, faults, picture, breaches, context } = await openPage(browser, meshes[0]?.url ?? '')
     await open('/')
     await page.getByRole('heading', { name: 'Welcome' }).waitFor()
+    await page.getByRole('button', { name: 'I have a key' }).waitFor()
     await picture('welcome')
     expect(await breaches()).toEqual([])
     await page.getByRole('button', { name: 'Show me a recording' }).click()

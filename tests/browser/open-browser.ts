@@ -20,6 +20,8 @@ export interface PageOptions {
   readonly theme?: 'light' | 'dark'
   readonly width?: number
   readonly cookie?: { readonly name: string; readonly value: string }
+  /** Of a person, as a proxy in front of the mesh sends it along with each call. */
+  readonly token?: string
 }
 
 /** A page, and what it did that no page of ours may do. */
@@ -44,12 +46,13 @@ export function openBrowser(): Promise<Browser> {
 export async function openPage(
   browser: Browser,
   url: string,
-  { theme = 'light', width = 1280, cookie }: PageOptions = {},
+  { theme = 'light', width = 1280, cookie, token }: PageOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
     colorScheme: theme,
     viewport: { width, height: width < 600 ? 844 : 800 },
     reducedMotion: 'reduce',
+    ...(token === undefined ? {} : { extraHTTPHeaders: { authorization: `Bearer ${token}` } }),
   })
   if (cookie) await context.addCookies([{ ...cookie, url }])
   const page = await context.newPage()

@@ -74,6 +74,12 @@ it('the right key is kept, its model thinks for the fleet, and the first agent a
   expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
 })
 
+it('an agent that is named beside the recording is made too', async () => {
+  const { code, out } = await typed(['init', '--demo', '--agent', 'keeper', '--role', 'Keeps notes.'])
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('Talk to it: flotilla chat keeper') })
+  expect((await typed(['agents'])).out).toMatch(/keeper .*Keeps notes/)
+})
+
 it('a first start that settings end says the field and what to write, and doctor blames no file that it never wrote', async () => {
   const other = join(folder, 'other')
   await mkdir(join(other, 'config'), { recursive: true, mode: 0o700 })

@@ -302,7 +302,7 @@ describe('the command line', () => {
   it('shows a record, plays it again, and forks it', async () => {
     const id = await countOnce()
     const shown = await cli('replay', id, '--record')
-    expect(shown.out).toMatch(/Run run_\w+ of counter: 3 steps in 1 turns\.\nturn 1: count them\n +1\. /)
+    expect(shown.out).toMatch(/Run run_\w+ of counter: 3 steps in 1 turn\.\nturn 1: count them\n +1\. /)
     const again = await cli('replay', id)
     expect(again.code, again.err).toBe(0)
     expect(again.out).toContain('Turn 1 of 1: 3 steps and 2 calls, as it was.')

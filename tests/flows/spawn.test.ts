@@ -59,7 +59,17 @@ const cassette = aCassette(
       says('I wait for the answer.'),
     ],
   },
-  { agents: ['boss'], when: '^count$', turns: [spawn('Count it'), says('It is under way.')] },
+  {
+    agents: ['boss'],
+    when: '^count$',
+    turns: [
+      spawn('Count it', { permissions: { can_use_wallet: true } }),
+      // Whoever asked reads what its child was made without.
+      says('It is under way, {{without}}.', {
+        capture: { without: 'can_use_wallet\\W+why\\W+(an agent that was made for one task never has it)' },
+      }),
+    ],
+  },
   {
     agents: ['boss'],
     when: '^count for long$',

@@ -29,7 +29,7 @@ export const authenticationTable = {
     'GET /api/agents/{id}/browser/picture': 'viewer',
     'GET /api/agents/{id}/chat/history': 'viewer',
     'GET /api/agents/{id}/chat/sessions': 'viewer',
-    'GET /api/agents/{id}/config': 'owner',
+    'GET /api/agents/{id}/config': 'member',
     'GET /api/agents/{id}/files': 'viewer',
     'GET /api/agents/{id}/files/{*path}': 'viewer',
     'GET /api/agents/{id}/logs': 'viewer',

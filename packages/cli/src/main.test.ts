@@ -60,6 +60,31 @@ const aRun = {
   cost_usd: 0,
 }
 
+const nothing = Object.fromEntries(
+  [
+    'project parent_task_id previous_task_id parent_run_id run_id waits_for blocked_by progress max_turns max_cost_usd',
+    'max_tokens result summary outcome feedback outcome_by outcome_at completed_at',
+  ]
+    .join(' ')
+    .split(' ')
+    .map((field) => [field, null]),
+)
+const aTask = {
+  ...nothing,
+  id: 'task_known',
+  creator: 'human:cli',
+  assignee: 'auditor',
+  title: 'Count the licences of every package',
+  description: '',
+  data: {},
+  state: 'done',
+  round: 0,
+  needs: [],
+  artifacts: [],
+  created_at: 1,
+  updated_at: 1,
+}
+
 describe('flotilla, as a process', () => {
   it('is what npx runs in a checkout, where nothing is built into a package', async () => {
     // npx takes the program of the package that it stands in, which is the installed one's.
@@ -158,6 +183,37 @@ describe('flotilla, as a process', () => {
     const { code, out, err } = await flotilla('runs', '--url', server.url)
     expect({ code, out }).toEqual({ code: exitCode, out: '' })
     expect(err).toContain(`✗ because of that\n  code ${problemCode}\n  next `)
+  })
+
+  it('lists runs by what they are about: a task by its title, by its id where it is not among the newest', async () => {
+    const working = (id: string, taskId: string) => ({
+      ...aRun,
+      id,
+      kind: 'task',
+      task_id: taskId,
+      input: { kind: 'task', task_id: taskId },
+    })
+    const asked: string[] = []
+    await using server = await startLoopbackServer((call, reply) => {
+      asked.push(call.url)
+      const isTasks = call.url.startsWith('/api/tasks')
+      const runs = [aRun, working('run_2', 'task_known'), working('run_3', 'task_old')]
+      answerJson(reply, 200, isTasks ? { tasks: [aTask] } : { runs })
+    })
+    const listed = await flotilla('runs', '--url', server.url, '--agent', 'auditor', '--limit', '7')
+    expect(listed).toMatchObject({ code: 0 })
+    expect(
+      listed.out
+        .trim()
+        .split('\n')
+        .slice(2)
+        .map((line) => line.split(/ {2,}/).at(-1)),
+    ).toEqual(['Hi', 'Count the licences of every package', 'task_old'])
+    expect(asked).toEqual(['/api/runs?limit=7&agent=auditor', '/api/tasks?limit=7&agent=auditor'])
+    // Who reads JSON has the ids, and nobody asks for titles.
+    asked.length = 0
+    await flotilla('runs', '--url', server.url, '--json')
+    expect(asked).toHaveLength(1)
   })
 
   it('prints the answer of a one-shot chat alone on standard output, the work on standard error', async () => {

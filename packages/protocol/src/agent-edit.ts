@@ -155,10 +155,10 @@ export const agentConfigSchema = z.strictObject({
   /** Whose budget its calls are charged to, beside its own; null for none. */
   project: z.nullable(z.string()),
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
-  /** Null where it has no record: then everything is denied. */
-  permissions: z.nullable(permissionRecordSchema),
-  /** Handles stand for themselves. */
-  mcpServers: mcpServersSchema,
+  /** Null where it has no record: then everything is denied. Absent for people who are no owners. */
+  permissions: z.optional(z.nullable(permissionRecordSchema)),
+  /** Handles stand for themselves. Absent for people who are no owners. */
+  mcpServers: z.optional(mcpServersSchema),
   created_at: z.number(),
 })
 export type AgentConfig = z.infer<typeof agentConfigSchema>

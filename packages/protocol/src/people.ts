@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { agentIdSchema } from './ids.ts'
+import { agentIdSchema, operatorAgentId } from './ids.ts'
 
 /** What a person may, from the least to the most: each may what those before it may. */
 export const personRoles = ['viewer', 'member', 'owner'] as const
@@ -33,6 +33,11 @@ export const personNameSchema = z
 
 /** Agents by id; a lone `*` is every worker, and never the operator, which acts on all others. */
 export const grantSchema = z.union([z.literal('*'), agentIdSchema])
+
+/** Whether who is granted `agents` may act on this one. Who acts on the operator acts on all through it: by its name alone. Pure. */
+export function isGranted(agents: readonly string[], agentId: string): boolean {
+  return agents.includes(agentId) || (agents.includes('*') && agentId !== operatorAgentId)
+}
 
 /**
  * How somebody is known without a token: `user:NUMBER`, whose programs run under that account of this machine; `local`, who

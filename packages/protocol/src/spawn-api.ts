@@ -41,6 +41,8 @@ export const spawnApi = {
       run_id: runIdSchema,
       /** Milliseconds since 1970. */
       ends_at: z.number(),
+      /** Of the fields that were asked for, those that it has less of, and why; absent where it has all. */
+      withheld: z.optional(z.array(z.strictObject({ field: z.string(), why: z.string() }))),
     }),
   },
 } as const satisfies Record<keyof typeof spawnEndpoints, EndpointSchemas>

@@ -32,7 +32,7 @@ const spawnFleetAgent = defineTool({
     ),
     permissions: withDefault(
       jsonObject(
-        'Fields of its permission record that differ from a worker’s defaults; never more than yours',
+        'Fields of its permission record that differ from a worker’s defaults; never more than yours, and the answer says what was withheld',
       ),
       {},
     ),

@@ -110,6 +110,11 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   if (name === 'whatsapp') terminal.print(channel.repair === '' ? whatsAppNext : channel.repair)
   if (pairing === null) return terminal.print('An owner is known there already.')
   tellCode(context, name, pairing.code)
+  if (channel.state !== 'connected') {
+    terminal.print(
+      `It is not connected yet (${channel.detail || channel.state}): send the code when flotilla channels says so.`,
+    )
+  }
   const { wait } = line.options
   if (flagOption(line, 'wait') || (wait !== false && isAsking(context))) await tellPaired(context, name)
 }

@@ -1,3 +1,4 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { RunView } from '@flotilla/protocol/run'
 import type { TaskView } from '@flotilla/protocol/task'
@@ -69,6 +70,23 @@ export function runRows(runs: readonly RunView[], titles?: TaskTitles): string[]
 
 /** Of tasks, by their ids. */
 export type TaskTitles = ReadonlyMap<string, string>
+
+/** Of the tasks that these runs work on, as far as they are among as many of the newest. */
+export async function titlesOf(
+  client: MeshClient,
+  asked: {
+    readonly runs: readonly RunView[]
+    readonly agent?: string
+    readonly limit: number
+    readonly signal?: AbortSignal
+  },
+): Promise<TaskTitles> {
+  const { runs: listed, agent, limit } = asked
+  if (listed.every(({ input }) => input.kind !== 'task')) return new Map()
+  const query = { limit, ...(agent === undefined ? {} : { agent }) }
+  const { tasks } = await client.call('tasks', { query, ...(asked.signal ? { signal: asked.signal } : {}) })
+  return new Map(tasks.map(({ id, title }) => [id, title]))
+}
 
 /** What a run is about, on one line. */
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks

@@ -56,7 +56,9 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
     const wanted = { provider, model: textOption(line, 'model'), baseUrl: textOption(line, 'baseUrl') }
     choice = await keepProvider(context, client, wanted)
   }
-  const agent = choice.kind === 'model' ? await firstAgent(context, line, asks) : null
+  // A recording has its own agents; one that is named is made all the same.
+  const isWanted = choice.kind === 'model' || textOption(line, 'agent') !== undefined
+  const agent = isWanted ? await firstAgent(context, line, asks) : null
   if (agent !== null) {
     terminal.progress.step(`Making ${agent.id}`)
     await client.call('agentCreate', { body: { ...agent, instructions: '' }, signal: context.signal })

@@ -11,6 +11,7 @@ import type { Command } from 'commander'
 import { commandAction, flagOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { CommandFailed } from '../command-failed.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { printable } from '../terminal/color.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
@@ -98,6 +99,12 @@ async function show(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
   const id = operand(line, 0)
   const { permissions } = await (await context.mesh()).call('agentConfig', { params: { id }, signal })
+  if (permissions === undefined) {
+    throw new CommandFailed('denied', {
+      detail: `The permission record of ${id} is an owner’s to see.`,
+      repair: `Whether it may do a certain thing: flotilla permissions explain ${id} ACTION`,
+    })
+  }
   terminal.printJson(permissions)
   if (permissions === null) {
     terminal.print(`${id} has no permission record: everything is denied.`)

@@ -133,7 +133,7 @@ export async function untilEnded(
 
 function recordRows({ run_id: id, agent_id: agent, cut, turns, steps, beside }: RunRecordView): string[] {
   return [
-    `Run ${id} of ${agent}: ${steps.length} steps in ${turns.length} turns${beside === 0 ? '' : `, ${beside} answers beside them`}.`,
+    `Run ${id} of ${agent}: ${counted(steps.length, 'step')} in ${counted(turns.length, 'turn')}${beside === 0 ? '' : `, ${counted(beside, 'answer')} beside them`}.`,
     ...(cut === null ? [] : [`Not whole: ${cut}.`]),
     ...turns.flatMap(({ turn, asked }) => [
       `turn ${turn}: ${oneLine(asked, 200)}`,
@@ -165,4 +165,9 @@ function differenceRows({ step, what, detail, before, after }: Difference): stri
     ...(before === null ? [] : [`    then: ${oneLine(before, 160)}`]),
     ...(after === null ? [] : [`    now:  ${oneLine(after, 160)}`]),
   ]
+}
+
+/** Pure. */
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
 }

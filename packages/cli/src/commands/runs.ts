@@ -1,4 +1,3 @@
-import type { MeshClient } from '@flotilla/client/mesh-client'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
@@ -9,8 +8,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
-import { aboutRun, runRows } from './fleet-rows.ts'
-import type { TaskTitles } from './fleet-rows.ts'
+import { aboutRun, runRows, titlesOf } from './fleet-rows.ts'
 
 export function addRunsCommand(program: Command, deps: CliDeps): void {
   program
@@ -55,23 +53,6 @@ async function runs(context: CommandContext, line: CommandLine): Promise<void> {
     ...(agent === undefined ? {} : { agent }),
   })
   terminal.print(...(reply.runs.length === 0 ? ['No runs yet.'] : runRows(reply.runs, titles)))
-}
-
-/** Of the tasks that these runs work on, as far as they are among as many of the newest. */
-async function titlesOf(
-  client: MeshClient,
-  asked: {
-    readonly runs: readonly RunView[]
-    readonly agent?: string
-    readonly limit: number
-    readonly signal: AbortSignal
-  },
-): Promise<TaskTitles> {
-  const { runs: listed, agent, limit, signal } = asked
-  if (listed.every(({ input }) => input.kind !== 'task')) return new Map()
-  const query = { limit, ...(agent === undefined ? {} : { agent }) }
-  const { tasks } = await client.call('tasks', { query, signal })
-  return new Map(tasks.map(({ id, title }) => [id, title]))
 }
 
 async function showRun(context: CommandContext, id: string): Promise<void> {

@@ -11,13 +11,15 @@ import { renderTable } from '../terminal/table.ts'
 
 const resultColumnsMax = 160
 
-/** A conversation as a person reads it. Pure. */
-export function historyLines(history: ChatHistory, color: Color): string[] {
+/** A conversation as a person reads it; `more` is how the reader asks for more of it. Pure. */
+export function historyLines(history: ChatHistory, color: Color, more = '--limit'): string[] {
   const { session, messages, total } = history
   if (total === 0) return [`Nothing was said yet in the conversation ${oneLine(session, 200)}.`]
   const left = total - messages.length
   return [
-    ...(left > 0 ? [color.faint(`… ${left} older messages; --limit shows more`)] : []),
+    ...(left > 0
+      ? [color.faint(`… ${left} older ${left === 1 ? 'message' : 'messages'}; ${more} shows more`)]
+      : []),
     ...messages.flatMap((message) => messageLines(message, color)),
   ]
 }

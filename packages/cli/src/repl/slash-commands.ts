@@ -1,6 +1,6 @@
 import type { RunView } from '@flotilla/protocol/run'
 import { historyMessages, sessionNameMaxChars } from '@flotilla/protocol/chat-history'
-import { runRows } from '../commands/fleet-rows.ts'
+import { runRows, titlesOf } from '../commands/fleet-rows.ts'
 import { oneLine } from '../terminal/color.ts'
 import { administrationCommands } from './administration-commands.ts'
 import { broadcast } from './broadcast.ts'
@@ -64,7 +64,7 @@ const talkCommands: readonly SlashCommand[] = [
       const limit = Number.isInteger(asked) && asked > 0 ? Math.min(asked, historyMessages.max) : historyShown
       const query = { session: session.name(), limit }
       const found = await client.call('chatHistory', { params: { id: agentId }, query })
-      terminal.print(...historyLines(found, terminal.color))
+      terminal.print(...historyLines(found, terminal.color, '/history COUNT'))
     },
   },
   {
@@ -98,7 +98,8 @@ const talkCommands: readonly SlashCommand[] = [
     run: async ({ client, terminal }) => {
       const { runs } = await client.call('runs', { query: { limit: runsLookedAt } })
       const open = runs.filter(({ state }) => unfinished.includes(state))
-      terminal.print(...(open.length === 0 ? ['Nothing waits.'] : runRows(open)))
+      if (open.length === 0) return terminal.print('Nothing waits.')
+      terminal.print(...runRows(open, await titlesOf(client, { runs: open, limit: runsLookedAt })))
     },
   },
   {

@@ -2,6 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useSyncExternalStore } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { ServicesContext, useMesh, useServices } from '../data/use-mesh.ts'
+import { Reserved } from '../design/act.tsx'
 import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
 import {
@@ -70,11 +71,15 @@ export function App({ services }: { readonly services: Services }) {
                   <TriggersPage />
                 </Route>
                 <Route path="/journal">
-                  <JournalPage />
+                  <Reserved call="journalExport" title="Journal" isPage>
+                    <JournalPage />
+                  </Reserved>
                 </Route>
                 <Route path="/settings/:part?">{({ part }) => <SettingsPage part={part ?? null} />}</Route>
                 <Route path="/welcome">
-                  <WelcomePage />
+                  <Reserved call="setup" title="Welcome" isPage>
+                    <WelcomePage />
+                  </Reserved>
                 </Route>
                 <Route path="/design">
                   <DesignPage />

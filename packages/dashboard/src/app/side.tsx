@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useLive, useMesh } from '../data/use-mesh.ts'
+import { useLive, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Icon } from '../design/icons.tsx'
 import { Badge, Dot } from '../design/parts.tsx'
 import { askingForPerson } from '../pages/agent/format-browser.ts'
@@ -12,7 +12,8 @@ import type { Theme } from './theme.ts'
 /** The menu, with what waits for a person on every page. */
 export function Side({ onPalette }: { readonly onPalette?: () => void }) {
   const [path] = useLocation()
-  const pending = useMesh('pending', { query: { state: 'open', limit: 200 } })
+  const isOwner = useRefusal({ call: 'pending' }) === null
+  const pending = useMesh('pending', { query: { state: 'open', limit: 200 } }, { enabled: isOwner })
   const browsers = useMesh('browsers')
   const waiting = (pending.data?.pending.length ?? 0) + askingForPerson(browsers.data?.browsers).length
   return (
@@ -49,9 +50,28 @@ export function Side({ onPalette }: { readonly onPalette?: () => void }) {
             Design
           </Link>
         </nav>
+        <Who />
         <LineState />
       </div>
     </div>
+  )
+}
+
+/** As whom the page is looked at, where that is not the owner of this machine. */
+function Who() {
+  const { data: me } = useMesh('me')
+  if (!me || (me.name === null && me.role === 'owner')) return null
+  const words = {
+    viewer: 'looks, and changes nothing',
+    member: me.agents.length === 0 ? 'of no agent' : `of ${me.agents.join(', ')}`,
+    owner: '',
+  }[me.role]
+  return (
+    <p className="line-state who">
+      <span>
+        <strong>{me.name}</strong> · {me.role} {words}
+      </span>
+    </p>
   )
 }
 

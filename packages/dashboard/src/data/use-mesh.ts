@@ -4,8 +4,11 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { createContext, use, useSyncExternalStore } from 'react'
 import type { CallParts, Reply } from '@flotilla/client/mesh-call'
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
+import { Problem } from '@flotilla/protocol/problem'
 import type { Services } from '../app/services.ts'
 import type { LiveState } from '../live/live-store.ts'
+import { refusalOf } from './refusal.ts'
+import type { Deed } from './refusal.ts'
 import { withProof } from './with-proof.ts'
 
 export const ServicesContext = createContext<Services | null>(null)
@@ -37,6 +40,11 @@ export function useMesh<N extends PeopleEndpointName>(
     queryFn: ({ signal }) => client.call(name, { ...parts, signal }),
     ...query,
   })
+}
+
+/** Why whoever looks at the page may not do it; null where they may. The mesh decides all the same. */
+export function useRefusal(deed: Deed): string | null {
+  return refusalOf(useMesh('me').data, deed)
 }
 
 export interface Undoing {
@@ -72,7 +80,12 @@ export function useAction<N extends PeopleEndpointName>(
       }
       toasts.tell(options.done, undoing && undo)
     },
-    onError: (error) => toasts.fail(error),
+    onError: (error) => {
+      toasts.fail(error)
+      // Somebody may have another role by now than the page has heard of.
+      if (error instanceof Problem && error.code === 'denied')
+        void queries.invalidateQueries({ queryKey: ['me'] })
+    },
     onSettled: makeStale,
   })
 }

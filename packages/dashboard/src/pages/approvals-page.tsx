@@ -1,14 +1,16 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { ApprovalState, ApprovalView } from '@flotilla/protocol/agent-edit'
-import { useAction, useMesh } from '../data/use-mesh.ts'
+import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
+import { Reserved } from '../design/act.tsx'
 import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 import type { Tone } from '../live/state-tone.ts'
 import { askingForPerson } from './agent/format-browser.ts'
 
 export function ApprovalsPage() {
-  const asked = useMesh('pending', { query: { state: 'all', limit: 100 } })
+  const isOwner = useRefusal({ call: 'pending' }) === null
+  const asked = useMesh('pending', { query: { state: 'all', limit: 100 } }, { enabled: isOwner })
   const all = asked.data?.pending ?? []
   const open = all.filter(({ state }) => state === 'pending')
   const browsers = askingForPerson(useMesh('browsers').data?.browsers)
@@ -17,7 +19,8 @@ export function ApprovalsPage() {
   return (
     <div className="page">
       <PageHead title="Approvals">{waiting > 0 && <Badge tone="warn">{waiting} waiting</Badge>}</PageHead>
-      {asked.isPending && <Loading />}
+      {!isOwner && <Reserved call="pending" title="What agents ask for" />}
+      {isOwner && asked.isPending && <Loading />}
       {asked.error && <Failed error={asked.error} retry={asked.refetch} />}
       {asked.isSuccess && waiting === 0 && (
         <section className="card" aria-label="Waiting">
@@ -63,7 +66,7 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
       <div className="body stack">
         <p className="plain-text">{summary}</p>
         {consequences.length > 0 && (
-          <ul className="prose points">
+          <ul className="points">
             {consequences.map((sentence) => (
               <li key={sentence}>{sentence}</li>
             ))}

@@ -4,8 +4,9 @@ import type { Reply } from '@flotilla/client/mesh-call'
 import { formatTokens, formatUsd } from '../data/format.ts'
 import { useMesh } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
-import { Badge, Bar, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+import { Badge, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 
+import { BudgetPeriod } from './budget-period.tsx'
 import { forecastMonth } from './cost-forecast.ts'
 
 const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx')).DailyChart }))
@@ -63,8 +64,12 @@ export function CostsPage() {
             more={<span className="small muted">UTC days</span>}
           >
             <div className="body">
-              {data.total.calls === 0 ? (
-                <Empty title="No model was called yet">Each day gets a bar once agents spend.</Empty>
+              {data.total.usd === 0 ? (
+                <Empty title={data.total.calls === 0 ? 'No model was called yet' : 'Nothing was spent'}>
+                  {data.total.calls === 0
+                    ? 'Each day gets a bar once agents spend.'
+                    : 'The models that were called cost nothing; Settings has the price of each.'}
+                </Empty>
               ) : (
                 <Suspense fallback={<Loading />}>
                   <DailyChart report={by === 'day' ? asOneRow(data) : data} />
@@ -134,7 +139,7 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
   return (
     <Card title={`By ${by}`}>
       <Scrolls label="Table of costs">
-        <table className="table number">
+        <table className="table stacks number">
           <thead>
             <tr>
               <th>{by}</th>
@@ -148,15 +153,21 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
             {rows.map((row) => (
               <tr key={row.key}>
                 <td>{row.key === '' ? 'none' : row.key}</td>
-                <td className="right">
+                <td className="right" data-label="Dollars">
                   {formatUsd(row.usd)}
                   {row.unconfirmed_usd > 0 && (
                     <div className="small muted">{formatUsd(row.unconfirmed_usd)} unconfirmed</div>
                   )}
                 </td>
-                <td className="right">{row.calls}</td>
-                <td className="right">{formatTokens(row.prompt_tokens)}</td>
-                <td className="right">{formatTokens(row.completion_tokens)}</td>
+                <td className="right" data-label="Calls">
+                  {row.calls}
+                </td>
+                <td className="right" data-label="Tokens read">
+                  {formatTokens(row.prompt_tokens)}
+                </td>
+                <td className="right" data-label="Tokens written">
+                  {formatTokens(row.completion_tokens)}
+                </td>
               </tr>
             ))}
           </tbody>
@@ -176,38 +187,11 @@ function Budgets({ budgets }: { readonly budgets: readonly BudgetView[] }) {
               {budget.id === '' ? 'The whole fleet' : budget.id}{' '}
               <span className="small muted">{budget.scope === 'fleet' ? '' : budget.scope}</span>
             </h3>
-            <Period name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
-            <Period name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
+            <BudgetPeriod name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
+            <BudgetPeriod name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
           </div>
         ))}
       </div>
     </Card>
-  )
-}
-
-function Period({
-  name,
-  whose,
-  period,
-}: {
-  readonly name: string
-  readonly whose: string
-  readonly period: BudgetView['daily']
-}) {
-  const { limit_usd: limit, spent_usd: spent, reserved_usd: reserved } = period
-  return (
-    <div className="stack">
-      <div className="row apart small number">
-        <span className="muted">{name}</span>
-        <span>
-          {formatUsd(spent)}
-          {reserved > 0 && <span className="muted"> and {formatUsd(reserved)} set aside</span>}
-          <span className="muted"> {limit === null ? 'without a limit' : `of ${formatUsd(limit)}`}</span>
-        </span>
-      </div>
-      {limit !== null && (
-        <Bar part={limit === 0 ? 1 : (spent + reserved) / limit} label={`${name}, ${whose}`} />
-      )}
-    </div>
   )
 }

@@ -76,7 +76,7 @@ export function JournalPage() {
         </select>
         <input
           className="input"
-          placeholder="Action, such as permission.*"
+          placeholder="Such as permission.*"
           aria-label="Action"
           value={action}
           onChange={(event) => setAction(event.target.value)}

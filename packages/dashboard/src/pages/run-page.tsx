@@ -3,6 +3,7 @@ import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatMoment, formatTokens, formatUsd } from '../data/format.ts'
 import { useAction, useMesh } from '../data/use-mesh.ts'
+import { Act } from '../design/act.tsx'
 import { Markdown } from '../design/markdown.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
@@ -20,14 +21,15 @@ export function RunPage({ id }: { readonly id: string }) {
       <PageHead title={<span className="mono">{id}</span>}>
         {run && <Badge tone={runTone(run.state)}>{run.state}</Badge>}
         {run && !isTerminal(run.state) && (
-          <button
-            type="button"
+          <Act
+            call="runCancel"
+            agent={run.agent_id}
             className="button"
             disabled={cancel.isPending}
             onClick={() => cancel.mutate({ params: { id } })}
           >
             Stop
-          </button>
+          </Act>
         )}
         <Link href="/runs" className="button quiet">
           All runs

@@ -1,5 +1,4 @@
-import { operatorAgentId } from '@flotilla/protocol/ids'
-import { roleReaches } from '@flotilla/protocol/people'
+import { isGranted, roleReaches } from '@flotilla/protocol/people'
 import type { Action, Decision } from './action.ts'
 import type { HumanCaller } from './caller.ts'
 import { denied } from './field-decisions.ts'
@@ -66,10 +65,7 @@ export function byRoute(caller: HumanCaller, { role }: Extract<Action, { do: 'ca
 
 function onAgent(caller: HumanCaller, agentId: string): Decision {
   if (caller.role !== 'member') return lookOnly(caller)
-  const { agents = [] } = caller
-  if (agents.includes(agentId)) return allowed
-  // Who acts on the operator acts on all through it: it is granted by its name alone.
-  if (agents.includes('*') && agentId !== operatorAgentId) return allowed
+  if (isGranted(caller.agents ?? [], agentId)) return allowed
   return denied(
     `${agentId === '' ? 'no such agent' : `agent ${agentId}`} is not granted; ${who(caller)}`,
     null,

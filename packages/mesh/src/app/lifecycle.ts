@@ -45,11 +45,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
     ports.agentDoor = portOf(forAgents)
     ports.proxy = proxy.port()
     ports.open.push(portOf(people), ports.agentDoor, ports.proxy)
-    progress(
-      runtime.isolates
-        ? 'Trying the walls from inside a probe container'
-        : 'Nothing is isolated: agents run as plain processes',
-    )
+    if (runtime.isolates) progress('Trying the walls from inside a probe container')
     await modules.isolation.api.require(context.stopped)
   }
 

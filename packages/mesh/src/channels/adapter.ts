@@ -94,6 +94,9 @@ export interface ReceivedMessage {
   readonly albumId?: string
 }
 
+/** The album of files whose platform names none: those that one person sends right after one another are of one. */
+export const albumByTime = 'by-time'
+
 export interface ConversationPlace {
   /** The chat, channel or number. */
   readonly conversationId: string

@@ -177,6 +177,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         signal,
       })
       const send = createSendLetter({
+        database,
         letters,
         split,
         readArtifact,

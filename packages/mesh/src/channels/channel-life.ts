@@ -15,6 +15,8 @@ import { backOffMs, connectBackOffMs } from './channel-limits.ts'
 export interface ChannelLife {
   readonly name: ChannelAdapter['name']
   state(): ChannelState
+  /** Resolves once the platform has answered, one way or the other. */
+  readonly answered: Promise<void>
   /** Null where the platform delivers no call-backs, or the channel is not there. */
   readonly receiveRequest: ((request: CallbackRequest) => Promise<CallbackReply>) | null
   /** Connects, and again after what can be mended; then does `work` until the signal aborts. */
@@ -38,8 +40,10 @@ export async function createChannelLife(deps: {
 }): Promise<ChannelLife> {
   const { name, clock, log, received, passedOver } = deps
   let state: ChannelState = { state: 'connecting', detail: '', repair: '' }
+  const { promise: answered, resolve: hasAnswered } = Promise.withResolvers<void>()
 
   function become(next: ChannelState): void {
+    if (next.state !== 'connecting') hasAnswered()
     if (next.state === state.state && next.detail === state.detail) return
     state = next
     const { state: now, detail } = next
@@ -73,6 +77,7 @@ export async function createChannelLife(deps: {
   return {
     name,
     state: () => state,
+    answered,
     receiveRequest: adapter?.receiveRequest ?? null,
     run: async (work, signal) => {
       if (adapter && (await connect(adapter, signal))) await work(adapter, signal)

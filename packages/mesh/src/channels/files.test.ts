@@ -5,7 +5,7 @@ import { aChannelHarness, ann } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import type { FakeChannel } from '../testing/fake-channel.ts'
-import { ChannelFailure } from './adapter.ts'
+import { ChannelFailure, albumByTime } from './adapter.ts'
 import type { ReceivedAttachment } from './adapter.ts'
 import { channelLimits, fileBackOffMs } from './channel-limits.ts'
 
@@ -270,6 +270,31 @@ describe('an album, whose pictures are messages of their own', () => {
     await world.say('', picture(world, 4))
     await world.clock.advance(gathered)
     expect(world.said()).toHaveLength(2)
+  })
+
+  test('that no id tells is what one person sends right after one another in one place', async () => {
+    const world = await open()
+    const byTime = (n: number) => ({ ...picture(world, n), albumId: albumByTime })
+    const group = { conversationId: '-5', threadId: null, isPrivate: false }
+    await world.say('compare', byTime(1))
+    await world.say('', { ...byTime(5), place: group })
+    await world.say('', byTime(2))
+    await world.say('', { ...byTime(6), place: group })
+    await world.clock.advance(gathered)
+    await world.say('', byTime(3))
+    await world.clock.advance(gathered)
+    expect(world.said().toReversed()).toEqual([
+      expect.stringMatching(/^compare[\s\S]*-1\.jpg[\s\S]*-2\.jpg[^\n]*$/),
+      expect.stringMatching(/^Attached files:[\s\S]*-5\.jpg[\s\S]*-6\.jpg[^\n]*$/),
+      expect.stringMatching(/^Attached files:\n[^\n]*-3\.jpg[^\n]*$/),
+    ])
+    const refused = await open({
+      people: [{ name: 'max', role: 'member', agents: ['scout'], identities: ['telegram:1000'] }],
+    })
+    // Each is told: which picture belongs to which nobody knows.
+    for (const n of [1, 2])
+      await refused.say('@auditor look', { ...picture(refused, n), albumId: albumByTime })
+    expect(refused.told()).toHaveLength(2)
   })
 
   test('is bounded in files and in time, and what is over is told', async () => {

@@ -12,6 +12,9 @@ import type { ChannelValues, CheckTokens } from './adapters/index.ts'
 import type { ChannelSwitch } from './channel-switch.ts'
 import { requiredChannel } from './required-channel.ts'
 
+/** How long whoever switched a channel on waits for its platform, milliseconds. */
+const answerMaxMs = 10_000
+
 export interface ChannelAdded {
   readonly account: string
   /** What was made because none was given. */
@@ -42,7 +45,7 @@ export interface SetUpChannels {
 }
 
 export function createSetUpChannels(
-  { guard, journal, settings }: Pick<Kernel, 'guard' | 'journal' | 'settings'>,
+  { clock, guard, journal, settings }: Pick<Kernel, 'clock' | 'guard' | 'journal' | 'settings'>,
   deps: {
     readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
     readonly settingsFile: Pick<SettingsFile, 'edit'>
@@ -128,6 +131,11 @@ export function createSetUpChannels(
     }
     journal.append({ ...row, action: 'channel.added' })
     await turns.turnOn(name)
+    // Whoever asked is told how it is, and sends a code to a bot that hears it.
+    const over = new AbortController()
+    const late = clock.sleep(answerMaxMs, AbortSignal.any([signal, over.signal])).catch(() => {})
+    await Promise.race([turns.find(name)?.answered, late])
+    over.abort()
     return { account, made }
   }
 
@@ -135,7 +143,12 @@ export function createSetUpChannels(
     const kept = channelFields[channel]
       .map(({ name }) => name)
       .filter((name) => vault.systemSourceOf(name) !== null)
-    if (kept.length === 0) throw new Problem('not-found', { detail: `nothing is kept of ${channel}` })
+    if (kept.length === 0) {
+      throw new Problem('not-found', {
+        detail: `nothing is kept of ${channel}`,
+        repair: 'flotilla channels lists those that are on.',
+      })
+    }
     requireOurs(channel, kept)
     await turns.turnOff(channel)
     for (const name of kept) await vault.removeSystem(name)

@@ -21,8 +21,7 @@ export function createLookUpAgents(deps: {
   return {
     /** Problem `unknown-agent`. */
     config: (caller: Caller, agentId: string): AgentConfig => {
-      // What an owner wrote for its MCP servers stands there: of all people it is an owner's to see.
-      guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
+      guard(caller, caller.kind === 'human' ? { do: 'edit-agent-config', agentId } : { do: 'view-fleet' })
       const record = agents.find(agentId)
       if (!record) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
       const { id, kind, role, model, project, budget, createdAt } = record
@@ -33,8 +32,13 @@ export function createLookUpAgents(deps: {
         model,
         project,
         budget: { daily_usd: budget.dailyUsd, monthly_usd: budget.monthlyUsd },
-        permissions: permissions.snapshot().recordOf(agentId) ?? null,
-        mcpServers: agents.mcpServers.of(agentId),
+        // What an owner wrote for its MCP servers stands there: of all people these are an owner's to see.
+        ...(caller.kind !== 'human' || caller.role === 'owner'
+          ? {
+              permissions: permissions.snapshot().recordOf(agentId) ?? null,
+              mcpServers: agents.mcpServers.of(agentId),
+            }
+          : {}),
         created_at: createdAt,
       }
     },

@@ -211,7 +211,12 @@ export function createSetUpModels(deps: SetUpModelsDeps) {
       deps.guard(caller, { do: 'manage-credentials' })
       const names = credentialNamesOf(deps.settings(), provider)
       const kept = [names.apiKey, names.baseUrl].filter((name) => vault.systemSourceOf(name) !== null)
-      if (kept.length === 0) throw new Problem('not-found', { detail: `nothing is kept of ${provider}` })
+      if (kept.length === 0) {
+        throw new Problem('not-found', {
+          detail: `nothing is kept of ${provider}`,
+          repair: 'flotilla models lists the providers that have a key.',
+        })
+      }
       for (const name of kept) requireOurs(name)
       for (const name of kept) await vault.removeSystem(name)
       record(caller, { action: 'provider.removed', subject: provider, detail: {} })

@@ -1,7 +1,7 @@
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { describe, expect, test } from 'vitest'
 import { workerDefaultRecord } from '../access/default-records.ts'
-import { childRecord } from './child-record.ts'
+import { childRecord, withheldFields } from './child-record.ts'
 
 const all = permissionRecordSchema.parse({
   can_message: ['*'],
@@ -53,5 +53,41 @@ describe('the record of a spawned agent', () => {
       ...parent,
       allowed_credentials: ['github_*'],
     })
+  })
+})
+
+describe('what of the asked fields it has less of', () => {
+  const withheld = (asked: Parameters<typeof childRecord>[0]) => withheldFields(asked, childRecord(asked))
+
+  test('is nothing where it has all, whatever it lacks that nobody asked for', () => {
+    const fields = { allowed_apis: ['llm'], can_use_browser: true, can_spawn: true }
+    expect(withheld({ parent: all, fields, maySpawn: true })).toEqual([])
+  })
+
+  test('is said field by field, with the reason', () => {
+    const parent = permissionRecordSchema.parse({
+      allowed_apis: ['llm'],
+      can_use_wallet: true,
+      can_spawn: true,
+      wallet_rate_limit_per_hour: 3,
+    })
+    const fields = {
+      allowed_apis: ['*'],
+      allowed_credentials: ['github_*'],
+      can_use_browser: true,
+      can_use_wallet: true,
+      can_route_tasks: true,
+      can_spawn: true,
+      wallet_rate_limit_per_hour: 5,
+    }
+    expect(withheld({ parent, fields, maySpawn: false })).toEqual([
+      { field: 'allowed_apis', why: 'you have no more of it than llm' },
+      { field: 'allowed_credentials', why: 'you do not have it' },
+      { field: 'can_use_browser', why: 'you do not have it' },
+      { field: 'can_use_wallet', why: 'an agent that was made for one task never has it' },
+      { field: 'can_route_tasks', why: 'an agent that was made for one task never has it' },
+      { field: 'can_spawn', why: 'so deep no further agents are made' },
+      { field: 'wallet_rate_limit_per_hour', why: 'yours is 3' },
+    ])
   })
 })

@@ -1,23 +1,47 @@
 import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
-import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { withinParent, workerDefaultRecord } from '../access/index.ts'
 
-/**
- * The record that a spawned agent is made with: a worker's defaults with what was asked for, within what its parent may.
- * What would outlive it, or act on others, it never has: jobs, the wallet, control of the fleet. Pure.
- */
-export function childRecord(asked: {
+export interface AskedRecord {
   readonly parent: PermissionRecord
   readonly fields: Partial<PermissionRecord>
   readonly maySpawn: boolean
-}): PermissionRecord {
-  const wished: PermissionRecord = { ...workerDefaultRecord, ...asked.fields }
-  const flags = Object.fromEntries(controlPlaneFlags.map((flag) => [flag, false]))
+}
+
+/** What would outlive it, or act on others: jobs, the wallet, control of the fleet. */
+const neverHeld = [...controlPlaneFlags, 'can_manage_cron', 'can_use_wallet'] as const
+
+/**
+ * The record that a spawned agent is made with: a worker's defaults with what was asked for, within what its parent may, and
+ * never what would outlive it. Pure.
+ */
+export function childRecord({ parent, fields, maySpawn }: AskedRecord): PermissionRecord {
+  const wished: PermissionRecord = { ...workerDefaultRecord, ...fields }
   return {
-    ...withinParent(wished, asked.parent),
-    ...flags,
-    can_manage_cron: false,
-    can_use_wallet: false,
-    ...(asked.maySpawn ? {} : { can_spawn: false }),
+    ...withinParent(wished, parent),
+    ...Object.fromEntries(neverHeld.map((flag) => [flag, false])),
+    ...(maySpawn ? {} : { can_spawn: false }),
   }
+}
+
+const whyMaxChars = 300
+
+/** Of what was asked for, that of which the record has less, in words for whoever asked. Pure. */
+export function withheldFields(
+  { fields, maySpawn }: Pick<AskedRecord, 'fields' | 'maySpawn'>,
+  record: PermissionRecord,
+): { readonly field: string; readonly why: string }[] {
+  return Object.keys(fields).flatMap((name) => {
+    const field = name as PermissionField // `readFields` has found it among them
+    const has = record[field]
+    if (JSON.stringify(has) === JSON.stringify(fields[field])) return []
+    return { field, why: whyWithheld(field, has, maySpawn).slice(0, whyMaxChars) }
+  })
+}
+
+function whyWithheld(field: PermissionField, has: unknown, maySpawn: boolean): string {
+  if (neverHeld.some((flag) => flag === field)) return 'an agent that was made for one task never has it'
+  if (field === 'can_spawn' && !maySpawn) return 'so deep no further agents are made'
+  if (Array.isArray(has) && has.length > 0) return `you have no more of it than ${has.join(', ')}`
+  return typeof has === 'number' ? `yours is ${has}` : 'you do not have it'
 }

@@ -15,7 +15,7 @@ import type { Journal } from '../journal/index.ts'
 import type { Ledger } from '../runs/index.ts'
 import type { Database, Resumable } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
-import { childRecord } from './child-record.ts'
+import { childRecord, withheldFields } from './child-record.ts'
 import { depthBelow, endOfLife, whyNoRoom } from './spawn-bounds.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 
@@ -75,6 +75,9 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
     const row = database.transaction(() => reserve(deps, caller.agentId, asked.ttl))
     const { agentId } = row
     try {
+      const wanted = { parent: record, fields, maySpawn: row.depth < spawnLimits.depthMax }
+      const permissions = childRecord(wanted)
+      const withheld = withheldFields(wanted, permissions)
       const made = {
         id: agentId,
         role: asked.role,
@@ -83,11 +86,11 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
         project: parent.project,
         // For its briefing: what bounds it is the cap of its run, in its parent's budgets.
         budget: { dailyUsd: asked.budget_usd, monthlyUsd: asked.budget_usd },
-        permissions: childRecord({ parent: record, fields, maySpawn: row.depth < spawnLimits.depthMax }),
+        permissions,
         actor: actorOf(caller),
       }
       return await makeWith(deps, made, (write) =>
-        step.settle(() => database.transaction(() => begin(deps, { caller, asked, row, write }))),
+        step.settle(() => database.transaction(() => begin(deps, { caller, asked, row, withheld, write }))),
       )
     } catch (error) {
       table.ends(agentId, 'it could not be made')
@@ -135,11 +138,13 @@ function begin(
     caller,
     asked,
     row,
+    withheld,
     write,
   }: {
     readonly caller: Caller
     readonly asked: AskedSpawn
     readonly row: SpawnedAgent
+    readonly withheld: NonNullable<SpawnReply['withheld']>
     readonly write: () => AgentRecord
   },
 ): SpawnReply {
@@ -175,7 +180,13 @@ function begin(
   })
   deps.events.publish({ type: 'agent.spawned', agent_id: agentId, parent_id: parentId, ends_at: endsAt })
   deps.database.afterCommit(deps.ring)
-  return { agent_id: agentId, task_id: given.task_id, run_id: given.run_id, ends_at: endsAt }
+  return {
+    agent_id: agentId,
+    task_id: given.task_id,
+    run_id: given.run_id,
+    ends_at: endsAt,
+    ...(withheld.length === 0 ? {} : { withheld }),
+  }
 }
 
 /** The transaction of the agent's row is that of the answer: `settle` is given what writes the row. */

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { screenPath } from '@flotilla/protocol/browser-endpoints'
 import { formatBytes } from '../../data/format.ts'
 import { useAction, useLive, useMesh, useServices } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Drawn } from '../seen-pictures.tsx'
 import { formatBrowser } from './format-browser.ts'
@@ -101,29 +102,37 @@ function Buttons({
         </a>
       )}
       {(handOver === null || handOver.by === null) && (
-        <button
-          type="button"
+        <Act
+          call="browserTakeOver"
+          agent={agentId}
           className={handOver === null ? 'button' : 'button primary'}
           disabled={busy}
           onClick={() => take.mutate(parts)}
         >
           Take over
-        </button>
+        </Act>
       )}
       {handOver !== null && (
-        <button
-          type="button"
+        <Act
+          call="browserGiveBack"
+          agent={agentId}
           className={handOver.by === null ? 'button' : 'button primary'}
           disabled={busy}
           onClick={() => give.mutate(parts)}
         >
           Give back
-        </button>
+        </Act>
       )}
       {canClose && (
-        <button type="button" className="button" disabled={busy} onClick={() => close.mutate(parts)}>
+        <Act
+          call="browserClose"
+          agent={agentId}
+          className="button"
+          disabled={busy}
+          onClick={() => close.mutate(parts)}
+        >
           Close
-        </button>
+        </Act>
       )}
     </div>
   )

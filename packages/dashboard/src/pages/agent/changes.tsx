@@ -2,10 +2,13 @@ import { useState } from 'react'
 import type { ChangeView } from '@flotilla/protocol/agent-edit'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
+import { Act } from '../../design/act.tsx'
 import { DiffView } from '../../design/diff-view.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
 const shownMax = 20
+/** Of what an agent may and which servers it has nobody else disposes. */
+const ownersFields: readonly string[] = ['permissions', 'mcpServers']
 
 /** What was changed of an agent, by whom, and what can still be taken back. */
 export function Changes({ agentId }: { readonly agentId: string }) {
@@ -64,14 +67,16 @@ function Change({ change }: { readonly change: ChangeView }) {
             Difference
           </button>
           {change.state === 'applied' && change.expires_at > now && (
-            <button
-              type="button"
+            <Act
+              call="changeUndo"
+              agent={change.agent_id}
+              wants={ownersFields.includes(change.field) ? 'owner' : undefined}
               className="button small"
               disabled={undo.isPending}
               onClick={() => undo.mutate({ params: { token: change.undo_token } })}
             >
               Undo
-            </button>
+            </Act>
           )}
         </div>
       </div>

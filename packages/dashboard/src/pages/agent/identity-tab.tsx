@@ -4,6 +4,7 @@ import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { editableFiles } from '@flotilla/protocol/workspace-file'
 import { useEdits } from '../../data/use-edits.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { DiffView } from '../../design/diff-view.tsx'
 import { Badge, Bar, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { Changes } from './changes.tsx'
@@ -149,18 +150,25 @@ function Editor({
             </button>
           )}
           {looking ? (
-            <button type="button" className="button primary" disabled={edits.isPending} onClick={save}>
+            <Act
+              call="agentEdit"
+              agent={agentId}
+              className="button primary"
+              disabled={edits.isPending}
+              onClick={save}
+            >
               Save
-            </button>
+            </Act>
           ) : (
-            <button
-              type="button"
+            <Act
+              call="agentEdit"
+              agent={agentId}
               className="button primary"
               disabled={after === before || isFull}
               onClick={() => setLooking(true)}
             >
               Look at the change
-            </button>
+            </Act>
           )}
         </div>
       </div>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { FactView } from '@flotilla/protocol/kept-api'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
@@ -103,9 +104,9 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
           <Badge tone={tone}>{words}</Badge>
           <span className="small muted">{fact.category}</span>
         </div>
-        <button type="button" className="button small" onClick={() => setAsking(true)}>
+        <Act call="factForget" agent={agentId} className="button small" onClick={() => setAsking(true)}>
           Forget …<span className="hidden-words"> {fact.key ?? fact.id}</span>
-        </button>
+        </Act>
       </div>
       <p className="plain-text">{fact.text}</p>
       <div className="row small muted">

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import type { BudgetView } from '@flotilla/protocol/money-api'
-import { formatUsd } from '../../data/format.ts'
-import { useMesh } from '../../data/use-mesh.ts'
-import { Ago, Bar, Card, Failed, Loading } from '../../design/parts.tsx'
+import { useMesh, useRefusal } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
+import { Ago, Card, Failed, Loading } from '../../design/parts.tsx'
+import { BudgetPeriod } from '../budget-period.tsx'
 import { EditAgent } from '../fleet/edit-agent.tsx'
 import { LifeButtons } from '../fleet/life-buttons.tsx'
 import { usePoll } from '../fleet/use-poll.ts'
@@ -14,7 +14,8 @@ import { UseLines } from './use-lines.tsx'
 export function OverviewTab({ agent }: { readonly agent: AgentView }) {
   const [editing, setEditing] = useState(false)
   const use = usePoll().data?.agents.find((one) => one.agent_id === agent.id)
-  const config = useMesh('agentConfig', { params: { id: agent.id } })
+  const mayEdit = useRefusal({ call: 'agentConfig', agent: agent.id }) === null
+  const config = useMesh('agentConfig', { params: { id: agent.id } }, { enabled: mayEdit })
   return (
     <>
       {agent.last_error !== null && <div className="note bad">{agent.last_error}</div>}
@@ -54,16 +55,25 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
             </div>
           </Card>
           {config.data && (
-            <BrowserCard agentId={agent.id} may={config.data.permissions?.can_use_browser ?? false} />
+            <BrowserCard
+              agentId={agent.id}
+              // Who may not see its record is told by the browser itself.
+              may={config.data.permissions === undefined || config.data.permissions?.can_use_browser === true}
+            />
           )}
         </div>
         <div className="stack">
           <Card
             title="Set to"
             more={
-              <button type="button" className="button small" onClick={() => setEditing(true)}>
+              <Act
+                call="agentEdit"
+                agent={agent.id}
+                className="button small"
+                onClick={() => setEditing(true)}
+              >
                 Edit …
-              </button>
+              </Act>
             }
           >
             <div className="body stack">
@@ -123,37 +133,11 @@ function Budget({ agentId }: { readonly agentId: string }) {
                   ? 'The whole fleet'
                   : `Project ${budget.id}`}
             </h3>
-            <Period name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
-            <Period name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
+            <BudgetPeriod name="Today" whose={budget.id || 'the fleet'} period={budget.daily} />
+            <BudgetPeriod name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
           </div>
         ))}
       </div>
     </Card>
-  )
-}
-
-function Period({
-  name,
-  whose,
-  period: { limit_usd: limit, spent_usd: spent, reserved_usd: reserved },
-}: {
-  readonly name: string
-  readonly whose: string
-  readonly period: BudgetView['daily']
-}) {
-  return (
-    <div className="stack">
-      <div className="row apart small number">
-        <span className="muted">{name}</span>
-        <span>
-          {formatUsd(spent)}
-          {reserved > 0 && <span className="muted"> and {formatUsd(reserved)} set aside</span>}
-          <span className="muted"> {limit === null ? 'without a limit' : `of ${formatUsd(limit)}`}</span>
-        </span>
-      </div>
-      {limit !== null && (
-        <Bar part={limit === 0 ? 1 : (spent + reserved) / limit} label={`${name}, ${whose}`} />
-      )}
-    </div>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Act, Reserved } from '../../design/act.tsx'
 import { Ago, Badge, Card, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { Changes } from './changes.tsx'
 import { isPermissionField } from './permission-edit.ts'
@@ -16,12 +17,23 @@ const froms = {
 
 /** What an agent may, who gave it, and whether it may do a certain thing. */
 export function PermissionsTab({ agentId }: { readonly agentId: string }) {
+  return (
+    <>
+      <Simulator agentId={agentId} />
+      <Reserved call="permissionOrigins" title="Permissions">
+        <Given agentId={agentId} />
+      </Reserved>
+      <Changes agentId={agentId} />
+    </>
+  )
+}
+
+function Given({ agentId }: { readonly agentId: string }) {
   const origins = useMesh('permissionOrigins', { params: { id: agentId } })
   const { data } = origins
   const [changing, setChanging] = useState<PermissionOrigin | null>(null)
   return (
     <>
-      <Simulator agentId={agentId} />
       <Card title="Permissions" more={data && <span className="small muted mono">{data.file}</span>}>
         {origins.isPending && <Loading />}
         {origins.error && <Failed error={origins.error} retry={origins.refetch} />}
@@ -62,7 +74,6 @@ export function PermissionsTab({ agentId }: { readonly agentId: string }) {
           </Scrolls>
         )}
       </Card>
-      <Changes agentId={agentId} />
       {changing && data && isPermissionField(changing.field) && (
         <PermissionForm
           agentId={agentId}
@@ -107,9 +118,9 @@ function Row({
         {line ?? '–'}
       </td>
       <td className="right">
-        <button type="button" className="button small" onClick={onChange}>
+        <Act call="agentEdit" wants="owner" className="button small" onClick={onChange}>
           Change …<span className="hidden-words"> {field}</span>
-        </button>
+        </Act>
       </td>
     </tr>
   )

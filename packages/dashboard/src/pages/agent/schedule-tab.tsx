@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { formatSchedule } from '../triggers/format-schedule.ts'
 import { HeartbeatForm } from '../triggers/heartbeat-form.tsx'
@@ -24,9 +25,9 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
       <Card
         title="Jobs by the clock"
         more={
-          <button type="button" className="button small" onClick={() => setChanging('')}>
+          <Act call="cronCreate" agent={agentId} className="button small" onClick={() => setChanging('')}>
             New job …
-          </button>
+          </Act>
         }
       >
         {jobs.isPending && <Loading />}
@@ -82,18 +83,24 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
       more={
         <span className="row">
           {beat && !beat.locked && (
-            <button type="button" className="button small" onClick={() => setChanging(true)}>
+            <Act
+              call="heartbeatSet"
+              agent={agentId}
+              className="button small"
+              onClick={() => setChanging(true)}
+            >
               Change …
-            </button>
+            </Act>
           )}
-          <button
-            type="button"
+          <Act
+            call="heartbeatRun"
+            agent={agentId}
             className="button small"
             disabled={run.isPending}
             onClick={() => run.mutate({ params: { id: agentId }, body: {} })}
           >
             {run.isPending ? 'Looking around' : 'Look around now'}
-          </button>
+          </Act>
         </span>
       }
     >

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useEdits } from '../../data/use-edits.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Act, Reserved } from '../../design/act.tsx'
 import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
 import type { Tone } from '../../live/state-tone.ts'
 import { Changes } from './changes.tsx'
@@ -28,7 +29,9 @@ export function ToolsTab({ agentId }: { readonly agentId: string }) {
           <Tool key={name} name={name} description={description} />
         ))}
       </Card>
-      <Servers agentId={agentId} />
+      <Reserved call="mcpServers" title="MCP servers">
+        <Servers agentId={agentId} />
+      </Reserved>
       <Changes agentId={agentId} />
       {builtin.length > 0 && (
         <Card title="Built in" more={<span className="small muted number">{builtin.length}</span>}>
@@ -67,9 +70,15 @@ function Servers({ agentId }: { readonly agentId: string }) {
     <Card
       title="MCP servers"
       more={
-        <button type="button" className="button small" onClick={() => setChanging('')}>
+        <Act
+          call="agentEdit"
+          agent={agentId}
+          wants="owner"
+          className="button small"
+          onClick={() => setChanging('')}
+        >
           Add a server …
-        </button>
+        </Act>
       }
     >
       {servers.isPending && <Loading />}
@@ -85,17 +94,25 @@ function Servers({ agentId }: { readonly agentId: string }) {
             <strong>{name}</strong>
             <Badge tone={tones[state] ?? 'neutral'}>{state}</Badge>
             <span className="small muted">{tools.length} tools</span>
-            <button type="button" className="button small" onClick={() => setChanging(name)}>
+            <Act
+              call="agentEdit"
+              agent={agentId}
+              wants="owner"
+              className="button small"
+              onClick={() => setChanging(name)}
+            >
               Change …<span className="hidden-words"> {name}</span>
-            </button>
-            <button
-              type="button"
+            </Act>
+            <Act
+              call="agentEdit"
+              agent={agentId}
+              wants="owner"
               className="button small quiet"
               disabled={edits.isPending}
               onClick={() => edits.mutate([mcpEdit({ remove: [name] })])}
             >
               Remove<span className="hidden-words"> {name}</span>
-            </button>
+            </Act>
           </div>
           {detail !== '' && <p className="muted plain-text">{detail}</p>}
           {tools.length > 0 && <p className="small mono plain-text">{tools.join(', ')}</p>}

@@ -1,4 +1,3 @@
-import { useMesh } from '../../data/use-mesh.ts'
 import { Empty, PageHead } from '../../design/parts.tsx'
 import { Tabs } from '../../design/tabs.tsx'
 import '../../design/blackboard.css'
@@ -14,8 +13,6 @@ const tabs = [
 
 /** `view` as the address has it; entries where it has none. */
 export function BlackboardPage({ view = 'entries' }: { readonly view?: string }) {
-  const me = useMesh('me')
-  const mayWrite = me.data?.role === 'owner'
   return (
     <div className="page">
       <PageHead title="Blackboard" />
@@ -24,9 +21,9 @@ export function BlackboardPage({ view = 'entries' }: { readonly view?: string })
         tabs={tabs}
         current={view === 'entries' ? '/blackboard' : `/blackboard/${view}`}
       />
-      {view === 'entries' && <EntriesView mayWrite={mayWrite} />}
+      {view === 'entries' && <EntriesView />}
       {view === 'topics' && <TopicsView />}
-      {view === 'watches' && <WatchesView mayWrite={mayWrite} />}
+      {view === 'watches' && <WatchesView />}
       {!['entries', 'topics', 'watches'].includes(view) && (
         <Empty title="There is no such view">Choose one above.</Empty>
       )}

@@ -3,6 +3,7 @@ import { useRef, useState } from 'react'
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Ago, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { EntryHistory } from './entry-history.tsx'
 import { WriteEntry } from './write-entry.tsx'
@@ -11,7 +12,7 @@ const rowHeightPx = 40
 const previewMaxChars = 160
 
 /** Every key with its newest value, and the history of the one that is chosen. */
-export function EntriesView({ mayWrite }: { readonly mayWrite: boolean }) {
+export function EntriesView() {
   const [{ prefix, find, key }, choose] = useChoice(['prefix', 'find', 'key'])
   const [making, setMaking] = useState(false)
   const board = useMesh('blackboard', { query: { prefix } })
@@ -35,11 +36,9 @@ export function EntriesView({ mayWrite }: { readonly mayWrite: boolean }) {
           value={find}
           onChange={(event) => choose('find', event.target.value)}
         />
-        {mayWrite && (
-          <button type="button" className="button" onClick={() => setMaking(true)}>
-            New entry …
-          </button>
-        )}
+        <Act call="blackboardPut" className="button" onClick={() => setMaking(true)}>
+          New entry …
+        </Act>
       </div>
       {board.error && <Failed error={board.error} retry={board.refetch} />}
       <div className={key === '' ? 'stack' : 'beside'}>
@@ -56,9 +55,7 @@ export function EntriesView({ mayWrite }: { readonly mayWrite: boolean }) {
             <EntryList entries={shown} chosen={key} onChoose={(one) => choose('key', one)} />
           )}
         </section>
-        {key !== '' && (
-          <EntryHistory key={key} name={key} mayWrite={mayWrite} close={() => choose('key', '')} />
-        )}
+        {key !== '' && <EntryHistory key={key} name={key} close={() => choose('key', '')} />}
       </div>
       {making && <WriteEntry entry={null} close={() => setMaking(false)} />}
     </>

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { valueDiff } from './value-diff.ts'
@@ -9,15 +10,7 @@ import { WriteEntry } from './write-entry.tsx'
 type Version = Reply<'blackboardHistory'>['versions'][number]
 
 /** One key: what stands there, each version that is kept, and what changed between two of them. */
-export function EntryHistory({
-  name,
-  mayWrite,
-  close,
-}: {
-  readonly name: string
-  readonly mayWrite: boolean
-  readonly close: () => void
-}) {
+export function EntryHistory({ name, close }: { readonly name: string; readonly close: () => void }) {
   const found = useMesh('blackboardHistory', { params: { key: name } })
   const [asking, setAsking] = useState<'write' | 'delete' | null>(null)
   const remove = useAction('blackboardDelete', { done: 'The entry was taken away.', stale: ['blackboard'] })
@@ -27,14 +20,14 @@ export function EntryHistory({
       title={name}
       more={
         <span className="row">
-          {mayWrite && entry && (
+          {entry && (
             <>
-              <button type="button" className="button small" onClick={() => setAsking('write')}>
+              <Act call="blackboardPut" className="button small" onClick={() => setAsking('write')}>
                 Write …
-              </button>
-              <button type="button" className="button small quiet" onClick={() => setAsking('delete')}>
+              </Act>
+              <Act call="blackboardDelete" className="button small quiet" onClick={() => setAsking('delete')}>
                 Delete …
-              </button>
+              </Act>
             </>
           )}
           <button type="button" className="button small quiet" onClick={close}>

@@ -3,6 +3,7 @@ import type { BlackboardWatchView } from '@flotilla/protocol/blackboard-api'
 import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
 import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
 import { Badge, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 
@@ -13,19 +14,17 @@ const tellWords: Readonly<Record<WatchTell, string>> = {
 }
 
 /** Which agents are told when others write. */
-export function WatchesView({ mayWrite }: { readonly mayWrite: boolean }) {
+export function WatchesView() {
   const found = useMesh('blackboardWatchList')
   const [making, setMaking] = useState(false)
   const watches = found.data?.watches ?? []
   return (
     <>
-      {mayWrite && (
-        <div className="row">
-          <button type="button" className="button" onClick={() => setMaking(true)}>
-            New watch …
-          </button>
-        </div>
-      )}
+      <div className="row">
+        <Act call="blackboardWatchSet" className="button" onClick={() => setMaking(true)}>
+          New watch …
+        </Act>
+      </div>
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       <section className="card" aria-label="Watches">
         {found.isPending && <Loading />}
@@ -52,7 +51,7 @@ export function WatchesView({ mayWrite }: { readonly mayWrite: boolean }) {
               </thead>
               <tbody>
                 {watches.map((watch) => (
-                  <Watch key={watch.id} watch={watch} mayWrite={mayWrite} />
+                  <Watch key={watch.id} watch={watch} />
                 ))}
               </tbody>
             </table>
@@ -64,7 +63,7 @@ export function WatchesView({ mayWrite }: { readonly mayWrite: boolean }) {
   )
 }
 
-function Watch({ watch, mayWrite }: { readonly watch: BlackboardWatchView; readonly mayWrite: boolean }) {
+function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
   const set = useAction('blackboardWatchSet', { done: 'The watch was ended.', stale })
   const { agent_id: agent, pattern, tell, waiting, held } = watch
   return (
@@ -84,16 +83,14 @@ function Watch({ watch, mayWrite }: { readonly watch: BlackboardWatchView; reado
         )}
       </td>
       <td>
-        {mayWrite && (
-          <button
-            type="button"
-            className="button small"
-            disabled={set.isPending}
-            onClick={() => set.mutate({ body: { agent_id: agent, pattern, tell: 'off' } })}
-          >
-            End<span className="hidden-words"> the watch of {agent}</span>
-          </button>
-        )}
+        <Act
+          call="blackboardWatchSet"
+          className="button small"
+          disabled={set.isPending}
+          onClick={() => set.mutate({ body: { agent_id: agent, pattern, tell: 'off' } })}
+        >
+          End<span className="hidden-words"> the watch of {agent}</span>
+        </Act>
       </td>
     </tr>
   )

@@ -2,6 +2,7 @@ import { useRef, useState } from 'react'
 import { imageTypeOf } from '@flotilla/protocol/image-type'
 import { formatBytes } from '../../data/format.ts'
 import { useServices } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { attachmentFault, uploadPath } from '@flotilla/protocol/chat-attachments'
 import type { Attachment } from '@flotilla/protocol/chat-attachments'
@@ -58,8 +59,9 @@ export function AttachButton({
   const input = useRef<HTMLInputElement>(null)
   return (
     <>
-      <button
-        type="button"
+      <Act
+        call="fileWrite"
+        agent={agent}
         className="button quiet"
         disabled={disabled}
         aria-label={`Attach files for ${agent}`}
@@ -67,7 +69,7 @@ export function AttachButton({
         onClick={() => input.current?.click()}
       >
         <Icon name="attach" />
-      </button>
+      </Act>
       <input
         ref={input}
         type="file"

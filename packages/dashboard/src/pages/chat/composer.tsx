@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
 import { wireLimits } from '@flotilla/protocol/limits'
-import { useAction, useServices } from '../../data/use-mesh.ts'
+import { useAction, useRefusal, useServices } from '../../data/use-mesh.ts'
 import { AttachButton, AttachedList, useAttachments } from './attach.tsx'
 import { withAttachments } from '@flotilla/protocol/chat-attachments'
 import type { Turn } from './turn.ts'
+import { Act } from '../../design/act.tsx'
 
 /** Asks where nothing is at work; says something to the run that is, and stops it. */
 export function Composer({
@@ -23,14 +24,15 @@ export function Composer({
   const [text, setText] = useState(first)
   const attached = useAttachments(agent)
   const field = useRef<HTMLTextAreaElement>(null)
+  const refusal = useRefusal({ call: 'chat', agent })
   const cancel = useAction('runCancel')
   const steer = useAction('steer', { done: `${agent} is told before its next step.` })
   const message = text.trim()
   const isEmpty = message === '' && attached.attachments.length === 0
 
   useEffect(() => {
-    if (first !== '') field.current?.focus()
-  }, [first])
+    if (first !== '' && refusal === null) field.current?.focus()
+  }, [first, refusal])
 
   function send(): void {
     if (isEmpty || attached.busy) return
@@ -62,7 +64,8 @@ export function Composer({
           rows={1}
           value={text}
           aria-label={working ? `Say something to ${agent} while it works` : `Message to ${agent}`}
-          placeholder={working ? 'Say something while it works …' : `Ask ${agent} …`}
+          placeholder={refusal ?? (working ? 'Say something while it works …' : `Ask ${agent} …`)}
+          disabled={refusal !== null}
           maxLength={working ? wireLimits.steerMaxChars : wireLimits.chatMessageMaxChars}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
@@ -83,18 +86,25 @@ export function Composer({
           </span>
           <div className="row">
             {working?.runId && (
-              <button
-                type="button"
+              <Act
+                call="runCancel"
+                agent={agent}
                 className="button"
                 disabled={cancel.isPending}
                 onClick={() => cancel.mutate({ params: { id: working.runId ?? '' } })}
               >
                 Stop
-              </button>
+              </Act>
             )}
-            <button type="submit" className="button primary" disabled={isEmpty || attached.busy}>
+            <Act
+              call={working ? 'steer' : 'chat'}
+              agent={agent}
+              type="submit"
+              className="button primary"
+              disabled={isEmpty || attached.busy}
+            >
               {working ? 'Steer' : 'Send'}
-            </button>
+            </Act>
           </div>
         </div>
       </form>

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatUsd } from '../../data/format.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Empty, Failed, Loading } from '../../design/parts.tsx'
@@ -195,9 +196,15 @@ function Reset({
 
   return (
     <>
-      <button type="button" className="button" disabled={disabled} onClick={() => setAsking(true)}>
+      <Act
+        call="chatReset"
+        agent={agent}
+        className="button"
+        disabled={disabled}
+        onClick={() => setAsking(true)}
+      >
         Begin anew
-      </button>
+      </Act>
       {asking && (
         <Confirm
           title="Begin this conversation anew?"

@@ -5,6 +5,9 @@ import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Code } from '../../design/parts.tsx'
 import { SeenPictures } from '../seen-pictures.tsx'
 
+/** Of a result, before it is unfolded. */
+const shortMaxChars = 80
+
 /** What was said before this page was opened, as the agent remembers it. */
 export const PastMessages = memo(function PastMessages({
   agent,
@@ -40,7 +43,8 @@ function PastMessage({ message: { role, text, calls } }: { readonly message: His
         <details className="tool">
           <summary>
             <Icon name="tool" />
-            <span className="clip muted">{role === 'tool' ? 'Result' : 'Told by the mesh'}</span>
+            <span className="muted">{role === 'tool' ? 'Result' : 'Told by the mesh'}</span>
+            <span className="small muted clip">{text.slice(0, shortMaxChars)}</span>
           </summary>
           <div className="inside">
             <Code value={text} label="Result" />

@@ -1,6 +1,7 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
+import { Act } from '../../design/act.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { settledText } from './settled-text.ts'
@@ -36,7 +37,7 @@ export const TurnView = memo(function TurnView({
         </div>
       )}
       {turn.state === 'refused' && <Failed error={turn.problem} retry={onRetry} />}
-      {turn.run && <TurnEnd turn={turn} onRetry={onRetry} />}
+      {turn.run && <TurnEnd turn={turn} agent={agent} onRetry={onRetry} />}
     </li>
   )
 })
@@ -93,7 +94,15 @@ function shortInput(input: unknown): string {
     .slice(0, shortMaxChars)
 }
 
-function TurnEnd({ turn: { run }, onRetry }: { readonly turn: Turn; readonly onRetry: () => void }) {
+function TurnEnd({
+  turn: { run },
+  agent,
+  onRetry,
+}: {
+  readonly turn: Turn
+  readonly agent: string
+  readonly onRetry: () => void
+}) {
   if (!run) return null
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
   const failed = run.state !== 'done'
@@ -108,9 +117,9 @@ function TurnEnd({ turn: { run }, onRetry }: { readonly turn: Turn; readonly onR
         <span>{formatTokens(run.tokens_used)} tokens</span>
         {took !== null && <span>{formatDuration(took)}</span>}
         <Link href={`/runs/${run.id}`}>Details</Link>
-        <button type="button" className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>
+        <Act call="chat" agent={agent} className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>
           Ask again
-        </button>
+        </Act>
       </div>
     </>
   )

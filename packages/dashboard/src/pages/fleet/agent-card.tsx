@@ -2,6 +2,7 @@ import { Menu, MenuButton, MenuItem, MenuProvider } from '@ariakit/react/menu'
 import { Link } from 'wouter'
 import type { AgentUse } from '@flotilla/protocol/kept-api'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { Act } from '../../design/act.tsx'
 import { Badge, Dot } from '../../design/parts.tsx'
 import { UseLines } from '../agent/use-lines.tsx'
 import { agentTone, agentWords } from '../agent-state.ts'
@@ -53,9 +54,9 @@ export function AgentCard({
         <Link href={`${path}?tab=logs`} className="button small">
           Logs<span className="hidden-words"> of {agent.id}</span>
         </Link>
-        <button type="button" className="button small" onClick={onEdit}>
+        <Act call="agentEdit" agent={agent.id} className="button small" onClick={onEdit}>
           Edit<span className="hidden-words"> {agent.id}</span>
-        </button>
+        </Act>
         <LifeMenu agent={agent} />
       </div>
     </>

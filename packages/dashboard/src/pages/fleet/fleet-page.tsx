@@ -4,6 +4,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatUsd } from '../../data/format.ts'
 import { useChoice } from '../../data/use-choice.ts'
 import { useAction, useLive, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Dot, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import { drawEvent } from '../../live/draw-event.ts'
 import { agentWords } from '../agent-state.ts'
@@ -23,9 +24,9 @@ export function FleetPage() {
           <>
             <Badge tone={data.ready.ready ? 'ok' : 'bad'}>{data.ready.ready ? 'ready' : 'not ready'}</Badge>
             <Badge>{data.runtime.kind}</Badge>
-            <button type="button" className="button primary" onClick={() => setCreating(true)}>
+            <Act call="agentCreate" className="button primary" onClick={() => setCreating(true)}>
               New agent …
-            </button>
+            </Act>
             <FleetPause paused={data.pauses.some(({ agent_id }) => agent_id === null)} />
           </>
         )}
@@ -42,7 +43,7 @@ export function FleetPage() {
         <>
           <Figures data={data} />
           <div className="two">
-            <Agents agents={data.agents} onCreate={() => setCreating(true)} />
+            <Agents agents={data.agents} />
             <div className="in-view">
               <Activity />
             </div>
@@ -88,13 +89,7 @@ function matches(agent: AgentView, words: string): boolean {
   return words === '' || text.toLowerCase().includes(words)
 }
 
-function Agents({
-  agents,
-  onCreate,
-}: {
-  readonly agents: readonly AgentView[]
-  readonly onCreate: () => void
-}) {
+function Agents({ agents }: { readonly agents: readonly AgentView[] }) {
   const uses = usePoll().data?.agents ?? []
   const useOf = (id: string) => uses.find((use) => use.agent_id === id)
   const [{ find }, choose] = useChoice(['find'])
@@ -106,14 +101,9 @@ function Agents({
       {there.every(({ kind }) => kind === 'operator') && (
         <section className="card" aria-label="No worker yet">
           <Empty title="There is no worker yet">
-            An agent works by itself at what you tell it. Make one by hand, or a whole fleet from a template;
-            the operator makes some too, if you ask it in Chat.
+            An agent works by itself at what you tell it. Make one by hand, or a whole fleet from a template,
+            with New agent above; the operator makes some too, if you ask it in Chat.
           </Empty>
-          <div className="row empty-actions">
-            <button type="button" className="button primary" onClick={onCreate}>
-              New agent …
-            </button>
-          </div>
         </section>
       )}
       {(there.length > searchedFrom || find !== '') && (
@@ -146,18 +136,18 @@ function FleetPause({ paused }: { readonly paused: boolean }) {
   const pause = useAction('pause', { done: 'What nobody asked for is held.', stale: ['status'] })
   const resume = useAction('resume', { done: 'Work goes on.', stale: ['status'] })
   return paused ? (
-    <button type="button" className="button" onClick={() => resume.mutate({ body: { agent_id: null } })}>
+    <Act call="resume" className="button" onClick={() => resume.mutate({ body: { agent_id: null } })}>
       Resume triggers
-    </button>
+    </Act>
   ) : (
-    <button
-      type="button"
+    <Act
+      call="pause"
       className="button"
       title="Cron, heartbeats, webhooks and watchers begin nothing until you resume. People are served as always."
       onClick={() => pause.mutate({ body: { reason: 'paused in the dashboard' } })}
     >
       Pause triggers
-    </button>
+    </Act>
   )
 }
 

@@ -1,5 +1,5 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { useAction, useServices } from '../../data/use-mesh.ts'
+import { useAction, useRefusal, useServices } from '../../data/use-mesh.ts'
 
 const stale = ['status', 'fleetUse'] as const
 
@@ -20,6 +20,8 @@ export function useLife(agent: AgentView) {
       done: `${id} is back.`,
     }),
   })
+  // All four want the same of whoever asks.
+  const refusal = useRefusal({ call: 'agentRestart', agent: id })
   const busy = [restart, hibernate, unarchive, archive].some(({ isPending }) => isPending)
   const offered = [
     {
@@ -42,7 +44,8 @@ export function useLife(agent: AgentView) {
     },
     { words: 'Take back', act: () => unarchive.mutate(parts), why: null, offered: agent.archived },
   ]
-  return { busy, actions: offered.filter((one) => one.offered) }
+  const actions = offered.filter((one) => one.offered).map((one) => ({ ...one, why: refusal ?? one.why }))
+  return { busy, actions }
 }
 
 export function LifeButtons({ agent }: { readonly agent: AgentView }) {

@@ -3,6 +3,7 @@ import { useLocation } from 'wouter'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatMoment } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
 import { Card, Code, Failed, Loading } from '../../design/parts.tsx'
 
@@ -58,8 +59,9 @@ function Recorded({ run }: { readonly run: RunView }) {
             <span className="clip">
               Turn {turn}: <span className="muted">{asked}</span>
             </span>
-            <button
-              type="button"
+            <Act
+              call="runReplay"
+              agent={run.agent_id}
               className="button small"
               disabled={replay.isPending}
               onClick={() =>
@@ -70,7 +72,7 @@ function Recorded({ run }: { readonly run: RunView }) {
               }
             >
               Replay turn {turn}
-            </button>
+            </Act>
           </div>
           {steps
             .filter((step) => step.turn === turn)
@@ -87,9 +89,14 @@ function Recorded({ run }: { readonly run: RunView }) {
                     <span>
                       {step.model} {formatMoment(step.at)}
                     </span>
-                    <button type="button" className="button small" onClick={() => setForking(step.step)}>
+                    <Act
+                      call="runFork"
+                      agent={run.agent_id}
+                      className="button small"
+                      onClick={() => setForking(step.step)}
+                    >
                       Fork from step {step.step} …
-                    </button>
+                    </Act>
                   </div>
                   {step.text !== '' && <p className="plain-text">{step.text}</p>}
                   {step.calls.map((call, index) => (

@@ -43,9 +43,9 @@ export function Backup() {
           </Empty>
         )}
         {found.data && found.data.backups.length > 0 && (
-          <ul>
+          <ul className="body stack">
             {found.data.backups.map((one) => (
-              <li key={one.name} className="body">
+              <li key={one.name}>
                 <div className="row apart">
                   <div className="row">
                     <strong className="mono">{one.name}</strong>

@@ -1,8 +1,8 @@
 import { Suspense, lazy } from 'react'
 import type { ComponentType } from 'react'
 import { Link } from 'wouter'
-import { useMesh } from '../../data/use-mesh.ts'
-import { Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
+import { Reserved } from '../../design/act.tsx'
+import { Empty, Loading, PageHead } from '../../design/parts.tsx'
 import './settings.css'
 
 interface Part {
@@ -50,19 +50,11 @@ const parts: readonly Part[] = [
 ]
 
 export function SettingsPage({ part }: { readonly part: string | null }) {
-  const me = useMesh('me')
   const chosen = parts.find(({ id }) => id === (part ?? parts[0]?.id))
   return (
-    <div className="page">
-      <PageHead title="Settings" />
-      {me.isPending && <Loading />}
-      {me.error && <Failed error={me.error} retry={me.refetch} />}
-      {me.data && me.data.role !== 'owner' && (
-        <Empty title="Settings are an owner’s">
-          You are here as {me.data.role}. Ask an owner for what you need.
-        </Empty>
-      )}
-      {me.data?.role === 'owner' && (
+    <Reserved call="setup" title="Settings" isPage>
+      <div className="page">
+        <PageHead title="Settings" />
         <div className="settings">
           <nav className="menu" aria-label="Parts of the settings">
             {parts.map(({ id, title }) => (
@@ -81,7 +73,7 @@ export function SettingsPage({ part }: { readonly part: string | null }) {
             )}
           </div>
         </div>
-      )}
-    </div>
+      </div>
+    </Reserved>
   )
 }

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { HeartbeatForm } from './heartbeat-form.tsx'
 import { JobHistory } from './job-history.tsx'
@@ -111,30 +112,32 @@ function Beat({
         <td className="trigger-buttons">
           <div className="row">
             {!archived && (
-              <button
-                type="button"
+              <Act
+                call="heartbeatRun"
+                agent={agent}
                 className="button small"
                 disabled={run.isPending}
                 onClick={() => run.mutate({ params: { id: agent }, body: {} })}
               >
                 {run.isPending ? 'Looking around' : 'Look now'}
                 <span className="hidden-words"> {agent}</span>
-              </button>
+              </Act>
             )}
             {!locked && !archived && (
-              <button type="button" className="button small" onClick={onChange}>
+              <Act call="heartbeatSet" agent={agent} className="button small" onClick={onChange}>
                 Change …<span className="hidden-words"> {agent}</span>
-              </button>
+              </Act>
             )}
             {!locked && schedule !== null && (
-              <button
-                type="button"
+              <Act
+                call="heartbeatSet"
+                agent={agent}
                 className="button small"
                 disabled={pause.isPending}
                 onClick={() => pause.mutate({ params: { id: agent }, body: { schedule: null } })}
               >
                 Stop<span className="hidden-words"> {agent}</span>
-              </button>
+              </Act>
             )}
             {jobId !== undefined && (
               <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useAction, useServices } from '../../data/use-mesh.ts'
 import { jobAgain } from './job-edit.ts'
+import { Act } from '../../design/act.tsx'
 
 const stale = ['cronJobs', 'cronHistory'] as const
 
@@ -40,28 +41,36 @@ export function JobButtons({
   const busy = run.isPending || change.isPending || remove.isPending
   return (
     <div className="row">
-      <button type="button" className="button small" disabled={busy} onClick={() => run.mutate({ params })}>
+      <Act
+        call="cronRun"
+        agent={job.agent}
+        className="button small"
+        disabled={busy}
+        onClick={() => run.mutate({ params })}
+      >
         Run now
-      </button>
-      <button type="button" className="button small" onClick={onChange}>
+      </Act>
+      <Act call="cronUpdate" agent={job.agent} className="button small" onClick={onChange}>
         Change …
-      </button>
-      <button
-        type="button"
+      </Act>
+      <Act
+        call="cronUpdate"
+        agent={job.agent}
         className="button small"
         disabled={busy}
         onClick={() => change.mutate({ params, body: { enabled: !job.enabled } })}
       >
         {job.enabled ? 'Pause' : 'Go on'}
-      </button>
-      <button
-        type="button"
+      </Act>
+      <Act
+        call="cronRemove"
+        agent={job.agent}
         className="button small quiet"
         disabled={busy}
         onClick={() => remove.mutate({ params })}
       >
         Remove
-      </button>
+      </Act>
       {children}
     </div>
   )

@@ -3,12 +3,13 @@ import { cronLimits } from '@flotilla/protocol/cron-api'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { useAction, useServices } from '../../data/use-mesh.ts'
+import { useWorkingAgents } from '../../data/use-working-agents.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { AgentChoice, useWorkingAgents } from './agent-choice.tsx'
 import { fieldsOf, jobChange, jobOf, jobText, newJob } from './job-edit.ts'
 import type { JobFields } from './job-edit.ts'
 import { SchedulePreview, useSchedulePreview } from './schedule-preview.tsx'
+import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 
 const names = { schedule: 'Schedule', timezone: 'Time zone', when: 'Only when' } as const
 const stale = ['cronJobs', 'cronHistory'] as const
@@ -26,7 +27,7 @@ export function JobForm({
   readonly onClose: () => void
 }) {
   const { client } = useServices()
-  const agents = useWorkingAgents()
+  const agents = useWorkingAgents('cronCreate')
   const [chosen, setChosen] = useState(given ?? '')
   const agentId = chosen === '' ? (agents[0] ?? '') : chosen
   // As it was when the form was opened, whatever is told of it meanwhile.
@@ -111,28 +112,21 @@ export function JobForm({
         )}
       </div>
       {preview !== undefined && preview.fault?.field !== 'schedule' && (
-        <SchedulePreview schedule={after.schedule} next={preview.next} />
+        <SchedulePreview schedule={after.schedule} next={preview.next} isOld={preview.isOld} />
       )}
       {asksWords && (
-        <FormField label="What it is told">
-          <textarea
-            className="input wide"
-            rows={4}
-            maxLength={wireLimits.chatMessageMaxChars}
-            value={after.message}
-            onChange={(event) => change({ message: event.target.value })}
-          />
-        </FormField>
-      )}
-      <FormField label="Only when" hint="A condition that is asked at each due time; empty for always.">
-        <input
-          className="input wide mono"
-          maxLength={cronLimits.whenMaxChars}
-          spellCheck={false}
-          value={after.when}
-          onChange={(event) => change({ when: event.target.value })}
+        <ToldWords
+          value={after.message}
+          maxLength={wireLimits.chatMessageMaxChars}
+          onChange={(message) => change({ message })}
         />
-      </FormField>
+      )}
+      <OnlyWhen
+        hint="A condition that is asked at each due time; empty for always."
+        value={after.when}
+        maxLength={cronLimits.whenMaxChars}
+        onChange={(when) => change({ when })}
+      />
       <label className="row">
         <input
           type="checkbox"

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { JobButtons } from './job-buttons.tsx'
 import { JobForm } from './job-form.tsx'
@@ -18,9 +19,9 @@ export function Jobs() {
     <Card
       title="Jobs by the clock"
       more={
-        <button type="button" className="button small" onClick={() => setChanging('')}>
+        <Act call="cronCreate" className="button small" onClick={() => setChanging('')}>
           New job …
-        </button>
+        </Act>
       }
     >
       {jobs.isPending && <Loading />}

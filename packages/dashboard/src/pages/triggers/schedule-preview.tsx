@@ -16,7 +16,8 @@ export interface PreviewedJob {
 
 /** What the mesh makes of a schedule before a job is made of it: its next times, or the field that is wrong. */
 export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
-  const asked = useSettled(JSON.stringify([schedule.trim(), timezone.trim(), when.trim()]))
+  const typed = JSON.stringify([schedule.trim(), timezone.trim(), when.trim()])
+  const asked = useSettled(typed)
   const [settledSchedule, settledZone, settledWhen] = JSON.parse(asked) as [string, string, string] // as it was written above
   const preview = useMesh(
     'cronPreview',
@@ -29,22 +30,26 @@ export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
     },
     { enabled: settledSchedule !== '', placeholderData: keepPreviousData },
   )
-  return settledSchedule === '' ? undefined : preview.data
+  if (settledSchedule === '' || preview.data === undefined) return undefined
+  return { ...preview.data, isOld: asked !== typed || preview.isPlaceholderData }
 }
 
 /** The sentence that a schedule is, and when it comes next where the browser is. */
 export function SchedulePreview({
   schedule,
   next,
+  isOld,
 }: {
   readonly schedule: string
   readonly next: readonly number[]
+  /** The times are still those of what stood there before. */
+  readonly isOld: boolean
 }) {
   if (next.length === 0) return null
   return (
     <p className="small" role="status">
       <strong>{formatSchedule(schedule)}</strong>
-      <span className="muted">, next {next.slice(0, 3).map(formatMoment).join(' · ')}</span>
+      <span className="muted">, next {isOld ? '…' : next.slice(0, 3).map(formatMoment).join(' · ')}</span>
     </p>
   )
 }

@@ -1,9 +1,10 @@
 import { useState } from 'react'
 import type { WatcherFields } from '@flotilla/protocol/watch-api'
 import { useAction, useServices } from '../../data/use-mesh.ts'
+import { useWorkingAgents } from '../../data/use-working-agents.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { AgentChoice, useWorkingAgents } from './agent-choice.tsx'
+import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 
 const stale = ['watchers'] as const
 
@@ -17,7 +18,7 @@ export function WatcherForm({
   readonly onClose: () => void
 }) {
   const { client } = useServices()
-  const agents = useWorkingAgents()
+  const agents = useWorkingAgents('watcherChange')
   // As it was when the form was opened, whatever a hand makes of the file meanwhile.
   const [before] = useState(watcher)
   const [fields, setFields] = useState<WatcherFields>(
@@ -68,31 +69,22 @@ export function WatcherForm({
         </FormField>
         <AgentChoice agents={agents} value={agent} onChange={(value) => change({ agent: value })} />
       </div>
-      <FormField
-        label="What it is told"
+      <ToldWords
         hint={
           <>
             <code>&#123;filename&#125;</code> and <code>&#123;filepath&#125;</code> stand for the file.
           </>
         }
-      >
-        <textarea
-          className="input wide"
-          rows={3}
-          maxLength={10_000}
-          value={fields.message}
-          onChange={(event) => change({ message: event.target.value })}
-        />
-      </FormField>
-      <FormField label="Only when" hint="Such as size_bytes > 0; empty for each file that is new or changed.">
-        <input
-          className="input wide mono"
-          maxLength={1000}
-          spellCheck={false}
-          value={fields.when ?? ''}
-          onChange={(event) => change({ when: event.target.value })}
-        />
-      </FormField>
+        value={fields.message}
+        maxLength={10_000}
+        onChange={(message) => change({ message })}
+      />
+      <OnlyWhen
+        hint="Such as size_bytes > 0; empty for each file that is new or changed."
+        value={fields.when ?? ''}
+        maxLength={1000}
+        onChange={(next) => change({ when: next })}
+      />
     </EditDialog>
   )
 }

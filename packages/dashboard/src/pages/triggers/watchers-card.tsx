@@ -4,6 +4,7 @@ import type { WatcherFields, WatchView } from '@flotilla/protocol/watch-api'
 import { formatBytes } from '../../data/format.ts'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { runTone } from '../../live/draw-event.ts'
+import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { WatcherForm } from './watcher-form.tsx'
 
@@ -21,9 +22,9 @@ export function Watchers() {
     <Card
       title="Watched files"
       more={
-        <button type="button" className="button small" onClick={() => setChanging('')}>
+        <Act call="watcherChange" className="button small" onClick={() => setChanging('')}>
           New folder …
-        </button>
+        </Act>
       }
     >
       {watchers.isPending && <Loading />}
@@ -97,17 +98,17 @@ function WatcherButtons({ watch, onChange }: { readonly watch: WatchView; readon
   })
   return (
     <div className="row">
-      <button type="button" className="button small" onClick={onChange}>
+      <Act call="watcherChange" className="button small" onClick={onChange}>
         Change …<span className="hidden-words"> {watch.path}</span>
-      </button>
-      <button
-        type="button"
+      </Act>
+      <Act
+        call="watcherChange"
         className="button small quiet"
         disabled={remove.isPending}
         onClick={() => remove.mutate({ body: { before, after: null } })}
       >
         Stop watching<span className="hidden-words"> {watch.path}</span>
-      </button>
+      </Act>
     </div>
   )
 }

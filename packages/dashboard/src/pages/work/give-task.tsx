@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { useAction } from '../../data/use-mesh.ts'
+import { useWorkingAgents } from '../../data/use-working-agents.ts'
 import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
 
 /** Gives an agent a task; it begins by itself. */
@@ -8,9 +9,8 @@ export function GiveTask({ close }: { readonly close: () => void }) {
   const [title, setTitle] = useState('')
   const [description, setDescription] = useState('')
   const [usd, setUsd] = useState('')
-  const status = useMesh('status')
   const give = useAction('taskGive', { done: 'The task was given.', stale: ['tasks', 'projects'] })
-  const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
+  const agents = useWorkingAgents('taskGive')
   const maxUsd = Number(usd)
   return (
     <FormDialog
@@ -36,7 +36,7 @@ export function GiveTask({ close }: { readonly close: () => void }) {
       <Labelled name="To">
         <select className="input" value={to} required onChange={(event) => setTo(event.target.value)}>
           <option value="">Choose an agent</option>
-          {agents.map(({ id }) => (
+          {agents.map((id) => (
             <option key={id} value={id}>
               {id}
             </option>

@@ -3,7 +3,8 @@ import { Link, useLocation } from 'wouter'
 import type { ProjectView } from '@flotilla/protocol/project-api'
 import { projectLimits } from '@flotilla/protocol/project-limits'
 import { formatUsd } from '../../data/format.ts'
-import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { useAction, useMesh, useRefusal } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Ago, Badge, Bar, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
@@ -23,8 +24,8 @@ export function ProjectDetail({ name }: { readonly name: string }) {
       <div className="row">
         <h2>{name}</h2>
         {isPutAway && <Badge>put away</Badge>}
-        <button
-          type="button"
+        <Act
+          call="projectManage"
           className="button small"
           disabled={manage.isPending}
           onClick={() =>
@@ -32,7 +33,7 @@ export function ProjectDetail({ name }: { readonly name: string }) {
           }
         >
           {isPutAway ? 'Take back' : 'Archive'}
-        </button>
+        </Act>
         {isPutAway && <DeleteProject project={project} />}
         <Link className="small" href={`/work?project=${name}`}>
           Its tasks
@@ -65,9 +66,9 @@ function DeleteProject({ project: { name, members, sections, budget } }: { reado
   const held = budget.daily_usd !== null || budget.monthly_usd !== null
   return (
     <>
-      <button type="button" className="button small danger" onClick={() => setAsking(true)}>
+      <Act call="projectDelete" className="button small danger" onClick={() => setAsking(true)}>
         Delete …
-      </button>
+      </Act>
       {asking && (
         <Confirm
           title={`Delete project ${name}?`}
@@ -113,9 +114,9 @@ function Goal({ project }: { readonly project: ProjectView }) {
       title="Goal"
       more={
         project.archived_at === null ? (
-          <button type="button" className="button small" onClick={() => setEditing(true)}>
+          <Act call="projectWrite" className="button small" onClick={() => setEditing(true)}>
             Edit goal …
-          </button>
+          </Act>
         ) : null
       }
     >
@@ -153,9 +154,9 @@ function Sections({ project }: { readonly project: ProjectView }) {
             <span className="row small muted">
               {section.updated_by} <Ago at={section.updated_at} />
               {open && (
-                <button type="button" className="button small" onClick={() => setEditing(section.name)}>
+                <Act call="projectWrite" className="button small" onClick={() => setEditing(section.name)}>
                   Edit …<span className="hidden-words"> {section.name}</span>
-                </button>
+                </Act>
               )}
             </span>
           }
@@ -167,9 +168,9 @@ function Sections({ project }: { readonly project: ProjectView }) {
       ))}
       {open && project.sections.length < projectLimits.sectionsMax && (
         <div className="row">
-          <button type="button" className="button" onClick={() => setEditing('')}>
+          <Act call="projectWrite" className="button" onClick={() => setEditing('')}>
             New section …
-          </button>
+          </Act>
         </div>
       )}
       {editing !== null && <ProjectText project={project} section={editing} close={() => setEditing(null)} />}
@@ -196,6 +197,7 @@ function Tasks({ title, tasks }: { readonly title: string; readonly tasks: Proje
 function Members({ project: { name, members, archived_at: archivedAt } }: { readonly project: ProjectView }) {
   const status = useMesh('status')
   const manage = useAction('projectManage', { stale })
+  const refusal = useRefusal({ call: 'projectManage' })
   const others = (status.data?.agents ?? []).filter(
     ({ id, kind, archived }) => kind === 'worker' && !archived && !members.includes(id),
   )
@@ -210,8 +212,8 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
             <li key={id} className="row apart">
               <Link href={`/chat/${id}`}>{id}</Link>
               {archivedAt === null && (
-                <button
-                  type="button"
+                <Act
+                  call="projectManage"
                   className="button small quiet"
                   disabled={manage.isPending}
                   onClick={() =>
@@ -219,7 +221,7 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
                   }
                 >
                   Take out<span className="hidden-words"> {id}</span>
-                </button>
+                </Act>
               )}
             </li>
           ))}
@@ -229,7 +231,8 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
             className="input"
             aria-label="Let an agent in"
             value=""
-            disabled={manage.isPending}
+            disabled={manage.isPending || refusal !== null}
+            title={refusal ?? undefined}
             onChange={(event) =>
               manage.mutate({
                 params: { name },

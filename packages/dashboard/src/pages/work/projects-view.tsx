@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter'
 import type { ProjectSummary } from '@flotilla/protocol/project-api'
 import { manageProjectWords } from '@flotilla/protocol/project-limits'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
 import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 
@@ -16,9 +17,9 @@ export function ProjectsView() {
   return (
     <>
       <div className="row">
-        <button type="button" className="button" onClick={() => setMaking(true)}>
+        <Act call="projectManage" className="button" onClick={() => setMaking(true)}>
           New project …
-        </button>
+        </Act>
       </div>
       {projects.isPending && <Loading />}
       {projects.error && <Failed error={projects.error} retry={projects.refetch} />}

@@ -3,6 +3,7 @@ import { outcomeWords, taskActions, taskLimits } from '@flotilla/protocol/task-a
 import type { ManageAction, TaskOutcome } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Act } from '../../design/act.tsx'
 import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
 import { offersOf } from './task-offers.ts'
 
@@ -38,9 +39,10 @@ export function TaskButtons({
   return (
     <div className="row" role="group" aria-label={`What may be done with ${task.title}`}>
       {outcomes.map((outcome) => (
-        <button
+        <Act
+          call="taskReview"
+          agent={task.assignee}
           key={outcome}
-          type="button"
           className="button small"
           disabled={review.isPending}
           onClick={() =>
@@ -51,17 +53,18 @@ export function TaskButtons({
         >
           {reviewNames[outcome]}
           {outcome === 'accepted' ? '' : ' …'}
-        </button>
+        </Act>
       ))}
       {manage.map((action) => (
-        <button
+        <Act
+          call="taskManage"
+          agent={task.assignee}
           key={action}
-          type="button"
           className="button small quiet"
           onClick={() => setAsked({ kind: 'manage', action })}
         >
           {manageNames[action]} …
-        </button>
+        </Act>
       ))}
       {asked?.kind === 'review' && (
         <ReviewDialog task={task} outcome={asked.outcome} close={() => setAsked(null)} />

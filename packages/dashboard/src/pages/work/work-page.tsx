@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { Act } from '../../design/act.tsx'
 import { Empty, PageHead } from '../../design/parts.tsx'
 import { Tabs } from '../../design/tabs.tsx'
 import '../../design/work.css'
@@ -25,9 +26,9 @@ export function WorkPage({ view = 'tasks', item }: { readonly view?: string; rea
   return (
     <div className="page wide">
       <PageHead title="Work">
-        <button type="button" className="button primary" onClick={() => setGiving(true)}>
+        <Act call="taskGive" className="button primary" onClick={() => setGiving(true)}>
           Give a task …
-        </button>
+        </Act>
       </PageHead>
       <Tabs label="Views of work" tabs={tabs} current={view === 'tasks' ? '/work' : `/work/${view}`} />
       <View view={view} item={item} />

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelAdapter, ChannelFailureKind } from '../adapter.ts'
 import { ChannelFailure, repeatMark } from '../adapter.ts'
+import type { Database } from '../../storage/index.ts'
 import { backOffMs, channelLimits, sendBackOffMs } from '../channel-limits.ts'
 import { partsOf } from './letter-parts.ts'
 import type { LetterPart } from './letter-parts.ts'
@@ -12,6 +13,7 @@ import type { SendFileDeps } from './send-file.ts'
 const whyDropped = 'for whom it was is not let in any more'
 
 export interface SendLetterDeps extends SendFileDeps {
+  readonly database: Pick<Database, 'transaction'>
   readonly letters: LetterTable
   readonly clock: Clock
   /** The message that showed the answer while it was made, once nothing writes to it any more; null where there is none. */
@@ -31,11 +33,12 @@ export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: Abort
 export function createSendLetter(deps: SendLetterDeps): SendLetter {
   const { letters, clock } = deps
 
+  /** Null where the end is written already: with the last piece, since every commit holds up all that the mesh does. */
   async function sendPieces(
     adapter: ChannelAdapter,
     letter: Letter,
     signal: AbortSignal,
-  ): Promise<LetterEnd> {
+  ): Promise<LetterEnd | null> {
     const parts = await partsOf(deps.split, adapter, letter)
     // Buttons belong to the last words, also where files stand behind them.
     const lastWords = parts.findLastIndex(({ kind }) => kind === 'words')
@@ -55,13 +58,18 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
         if (isRepeat) await sendMark(adapter, { letter, clientId, replyToId: null }, signal)
         await sendFile(adapter, { letter, part, clientId, deps }, signal)
       }
-      letters.out(letter.id, piece + 1)
+      const isOver = piece === parts.length - 1
+      deps.database.transaction(() => {
+        letters.out(letter.id, piece + 1)
+        if (isOver) deps.settle(letter, 'sent', '')
+      })
+      if (isOver) return null
     }
     return 'sent'
   }
 
   return async (adapter, letter, signal) => {
-    let end: LetterEnd
+    let end: LetterEnd | null
     try {
       end = await sendPieces(adapter, letter, signal)
     } catch (error) {
@@ -69,7 +77,7 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
       if (!(error instanceof ChannelFailure)) throw error
       return afterFailure(error, letter)
     }
-    deps.settle(letter, end, end === 'dropped' ? whyDropped : '')
+    if (end !== null) deps.settle(letter, end, end === 'dropped' ? whyDropped : '')
   }
 
   function afterFailure({ kind, message: detail, retryAfterMs }: ChannelFailure, { id }: Letter): void {

@@ -96,13 +96,14 @@ export function createMessageTable(database: Database) {
       now: number,
     ): FileWork | null => {
       if (albumId === null) return null
-      const row = database
+      const here = conversationOf(place)
+      const found = database
         .prepare(
           "SELECT open FROM channel_messages WHERE channel = ? AND sender_id = ? AND became = 'files' AND json_extract(open, '$.message.albumId') = ? AND json_extract(open, '$.album.until') > ?",
         )
-        .get(channel, senderId, albumId, now)
-      const work = row ? fileRowSchema.parse(row).open : null
-      return work !== null && conversationOf(work.message.place) === conversationOf(place) ? work : null
+        .all(channel, senderId, albumId, now)
+        .map((row) => fileRowSchema.parse(row).open)
+      return found.find(({ message }) => conversationOf(message.place) === here) ?? null
     },
     /** What the first of an album is now, with those that joined it. Joins the caller's transaction. */
     changeAlbum: (channel: ChannelName, work: FileWork): void => {

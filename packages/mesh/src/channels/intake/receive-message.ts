@@ -2,6 +2,7 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import type { CallRate, HumanCaller } from '../../access/index.ts'
 import type { Journal } from '../../journal/index.ts'
+import { albumByTime } from '../adapter.ts'
 import type { ReceivedMessage } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { AnswerMessage } from '../commands/answer-message.ts'
@@ -58,7 +59,9 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
 
   async function answer(channel: ChannelName, message: PlainMessage, caller: HumanCaller): Promise<void> {
     const person = caller.person ?? message.senderId
-    const albumKey = message.albumId === null ? null : `${channel} ${message.senderId} ${message.albumId}`
+    // One that is told by time alone comes again: what was answered of the last says nothing of the next.
+    const isNamed = message.albumId !== null && message.albumId !== albumByTime
+    const albumKey = isNamed ? `${channel} ${message.senderId} ${message.albumId}` : null
     if (albumKey !== null && message.text === '' && answeredAlbums.has(albumKey)) return
     const album = messages.openAlbum(channel, message, deps.clock.now())
     try {

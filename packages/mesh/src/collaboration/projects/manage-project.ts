@@ -8,6 +8,7 @@ import { actorOf } from '../../access/index.ts'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Database } from '../../storage/index.ts'
+import { noSuchProject } from './project-table.ts'
 import type { ProjectRow, ProjectTable } from './project-table.ts'
 
 export interface ProjectAgents {
@@ -198,7 +199,7 @@ function overtaken(
 /** Problem `not-found`. */
 export function requireProject(table: ProjectTable, name: string): ProjectRow {
   const row = table.find(name)
-  if (!row) throw new Problem('not-found', { detail: `there is no project ${name}` })
+  if (!row) throw noSuchProject(name)
   return row
 }
 

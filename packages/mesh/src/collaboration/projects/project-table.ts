@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
@@ -126,4 +127,12 @@ export function createProjectTable(database: Database) {
       return changes === 1
     },
   }
+}
+
+/** Pure. */
+export function noSuchProject(name: string): Problem {
+  return new Problem('not-found', {
+    detail: `there is no project ${name}`,
+    repair: 'flotilla projects lists those that there are.',
+  })
 }

@@ -1,8 +1,8 @@
 import type { ProjectSummary, ProjectView } from '@flotilla/protocol/project-api'
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
 import type { ProjectAgents } from './manage-project.ts'
+import { noSuchProject } from './project-table.ts'
 import type { ProjectRow, ProjectTable } from './project-table.ts'
 
 /** Tasks of each kind that a view names. */
@@ -79,7 +79,7 @@ export function createReadProjects(deps: ReadProjectDeps) {
     one: (caller: Caller, name: string): ProjectView => {
       guard(caller)
       const row = sees(caller, name) ? table.find(name) : null
-      if (!row) throw new Problem('not-found', { detail: `there is no project ${name}` })
+      if (!row) throw noSuchProject(name)
       return {
         ...summary(row),
         criteria: row.criteria,

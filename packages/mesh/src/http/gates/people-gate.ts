@@ -90,7 +90,11 @@ function personalToken({ headers: sent }: FastifyRequest): string | null {
   const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (bearer?.startsWith(personTokenPrefix) === true && sent['x-api-key'] === undefined) return bearer
   if (/^bearer\b/i.test(authorization ?? '') || sent['x-api-key'] !== undefined) {
-    throw new Problem('unauthenticated', { detail: 'tokens of agents are refused on this door' })
+    // What an agent holds and what is nobody's look alike here, and nobody is told which it was.
+    throw new Problem('unauthenticated', {
+      detail: `this is no personal token, which begins with ${personTokenPrefix}; what agents hold opens nothing here`,
+      repair: 'Send a token of flotilla people add as “Authorization: Bearer”, or none where you need none.',
+    })
   }
   return null
 }

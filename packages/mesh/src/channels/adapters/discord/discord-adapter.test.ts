@@ -257,7 +257,7 @@ describe('Discord', () => {
     server.drop()
     await say(server, 'meanwhile')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['before', 'meanwhile']), soon)
-    expect(server.heard).toContain('resume')
+    await vi.waitFor(() => expect(server.heard).toContain('resume'), soon)
     expect(states.map(({ state }) => state)).toContain('connecting')
     await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'))
   })
@@ -289,11 +289,28 @@ describe('Discord', () => {
     expect(texts(second.heard).filter((text) => text !== 'in the guild')).toEqual(['one', 'two'])
   })
 
+  test('what was said before the gateway was ever ready is heard: in guilds at once, alone with the next message', async () => {
+    const server = await startDiscordServer()
+    closing.push(server.close)
+    server.failRequests(/gateway/, (response) => sayDiscord(response, 503, {}))
+    const { starting, states, heard } = await opened({ server })
+    await vi.waitFor(() => expect(states.at(-1)?.state).toBe('failing'))
+    expect(states[0]).toMatchObject({ state: 'connecting', repair: expect.stringContaining('connected') })
+    await say(server, 'in the guild', server.places.group)
+    await say(server, 'the code')
+    server.failRequests(/gateway/, null)
+    await starting
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['in the guild']))
+    await say(server, 'hello?')
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['in the guild', 'the code', 'hello?']))
+  })
+
   test('what was said before the bot was ever there is not heard', async () => {
     const server = await startDiscordServer()
     closing.push(server.close)
     await say(server, 'old', server.places.group)
-    const { heard } = await started({ server })
+    // Moments are told in whole milliseconds.
+    const { heard } = await started({ server, clock: { ...systemClock, now: () => systemClock.now() + 2 } })
     await say(server, 'new', server.places.group)
     await vi.waitFor(() => expect(texts(heard)).toEqual(['new']))
   })

@@ -173,7 +173,11 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
       const stateChanged = (state: ChannelState) => {
         if (!ending.signal.aborted) given.stateChanged(state)
       }
-      stateChanged({ state: 'connecting', detail: '', repair: '' })
+      const detail = history.starts()
+        ? 'what is said to it alone before it is connected is heard only once its writer writes again'
+        : ''
+      const repair = detail === '' ? '' : 'Send the code when it is connected.'
+      stateChanged({ state: 'connecting', detail, repair })
       gateway = createDiscordGateway({ token, rest: { api, fetch }, clock, onDispatch, stateChanged })
       await gateway.start()
     },

@@ -10,9 +10,13 @@ import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowfla
  * 1. A channel's mark is written before its first message is handed on, and moves only when a message stands; so whatever
  *    came after it, and was not taken or never came, is read again from the channel's history.
  * 2. A channel that is behind hands nothing on but what its history has, in order, until it has caught up.
- * 3. A channel without a mark has had no message while we listened: for it the moment counts until which we have listened.
+ * 3. A channel without a mark has had no message while we listened: for it the moment counts until which we have listened,
+ *    or since which we have wanted to. Discord lists no private conversations to a bot, so that one which began while nobody
+ *    listened is found by its next message, and read from that moment on.
  */
 export interface DiscordHistory {
+  /** From now on somebody may speak to us, connected or not; whether it is the first time ever. */
+  readonly starts: () => boolean
   /** A message came over the gateway. */
   readonly came: (message: HistoryMessage) => void
   /** Discord told of a channel and its last message: whatever came while nobody listened is fetched. */
@@ -180,7 +184,11 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
       const { channelId, id } = message
       if (ending.signal.aborted) return
       if (message.isDirect) rememberPrivate(channelId)
-      if (markOf(channelId) === null) marks.write(keyOf(channelId), before(id))
+      if (markOf(channelId) === null) {
+        const isMissed = message.isDirect && listenedBefore !== null && isLater(before(id), listenedBefore)
+        marks.write(keyOf(channelId), isMissed ? (listenedBefore ?? before(id)) : before(id))
+        if (isMissed) fallBehind(channelId)
+      }
       if (behind.has(channelId)) {
         fallBehind(channelId)
         return
@@ -204,9 +212,13 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
       if (markOf(channelId) === null) marks.write(keyOf(channelId), since)
       fallBehind(channelId)
     },
-    began: () => {
+    starts: () => {
       // The first time ever: what was said before is nobody's business.
-      if (marks.read(listenedKey) === null) marks.write(listenedKey, snowflakeAt(clock.now()))
+      const isFirst = marks.read(listenedKey) === null
+      if (isFirst) marks.write(listenedKey, snowflakeAt(clock.now()))
+      return isFirst
+    },
+    began: () => {
       listenedBefore = marks.read(listenedKey)
       beganAt = clock.now()
       for (const channelId of privateOnes()) fallBehind(channelId)

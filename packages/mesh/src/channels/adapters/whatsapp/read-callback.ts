@@ -1,6 +1,7 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 import { readJson } from '../../../intake/index.ts'
+import { albumByTime } from '../../adapter.ts'
 import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 
 /** Messages of one call-back that are read; Meta sends a few at once. */
@@ -118,6 +119,8 @@ function readMessage(message: WireMessage, { metadata, contacts }: WireValue): R
     pressed,
     addressed: group === null || pressed !== null || message.context?.from?.replace(/\D/g, '') === own,
     attachments: files,
+    // WhatsApp sends an album as one message for each file, and nothing that they share.
+    ...(files.some(({ kind }) => kind !== 'voice') ? { albumId: albumByTime } : {}),
   }
 }
 

@@ -12,6 +12,7 @@ import {
   signedCallback,
 } from '../../../testing/played-whatsapp.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
+import { albumByTime } from '../../adapter.ts'
 import type { CallbackRequest, ChannelState, OutgoingMessage, ReceivedMessage } from '../../adapter.ts'
 import { createWhatsAppAdapter } from './index.ts'
 import type { WhatsAppConfig } from './index.ts'
@@ -248,7 +249,7 @@ describe('the WhatsApp adapter', () => {
     const image = { type: 'image', text: null, image: { id: 'm7', mime_type: 'image/jpeg', caption: 'look' } }
     await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.8', text: '', more: image }]))))
     const file = heard[0]!.attachments[0]!
-    expect(heard[0]?.text).toBe('look')
+    expect(heard[0]).toMatchObject({ text: 'look', albumId: albumByTime })
     expect(file).toMatchObject({ kind: 'picture', mediaType: 'image/jpeg' })
     const describeFile = (url: string, size?: number) =>
       graph.answer(`m7?phone_number_id=${phoneNumberId}`, 200, JSON.stringify({ url, file_size: size }))

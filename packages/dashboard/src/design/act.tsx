@@ -1,0 +1,52 @@
+import type { ComponentProps, ReactNode } from 'react'
+import type { Deed } from '../data/refusal.ts'
+import { useMesh, useRefusal } from '../data/use-mesh.ts'
+import { Card, Empty, Failed, Loading, PageHead } from './parts.tsx'
+
+/** A button for a call of the mesh: where the caller may not make it, it says why and cannot be pressed. */
+export function Act({ call, agent, wants, disabled, title, ...button }: ComponentProps<'button'> & Deed) {
+  const refusal = useRefusal({ call, agent, wants })
+  return (
+    <button
+      type="button"
+      {...button}
+      disabled={refusal !== null || disabled}
+      title={refusal ?? title}
+      aria-description={refusal ?? undefined}
+    />
+  )
+}
+
+/** A card that the call fills, or why the caller may not see it. */
+export function Reserved({
+  call,
+  title,
+  isPage = false,
+  children,
+}: Pick<Deed, 'call'> & {
+  readonly title: string
+  /** The title heads a page of its own. */
+  readonly isPage?: boolean
+  readonly children?: ReactNode
+}) {
+  const me = useMesh('me')
+  if (useRefusal({ call }) === null) return children
+  const card = (
+    <Card title={isPage ? 'Not yours' : title}>
+      {me.isPending && <Loading />}
+      {me.error && <Failed error={me.error} retry={me.refetch} />}
+      {me.data && (
+        <Empty title="This is an owner’s">
+          You are here as {me.data.role}. Ask an owner for what you need.
+        </Empty>
+      )}
+    </Card>
+  )
+  if (!isPage) return card
+  return (
+    <div className="page">
+      <PageHead title={title} />
+      {card}
+    </div>
+  )
+}

@@ -1,0 +1,62 @@
+import type { ReactNode } from 'react'
+import { FormField } from '../../design/form-field.tsx'
+
+interface Field {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+/** Which agent is set to work. */
+export function AgentChoice({ agents, value, onChange }: Field & { readonly agents: readonly string[] }) {
+  return (
+    <FormField label="Agent">
+      <select className="input wide" value={value} onChange={(event) => onChange(event.target.value)}>
+        {agents.map((id) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
+        ))}
+      </select>
+    </FormField>
+  )
+}
+
+/** The words that a trigger says to its agent. */
+export function ToldWords({
+  value,
+  onChange,
+  hint,
+  maxLength,
+}: Field & { readonly hint?: ReactNode; readonly maxLength: number }) {
+  return (
+    <FormField label="What it is told" hint={hint}>
+      <textarea
+        className="input wide"
+        rows={4}
+        maxLength={maxLength}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </FormField>
+  )
+}
+
+/** The condition of a trigger. */
+export function OnlyWhen({
+  value,
+  onChange,
+  hint,
+  maxLength,
+}: Field & { readonly hint: string; readonly maxLength: number }) {
+  return (
+    <FormField label="Only when" hint={hint}>
+      <input
+        className="input wide mono"
+        maxLength={maxLength}
+        spellCheck={false}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </FormField>
+  )
+}
