@@ -1,7 +1,8 @@
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
-import { dataLimitBytes, hibernateAfterMs } from '../config/index.ts'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
+import { dataLimitBytes, hibernateAfterMs, isolationWish } from '../config/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -9,6 +10,7 @@ import { createMeshIdentity } from './connection/mesh-identity.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
+import type { AgentPlacing } from './lifecycle/agent-life.ts'
 import { createKeptThings } from './kept-things.ts'
 import { createListMcpServers } from './mcp-servers.ts'
 import { agentPeopleRoutes } from './people.routes.ts'
@@ -37,7 +39,9 @@ export interface Agents extends Fleet {
 }
 
 type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
-  readonly isolation: { state(): { readonly broken: string | null } }
+  readonly isolation: { state(): { readonly broken: string | null } } & Omit<AgentPlacing, 'wishOf'>
+  /** What the start of the mesh asked every agent to have at least. */
+  readonly startIsolation: IsolationRung
   readonly models: Pick<FleetDeps, 'missingModel' | 'requireModel'> & {
     readonly catalog: Pick<FleetDeps, 'defaultModel'>
   }
@@ -49,7 +53,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
 
 /** Which agents there are, which of them run, and the one way to reach each. */
 export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
-  const { permissions, isolation, models, secret, ...given } = needs
+  const { permissions, isolation, startIsolation, models, secret, ...given } = needs
   const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })
   const fleet = createFleet({
     ...kernel,
@@ -57,6 +61,15 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     ...models,
     defaultModel: models.catalog.defaultModel,
     isolation: { hold: () => isolation.state().broken === null },
+    placing: {
+      place: isolation.place,
+      adopted: isolation.adopted,
+      wishOf: (agentId) => {
+        const record = permissions.snapshot().recordOf(agentId)?.required_isolation ?? 'container'
+        const atLeast = { start: startIsolation, record }
+        return isolationWish(kernel.settings(), rootOf(kernel.hooks, agentId), atLeast)
+      },
+    },
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     grants: createPermissionGrants(permissions),
     meshIdentity,

@@ -58,6 +58,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
   const agents = agentsModule(kernel, {
     runtime,
     isolation: isolation.api,
+    startIsolation: environment.isolation ?? 'container',
     permissions,
     models: known,
     replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
@@ -137,6 +138,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     runtime,
     serving,
     home: { id: home.homeId, folder: paths.home, pid: context.pid },
+    startIsolation: environment.isolation ?? 'container',
     catalog: known.catalog,
     modules: made,
   })

@@ -1,5 +1,7 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { isolationModes, isolationRungs, strongerRung } from '@flotilla/protocol/isolation'
+import type { IsolationRung, IsolationWish } from '@flotilla/protocol/isolation'
 import { channelNames } from '@flotilla/protocol/people'
 import { browserBounds, lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -163,8 +165,14 @@ const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
 /** Null: never. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
+/** What agents run behind, and whether they run behind less where it cannot be had. */
+const isolation = z.enum(isolationRungs)
+const isolationMode = z.enum(isolationModes)
+
 /** The forms of what may be said of one agent. */
 export const ofOneAgent = {
+  isolation,
+  isolationMode,
   models: z.array(modelName).max(100),
   dataLimitMb,
   hibernateAfter,
@@ -197,6 +205,8 @@ export const settingsSchema = z.strictObject({
         /** Instead of the fleet's own. */
         data_limit_mb: dataLimitMb.optional(),
         hibernate_after_minutes: hibernateAfter.optional(),
+        isolation: isolation.optional(),
+        isolation_mode: isolationMode.optional(),
       }),
     )
     .default({}),
@@ -223,6 +233,9 @@ export const settingsSchema = z.strictObject({
   data_limit_mb: dataLimitMb.default(5120),
   /** A worker of which nothing was asked for so long sleeps until its next work. The operator never does. */
   hibernate_after_minutes: hibernateAfter.default(hibernateAfterMinutes.default),
+  /** A change holds from each agent's next run on. */
+  isolation: isolation.default('container'),
+  isolation_mode: isolationMode.default('preferred'),
   /** An agent that was started again so often within an hour, and is lost once more, is in quarantine. */
   restarts_per_hour: countWithin(restartsPerHour),
   /** Calls per minute and agent. */
@@ -364,6 +377,22 @@ export function hibernateAfterMs(settings: Settings, agentId: string): number | 
   const own = settings.agents[agentId]?.hibernate_after_minutes
   const minutes = own === undefined ? settings.hibernate_after_minutes : own
   return minutes === null ? null : minutes * 60_000
+}
+
+/**
+ * What an agent is to run on by the owner's settings, with at least what the start of the mesh asked for and never below
+ * what its record requires. Pure.
+ */
+export function isolationWish(
+  settings: Settings,
+  agentId: string,
+  atLeast: { readonly start: IsolationRung; readonly record: IsolationRung },
+): IsolationWish {
+  const own = settings.agents[agentId]
+  const rung = own?.isolation ?? settings.isolation
+  const mode = own?.isolation_mode ?? settings.isolation_mode
+  const floor = strongerRung(atLeast.record, mode === 'required' ? rung : 'container')
+  return { wanted: strongerRung(strongerRung(rung, atLeast.start), floor), floor }
 }
 
 /**

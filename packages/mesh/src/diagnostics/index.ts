@@ -1,6 +1,8 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { DenialCounts, PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import type { Blackboard } from '../collaboration/blackboard/index.ts'
+import { isolationWish } from '../config/index.ts'
 import type { SettingsFile } from '../config/index.ts'
 import type { Control } from '../control/index.ts'
 import type { Pauses } from '../control/pauses/index.ts'
@@ -52,6 +54,8 @@ interface Needs {
   readonly home: { readonly id: string; readonly folder: string; readonly pid: number }
   /** Whether the mesh does its work at the moment, or is on its way there. */
   readonly serving: { readonly now: boolean }
+  /** What the start of the mesh asked every agent to have at least. */
+  readonly startIsolation: IsolationRung
   readonly runtime: Pick<SandboxRuntime, 'kind' | 'isolates' | 'dataBound'>
   readonly catalog: { preset(): { readonly name: string; readonly from: string } | null }
   readonly permissions: PermissionStore
@@ -132,11 +136,13 @@ function readinessOf({
   })
 }
 
-function runtimeOf({ runtime, serving }: Needs, { settings }: Kernel) {
+function runtimeOf({ runtime, serving, startIsolation, modules }: Needs, { settings }: Kernel) {
+  const { wanted, floor } = isolationWish(settings(), '', { start: startIsolation, record: 'container' })
   return {
     kind: runtime.kind,
     isolates: runtime.isolates,
     data_bound: serving.now ? runtime.dataBound().kind : ('unknown' as const),
     data_limit_mb: settings().data_limit_mb,
+    isolation: { wanted, required: floor, rungs: [...modules.isolation.api.rungs()] },
   }
 }

@@ -5,6 +5,7 @@ import { isolationPeopleRoutes } from './people.routes.ts'
 import { createIsolation } from './watch-isolation.ts'
 import type { Isolation, IsolationDeps } from './watch-isolation.ts'
 
+export type { Placement } from './place-agents.ts'
 export type { Isolation } from './watch-isolation.ts'
 
 /** The verdict on what keeps agents in: they run only while all of it held when it was last checked. */

@@ -12,6 +12,7 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
     runtime: {
       isolates: true,
       checkIsolation: look,
+      tryRung: async () => ({ available: true, detail: '', repair: '' }),
       onEngineBack: (listener) => {
         back.add(listener)
         return () => back.delete(listener)

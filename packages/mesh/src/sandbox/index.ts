@@ -13,6 +13,7 @@ export { createProcessRuntime } from './process-runtime.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {
   DataUse,
+  RungTrial,
   SandboxEnd,
   SandboxRuntime,
   SandboxState,

@@ -32,6 +32,7 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
   return {
     agentId: 'scout',
     kind: 'worker',
+    isolation: 'container',
     ...sandboxSizes.worker,
     pidsLimit: sandboxHardening.pidsLimit,
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,

@@ -44,6 +44,10 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
                     </Link>
                   )}
                 </dd>
+                <dt>Isolation</dt>
+                <dd>
+                  <Isolation isolation={agent.isolation} />
+                </dd>
                 <dt>Waiting</dt>
                 <dd className="number">
                   {agent.queued} queued, {agent.waiting} waiting
@@ -98,6 +102,25 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
         </div>
       </div>
       {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
+    </>
+  )
+}
+
+function Isolation({
+  isolation: { wanted, required, runs_on: runsOn, fallback },
+}: {
+  readonly isolation: AgentView['isolation']
+}) {
+  return (
+    <>
+      {runsOn ?? wanted}
+      {runsOn === null && <span className="muted"> once it runs</span>}
+      {required !== 'container' && <span className="muted">, {required} required</span>}
+      {fallback !== null && (
+        <div className="small">
+          Wanted is {wanted}. {fallback}
+        </div>
+      )}
     </>
   )
 }

@@ -1,8 +1,10 @@
+import type { IsolationRung, IsolationWish } from '@flotilla/protocol/isolation'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
+import type { Placement } from '../../isolation/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
@@ -43,6 +45,7 @@ export interface AgentLife {
   readonly hooks: Hooks
   readonly sandboxes: LiveSandboxes
   readonly settings: LifeSettings
+  readonly placing: AgentPlacing
 }
 
 /** What is known of sandboxes that run, and how they are spoken with; gone with the process. */
@@ -55,8 +58,23 @@ export interface LiveSandboxes {
   readonly startedModels: Map<string, string | null>
   /** When something was last asked of each agent that runs. */
   readonly lastUsed: Map<string, number>
+  /** What each sandbox that runs runs on, and what was wished of it then. */
+  readonly placed: Map<string, Placed>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
+}
+
+/** What agents run behind, and where they can. */
+export interface AgentPlacing {
+  /** By settings and record as they are now. */
+  readonly wishOf: (agentId: string) => IsolationWish
+  /** Problem `isolation-unavailable`. */
+  readonly place: (wish: IsolationWish) => Promise<Placement>
+  readonly adopted: (rung: IsolationRung) => void
+}
+
+export interface Placed extends Placement {
+  readonly wish: IsolationWish
 }
 
 /** As they are at the moment of asking. */

@@ -70,8 +70,16 @@ export function createAgentConnections(
     const startedWith = life.sandboxes.startedModels.get(agentId)
     return (
       life.sandboxes.outdated.has(agentId) ||
-      (startedWith !== undefined && model !== null && startedWith !== model)
+      (startedWith !== undefined && model !== null && startedWith !== model) ||
+      isMisplaced(agentId)
     )
+  }
+
+  /** Something else is wished of it than when it was started; that it fell back is no reason to start it again. */
+  const isMisplaced = (agentId: string): boolean => {
+    const started = life.sandboxes.placed.get(agentId)?.wish
+    const { wanted, floor } = life.placing.wishOf(agentId)
+    return started !== undefined && (started.wanted !== wanted || started.floor !== floor)
   }
 
   return {

@@ -30,8 +30,35 @@ export interface ContainerGround {
  */
 const tmpFilesMax = 32_768
 
-/** The walls alone, as every agent and the probe have them. Pure. */
-export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
+/**
+ * Threads of the machine that gVisor's kernel takes for one process of the agent's, with room: it took 8.5 where it traces
+ * them. The limit of processes itself holds inside.
+ */
+const hostThreadsPerProcess = 16
+/** What gVisor's kernel needs for itself, beside what the agent may have. */
+const gvisorOwnBytes = 96 * 1024 * 1024
+
+/** The walls alone, as every agent and the probe have them; with the engine's name of gVisor, behind that. Pure. */
+export function hardenedHost(
+  ground: ContainerGround,
+  size: WallSize,
+  gvisor: string | null = null,
+): Dockerode.HostConfig {
+  const host = containerHost(ground, size)
+  if (gvisor === null) return host
+  const memory = size.memoryLimitBytes + gvisorOwnBytes
+  return {
+    ...host,
+    Runtime: gvisor,
+    PidsLimit: size.pidsLimit * hostThreadsPerProcess,
+    Memory: memory,
+    MemorySwap: memory,
+    // Counted by its own kernel, so for this agent alone.
+    Ulimits: [...ground.ulimits, { Name: 'nproc', Soft: size.pidsLimit, Hard: size.pidsLimit }],
+  }
+}
+
+function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
   return {
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges', `seccomp=${ground.seccomp}`],
@@ -83,10 +110,11 @@ export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit
 export function containerOptions(
   ground: ContainerGround,
   spec: SandboxSpec,
-  limitedVolume = false,
+  { limitedVolume = false, gvisor = null }: { readonly limitedVolume?: boolean; readonly gvisor?: string | null } = {},
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
   // The limit of a process holds everywhere, and /tmp may be filled by one file.
+  const host = hardenedHost(ground, spec, gvisor)
   const largestFile = Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
   return {
     name: sandboxName(ground.homeId, spec.agentId),
@@ -103,8 +131,8 @@ export function containerOptions(
     // The mesh asks for health itself; a check of the engine's would eat the agent's CPU quota.
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
-      ...hardenedHost(ground, spec),
-      Ulimits: [...ground.ulimits, { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
+      ...host,
+      Ulimits: [...(host.Ulimits ?? []), { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Mounts: [
         {
           Type: 'volume',

@@ -37,6 +37,8 @@ export async function checkIsolation(
     readonly homeTag: string
     readonly doorPort: number
     readonly clock: Clock
+    /** The engine's name of gVisor, where the walls are tried from behind that. */
+    readonly gvisor: string | null
     readonly signal?: AbortSignal | undefined
   },
 ): Promise<readonly WallReport[]> {
@@ -66,7 +68,7 @@ export async function checkIsolation(
       image: options.ground.image,
       command: [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan],
       labels: labels(options.homeTag),
-      host: hardenedHost(options.ground, probeSize),
+      host: hardenedHost(options.ground, probeSize, options.gvisor),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
       timeoutMs: probeTimeoutMs,
       signal: options.signal,
@@ -76,7 +78,10 @@ export async function checkIsolation(
         'wall-probe-failed',
         `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`,
       )
-    return isolationReport(probeReportSchema.parse(JSON.parse(done.stdout)), { reachedFromHost })
+    return isolationReport(probeReportSchema.parse(JSON.parse(done.stdout)), {
+      reachedFromHost,
+      kernel: options.gvisor === null ? 'shared' : 'gvisor',
+    })
   } finally {
     await Promise.allSettled([canary.close(), sibling.remove()])
   }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { isolationReport, type ProbeReport } from './isolation-report.ts'
+import { isolationReport, type Controls, type ProbeReport } from './isolation-report.ts'
 
 const canary = '10.64.0.1:9999'
 const sibling = '10.64.0.3:8400'
-const controls = { reachedFromHost: [canary, sibling] }
+const controls = { reachedFromHost: [canary, sibling], kernel: 'shared' } as const
 
 function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
   return {
@@ -39,7 +39,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
   }
 }
 
-function fallen(report: ProbeReport, shown = controls): readonly string[] {
+function fallen(report: ProbeReport, shown: Controls = controls): readonly string[] {
   return isolationReport(report, shown)
     .filter((wall) => !wall.holds)
     .map((wall) => wall.id)
@@ -54,6 +54,19 @@ function withOutcome(group: string, outcome: string): ProbeReport {
 }
 
 describe('isolationReport', () => {
+  it('behind a kernel of its own no filter is asked for, and everything else is', () => {
+    const { Seccomp, NoNewPrivs, CapAmb, ...said } = aReport().status
+    const behind = { ...controls, kernel: 'gvisor' } as const
+    const report = aReport({ status: { ...said, Seccomp: '0' } })
+    expect(fallen(report, behind)).toEqual([])
+    expect(fallen(report)).toEqual(['no-privileges'])
+    expect(fallen({ ...report, status: { ...report.status, CapEff: '1' } }, behind)).toEqual(['no-privileges'])
+    expect(fallen({ ...report, status: { ...report.status, NoNewPrivs: '0' } }, behind)).toEqual([
+      'no-privileges',
+    ])
+    expect([Seccomp, NoNewPrivs, CapAmb]).toEqual(['2', '1', '0'])
+  })
+
   it('finds all walls standing in a report of refusals', () => {
     expect(fallen(aReport())).toEqual([])
   })

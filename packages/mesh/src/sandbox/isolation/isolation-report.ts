@@ -39,6 +39,8 @@ const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 
 export interface Controls {
   /** Targets of the group `host` or `sibling` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
+  /** Whose kernel answers inside: the machine's behind a filter, or one of its own that is the filter. */
+  readonly kernel: 'shared' | 'gvisor'
 }
 
 /** The probe's outcomes as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
@@ -50,8 +52,10 @@ export function isolationReport(report: ProbeReport, controls: Controls): readon
       .join(', ') || 'nothing was tried'
   const door = of('door')
   const { status } = report
+  // Older releases of gVisor have no ambient ones and say nothing of them.
+  const unsaid = controls.kernel === 'gvisor' && status['CapAmb'] === undefined ? ['CapAmb'] : []
   const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
-    (name) => !/^0+$/.test(status[name] ?? ''),
+    (name) => !unsaid.includes(name) && !/^0+$/.test(status[name] ?? ''),
   )
   return [
     {
@@ -104,10 +108,7 @@ export function isolationReport(report: ProbeReport, controls: Controls): readon
     ),
     refused(
       'no-privileges',
-      capabilities.length === 0 &&
-        status['NoNewPrivs'] === '1' &&
-        status['Seccomp'] === '2' &&
-        status['Uid'] === '1000',
+      capabilities.length === 0 && isFiltered(status, controls.kernel) && status['Uid'] === '1000',
       `user ${status['Uid']}, capabilities ${capabilities.join(' ') || 'none'}, no-new-privileges ${status['NoNewPrivs']}, system call filter ${status['Seccomp']}`,
     ),
     refused(
@@ -116,6 +117,13 @@ export function isolationReport(report: ProbeReport, controls: Controls): readon
       `engine sockets inside: ${report.engineSocket}`,
     ),
   ]
+}
+
+/** gVisor never gives a program more rights than its caller, and older releases do not say so. */
+function isFiltered(status: ProbeReport['status'], kernel: Controls['kernel']): boolean {
+  const { NoNewPrivs: noNewPrivileges, Seccomp: filter } = status
+  if (kernel === 'gvisor') return noNewPrivileges === undefined || noNewPrivileges === '1'
+  return noNewPrivileges === '1' && filter === '2'
 }
 
 function refused(id: string, holds: boolean, detail: string): WallReport {
