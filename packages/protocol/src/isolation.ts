@@ -45,6 +45,6 @@ export const agentIsolationSchema = z.strictObject({
   required: isolationRungSchema,
   /** Null where it does not run, or nothing isolates it. */
   runs_on: z.nullable(isolationRungSchema),
-  /** Why it runs on less than wanted; null where it does not. */
+  /** Why it runs on less than wanted, or cannot be started; null for neither. */
   fallback: z.nullable(z.string()),
 })

@@ -24,6 +24,8 @@ export function agentView(
   about: {
     readonly defaultModel: string | null
     readonly wish: IsolationWish
+    /** Why it would not be started; null where it would. */
+    readonly lacking: string | null
     /** Null where nothing isolates it. */
     readonly placed: Placed | null
   },
@@ -50,7 +52,7 @@ export function agentView(
       wanted: about.wish.wanted,
       required: about.wish.floor,
       runs_on: placed?.rung ?? null,
-      fallback: placed?.fallback ?? null,
+      fallback: placed === null ? about.lacking : placed.fallback,
     },
   }
 }

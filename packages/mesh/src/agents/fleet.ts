@@ -154,9 +154,11 @@ export function createFleet(deps: FleetDeps): Fleet {
   const create = createAgent({ ...deps, life })
   const viewOf = (row: AgentRow, activityOf: (agentId: string) => AgentActivity): AgentView => {
     const { id } = row.record
+    const wish = deps.placing.wishOf(id)
     return agentView(row, activityOf(id), {
       defaultModel: deps.defaultModel(),
-      wish: deps.placing.wishOf(id),
+      wish,
+      lacking: deps.placing.lacking(wish),
       placed: deps.runtime.isolates ? (life.sandboxes.placed.get(id) ?? null) : null,
     })
   }

@@ -64,6 +64,7 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     placing: {
       place: isolation.place,
       adopted: isolation.adopted,
+      lacking: isolation.lacking,
       wishOf: (agentId) => {
         const record = permissions.snapshot().recordOf(agentId)?.required_isolation ?? 'container'
         const atLeast = { start: startIsolation, record }

@@ -17,6 +17,8 @@ export interface Placing {
    * Problem `isolation-unavailable` where nothing above the floor can be had.
    */
   place(wish: IsolationWish): Promise<Placement>
+  /** Why an agent with this wish would not be started, as far as is known; null where it would. */
+  lacking(wish: IsolationWish): string | null
   /** An agent that outlived a mesh runs on it, so that its walls are looked after. */
   adopted(rung: IsolationRung): void
   views(): readonly RungView[]
@@ -92,6 +94,10 @@ export function createPlacing(deps: {
       }
       throw new TypeError('a floor is a rung')
     },
+    lacking: ({ floor }) => {
+      const view = known.get(floor)
+      return view?.available === false ? lackingWords(view) : null
+    },
     adopted: (rung) => {
       if (rung === 'container' || trials.has(rung)) return
       const view = { rung, available: true, detail: 'agents that outlived a mesh run on it', repair: '' }
@@ -122,9 +128,13 @@ export function createPlacing(deps: {
 
 const wallsRepair = 'Run flotilla doctor, which tries it again and says what is wrong.'
 
+function lackingWords({ rung, detail }: Pick<RungView, 'rung' | 'detail'>): string {
+  return `${rung} is required, and cannot be had: ${detail}`.slice(0, reasonMaxChars)
+}
+
 function unavailable(rung: IsolationRung, detail: string, repair: string): Problem {
   return new Problem('isolation-unavailable', {
-    detail: `${rung} is required, and cannot be had: ${detail}`.slice(0, reasonMaxChars),
+    detail: lackingWords({ rung, detail }),
     repair: `${repair} Flotilla doctor then tries it again; or require less in config/settings.json or with flotilla permissions.`,
   })
 }

@@ -36,7 +36,7 @@ export interface IsolationState {
   readonly broken: string | null
 }
 
-export interface Isolation extends Pick<Placing, 'place' | 'adopted'> {
+export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'> {
   /** How agents can be run now, the weakest first. */
   readonly rungs: Placing['views']
   state(): IsolationState
@@ -133,6 +133,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   return {
     place: placing.place,
     adopted: placing.adopted,
+    lacking: placing.lacking,
     rungs: placing.views,
     state: () => state,
     view: (caller) => {

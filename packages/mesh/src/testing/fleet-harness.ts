@@ -300,6 +300,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     placing: {
       wishOf: () => ({ wanted: 'container', floor: 'container' }),
       place: async ({ wanted }) => ({ rung: wanted, fallback: null }),
+      lacking: () => null,
       adopted: () => {},
     },
     hooks: createHooks(silentLog),

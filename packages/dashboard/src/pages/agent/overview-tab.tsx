@@ -118,7 +118,8 @@ function Isolation({
       {required !== 'container' && <span className="muted">, {required} required</span>}
       {fallback !== null && (
         <div className="small">
-          Wanted is {wanted}. {fallback}
+          {runsOn !== null && `Wanted is ${wanted}. `}
+          {fallback}
         </div>
       )}
     </>

@@ -70,6 +70,8 @@ export interface AgentPlacing {
   readonly wishOf: (agentId: string) => IsolationWish
   /** Problem `isolation-unavailable`. */
   readonly place: (wish: IsolationWish) => Promise<Placement>
+  /** Why it would not be started, as far as is known; null where it would. */
+  readonly lacking: (wish: IsolationWish) => string | null
   readonly adopted: (rung: IsolationRung) => void
 }
 

@@ -40,10 +40,10 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
         const row = life.agents.require(agentId)
         refuseArchived(row)
         if (isLive(row.state.kind) && options.fresh !== true && life.sandboxes.addresses.has(agentId)) return
-        if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
-        await meter.requireRoom(row)
         const wish = life.placing.wishOf(agentId)
         const placed = { wish, ...(await life.placing.place(wish)) }
+        if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
+        await meter.requireRoom(row)
         await startOnce(life, row, placed, controller.signal)
       })
       .finally(() => {

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises'
+import { access, constants, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { access, constants } from 'node:fs/promises'
 import process from 'node:process'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Engine } from '../engine/connect-engine.ts'
 import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { ownDockerd, writeDockerdSettings } from '../engine/start-dockerd.ts'
-import { gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
+import { filterArgument, gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
 
 /** What an engine takes to read its file again. */
 const reloadMs = 10_000
@@ -24,8 +23,7 @@ export interface RegisterOptions {
 
 /** What an owner types where we may not. */
 const installWords = `sudo apt-get install -y --no-install-recommends ${gvisorPackage}`
-const registerWords =
-  'sudo runsc install (or name it below "runtimes" of the engine\'s daemon.json, with the --platform and --network that this machine can), then sudo systemctl reload docker'
+const registerWords = `name it below "runtimes" of the engine's daemon.json, such as {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=systrap", "${filterArgument}"]}}, then sudo systemctl reload docker`
 
 /**
  * Sees to it that an engine that we started knows gVisor, with its package where that is allowed. An engine of somebody
@@ -41,7 +39,7 @@ export async function registerGvisor(
     const why = `${found === null ? 'runsc is not installed, and ' : ''}the container engine is not one that the mesh started, so it is not told of runsc`
     return {
       why,
-      repair: found === null ? `Run: ${installWords}; then ${registerWords}.` : `Run: ${registerWords}.`,
+      repair: found === null ? `Run: ${installWords}; then ${registerWords}.` : `Next: ${registerWords}.`,
     }
   }
   if (found === null && (options.noInstall || !(await canInstall(options.uid)))) {

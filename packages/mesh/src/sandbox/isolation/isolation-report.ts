@@ -39,7 +39,7 @@ const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 
 export interface Controls {
   /** Targets of the group `host` or `sibling` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
-  /** Whose kernel answers inside: the machine's behind a filter, or one of its own that is the filter. */
+  /** Whose kernel answers inside: the machine's, or gVisor's, which says less of itself. */
   readonly kernel: 'shared' | 'gvisor'
 }
 
@@ -122,8 +122,8 @@ export function isolationReport(report: ProbeReport, controls: Controls): readon
 /** gVisor never gives a program more rights than its caller, and older releases do not say so. */
 function isFiltered(status: ProbeReport['status'], kernel: Controls['kernel']): boolean {
   const { NoNewPrivs: noNewPrivileges, Seccomp: filter } = status
-  if (kernel === 'gvisor') return noNewPrivileges === undefined || noNewPrivileges === '1'
-  return noNewPrivileges === '1' && filter === '2'
+  const isSaid = noNewPrivileges === '1' || (kernel === 'gvisor' && noNewPrivileges === undefined)
+  return isSaid && filter === '2'
 }
 
 function refused(id: string, holds: boolean, detail: string): WallReport {
