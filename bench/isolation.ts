@@ -197,7 +197,8 @@ function specOf(
       host: ground.runtime.doorHost(),
       port: 8420,
       proxyPort: 8421,
-      publicKeyBase64url: createMeshIdentity({ secret: 'of this bench', clock: systemClock }).publicKeyBase64url,
+      publicKeyBase64url: createMeshIdentity({ secret: 'of this bench', clock: systemClock })
+        .publicKeyBase64url,
     },
     briefingDirectory: ground.briefingDirectory,
     dataLimitBytes: 256 * 1024 ** 2,
@@ -236,6 +237,7 @@ async function rateOf({ engine, homeId }: RuntimeGround, agentId: string, progra
   let text = ''
   for await (const piece of said) text += String(piece)
   const rate = Number(/rate ([\d.]+)/.exec(text)?.[1])
-  if (!Number.isFinite(rate)) throw new Error(`a program beside ${agentId} gave no figure: ${text.slice(0, 300)}`)
+  if (!Number.isFinite(rate))
+    throw new Error(`a program beside ${agentId} gave no figure: ${text.slice(0, 300)}`)
   return rate
 }

@@ -176,8 +176,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     setProject: agents.setProject,
     list: () => agents.list().map((row) => row.record),
     viewOf: view,
-    view: (activityOf) =>
-      agents.list().map((row) => viewOf(row, activityOf)),
+    view: (activityOf) => agents.list().map((row) => viewOf(row, activityOf)),
     listAgents: listAgents({ ...deps, agents }),
     mcpServers: life.mcpServers,
     create,

@@ -65,6 +65,7 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
       place: isolation.place,
       adopted: isolation.adopted,
       lacking: isolation.lacking,
+      doubt: isolation.doubt,
       wishOf: (agentId) => {
         const record = permissions.snapshot().recordOf(agentId)?.required_isolation ?? 'container'
         const atLeast = { start: startIsolation, record }

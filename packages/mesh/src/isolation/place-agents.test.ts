@@ -94,6 +94,14 @@ test('what could not be had is tried again once it was forgotten, and what could
   expect(world.tried).toBe(3)
 })
 
+test('one on which a start failed is tried again before the next', async () => {
+  const { placing, world } = aPlacing()
+  await placing.place(preferred)
+  placing.doubt('gvisor')
+  world.trial = absent
+  expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
+})
+
 test('plain processes satisfy nobody who requires walls', async () => {
   const { placing } = aPlacing({ isolates: false })
   expect(await placing.place(preferred)).toEqual({ rung: 'container', fallback: null })

@@ -24,6 +24,8 @@ export interface Placing {
   views(): readonly RungView[]
   /** Rungs beside the first that agents may run on now. */
   inUse(): readonly IsolationRung[]
+  /** A start on it failed, so it is tried again before the next. */
+  doubt(rung: IsolationRung): void
   /** Those that could not be had are tried again when they are next asked for; with `all` the others too. */
   forget(which: 'failed' | 'all'): void
 }
@@ -115,6 +117,10 @@ export function createPlacing(deps: {
           },
       ),
     inUse: () => [...known.values()].filter(({ available }) => available).map(({ rung }) => rung),
+    doubt: (rung) => {
+      trials.delete(rung)
+      known.delete(rung)
+    },
     forget: (which) => {
       for (const rung of [...trials.keys()]) {
         // One that is still being tried is known to nobody yet.

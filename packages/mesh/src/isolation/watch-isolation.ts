@@ -36,7 +36,7 @@ export interface IsolationState {
   readonly broken: string | null
 }
 
-export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'> {
+export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking' | 'doubt'> {
   /** How agents can be run now, the weakest first. */
   readonly rungs: Placing['views']
   state(): IsolationState
@@ -134,6 +134,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     place: placing.place,
     adopted: placing.adopted,
     lacking: placing.lacking,
+    doubt: placing.doubt,
     rungs: placing.views,
     state: () => state,
     view: (caller) => {

@@ -39,8 +39,8 @@ export interface SandboxRuntime {
     readonly signal?: AbortSignal
   }): Promise<void>
   /**
-   * Whether sandboxes can be had on this rung, found out by making one. Installs what it needs where that is allowed. That
-   * it can be had counts until the engine was away; that it cannot is found out anew with each call.
+   * Whether sandboxes can be had on this rung, found out by making one, anew with each call. Installs what it needs where
+   * that is allowed.
    */
   tryRung(rung: IsolationRung): Promise<RungTrial>
   /** Tries the walls from inside a throw-away sandbox on a rung that can be had. The agent door must be listening. */

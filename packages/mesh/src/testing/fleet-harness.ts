@@ -301,6 +301,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
       wishOf: () => ({ wanted: 'container', floor: 'container' }),
       place: async ({ wanted }) => ({ rung: wanted, fallback: null }),
       lacking: () => null,
+      doubt: () => {},
       adopted: () => {},
     },
     hooks: createHooks(silentLog),

@@ -73,6 +73,8 @@ export interface AgentPlacing {
   /** Why it would not be started, as far as is known; null where it would. */
   readonly lacking: (wish: IsolationWish) => string | null
   readonly adopted: (rung: IsolationRung) => void
+  /** A start on it failed. */
+  readonly doubt: (rung: IsolationRung) => void
 }
 
 export interface Placed extends Placement {

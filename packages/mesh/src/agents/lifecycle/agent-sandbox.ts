@@ -70,7 +70,12 @@ export function agentSandbox(asked: {
     },
     briefingDirectory: asked.briefingDirectory,
     files: {},
-    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door), [modelLabel]: asked.model ?? '', ...placedLabels(asked.placed) },
+    labels: {
+      [startIdLabel]: asked.startId,
+      [doorLabel]: doorMark(door),
+      [modelLabel]: asked.model ?? '',
+      ...placedLabels(asked.placed),
+    },
   }
 }
 

@@ -237,6 +237,7 @@ describe('a start that fails', () => {
         wishOf: () => ({ wanted: 'gvisor', floor: 'gvisor' }),
         place: () => Promise.reject(refused),
         lacking: () => 'gvisor is required',
+        doubt: () => {},
         adopted: () => {},
       },
     })
@@ -266,6 +267,7 @@ describe('the isolation of an agent', () => {
         wishOf: () => ({ wanted: 'gvisor', floor: 'container' }),
         place: async () => ({ rung: 'container', fallback }),
         lacking: () => null,
+        doubt: () => {},
         adopted: () => {},
       },
     })
@@ -279,6 +281,28 @@ describe('the isolation of an agent', () => {
     )
   })
 
+  test('on which a start failed is doubted, so that the next start may fall back', async () => {
+    let broken = false
+    world = await aWorker({
+      placing: {
+        wishOf: () => ({ wanted: 'gvisor', floor: 'container' }),
+        place: async () => (broken ? { rung: 'container', fallback } : { rung: 'gvisor', fallback: null }),
+        lacking: () => null,
+        adopted: () => {},
+        doubt: () => {
+          broken = true
+        },
+      },
+    })
+    world.runtime.beforeStart = async ({ isolation }) => {
+      if (isolation === 'gvisor') throw new Error('runsc is gone')
+    }
+    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('runsc is gone')
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.fleet.viewOf('w', idle)).toMatchObject({ state: 'running' })
+    expect(world.runtime.started.at(-1)?.isolation).toBe('container')
+  })
+
   test('that is wished otherwise counts from its next run on, and outlives the mesh', async () => {
     let wanted: IsolationRung = 'container'
     const adopted: IsolationRung[] = []
@@ -287,6 +311,7 @@ describe('the isolation of an agent', () => {
         wishOf: () => ({ wanted, floor: 'container' }),
         place: async (wish) => ({ rung: wish.wanted, fallback: null }),
         lacking: () => null,
+        doubt: () => {},
         adopted: (rung) => void adopted.push(rung),
       },
     })

@@ -120,6 +120,8 @@ async function startOnce(
       warnings: [...(sandbox.warnings ?? []), ...fallbackWords(placed)],
     })
   } catch (error) {
+    // It may be why: the next start runs on a weaker one where it cannot be had any more.
+    if (placed.rung !== 'container') life.placing.doubt(placed.rung)
     throw await rollBack(life, { agentId: id, startId, error: signal.aborted ? signal.reason : error })
   }
 }

@@ -110,7 +110,10 @@ export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit
 export function containerOptions(
   ground: ContainerGround,
   spec: SandboxSpec,
-  { limitedVolume = false, gvisor = null }: { readonly limitedVolume?: boolean; readonly gvisor?: string | null } = {},
+  {
+    limitedVolume = false,
+    gvisor = null,
+  }: { readonly limitedVolume?: boolean; readonly gvisor?: string | null } = {},
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
   // The limit of a process holds everywhere, and /tmp may be filled by one file.

@@ -65,7 +65,11 @@ export async function startDockerd(options: {
   const files = dockerdFiles(options.stateDirectory)
   const log = await open(files.log, 'a', 0o600)
   try {
-    const child = spawn('dockerd', await settingsArguments(files.settings), { detached: true, stdio: ['ignore', log.fd, log.fd], cwd: '/' })
+    const child = spawn('dockerd', await settingsArguments(files.settings), {
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      cwd: '/',
+    })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', () => resolve())
       child.once('error', (cause) =>

@@ -14,8 +14,7 @@ function anEngine(Runtimes: object): Engine {
   return { docker: { info: async () => ({ Runtimes }) } } as Partial<Engine> as Engine
 }
 
-const namesOf = async (runtimes: object) =>
-  (await gvisorRuntimes(anEngine(runtimes))).map(({ name }) => name)
+const namesOf = async (runtimes: object) => (await gvisorRuntimes(anEngine(runtimes))).map(({ name }) => name)
 
 test('an engine knows gVisor by its name or by its program', async () => {
   const runtimes = { runc: { path: 'runc' }, runsc: { path: '/opt/x' }, walled: { path: '/usr/bin/runsc' } }

@@ -44,7 +44,10 @@ export function runtimeEntries(
       .flatMap((platform) =>
         networks.map((network) => [
           ourName(platform, network),
-          { path: runscPath, runtimeArgs: [`--platform=${platform}`, `--network=${network}`, filterArgument] },
+          {
+            path: runscPath,
+            runtimeArgs: [`--platform=${platform}`, `--network=${network}`, filterArgument],
+          },
         ]),
       ),
   )
@@ -64,6 +67,8 @@ function rankOf(name: string): number {
 }
 
 function detailOf(name: string, runtimeArgs: readonly string[]): string {
-  const args = runtimeArgs.filter((arg) => arg !== filterArgument).map((arg) => arg.replace(/^--/, '').replace('=', ' '))
+  const args = runtimeArgs
+    .filter((arg) => arg !== filterArgument)
+    .map((arg) => arg.replace(/^--/, '').replace('=', ' '))
   return args.length === 0 ? `gVisor, engine runtime ${name}` : `gVisor with ${args.join(', ')}`
 }

@@ -10,12 +10,14 @@ import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
 /** A platform that the machine cannot carry hangs. */
 const trialMs = 20_000
 const saidMaxChars = 200
+const triedRepair =
+  'This machine or this release of runsc cannot do it: try a newer one, or another --platform and --network in the settings of the engine.'
 
 /** gVisor in one engine, found out by running something behind it. */
 export interface Gvisor {
-  /** That it can be had is kept until `forget`. */
+  /** Callers at the same time share one trial. */
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
-  /** The engine's name for it. Rejects with `SandboxError` `gvisor-absent`. */
+  /** The engine's name for what was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
   runtimeName(engine: Engine, ground: ContainerGround): Promise<string>
   /** The engine was away: it may know other runtimes now. */
   forget(): void
@@ -24,27 +26,27 @@ export interface Gvisor {
 export function createGvisor(options: RegisterOptions): Gvisor {
   let found: GvisorRuntime | null = null
   let underWay: Promise<RungTrial> | null = null
+  const known = (): GvisorRuntime | null => found
 
   async function look(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
-    let failure = { why: '', repair: 'See what runsc says: run the command of the engine with --runtime.' }
-    const known = await gvisorRuntimes(engine)
-    if (known.length === 0) {
+    found = null
+    let failed = ''
+    if ((await gvisorRuntimes(engine)).length === 0) {
       const refused = await registerGvisor(engine, options)
       if (refused !== null) return { available: false, detail: refused.why, repair: refused.repair }
     }
-    for (const runtime of known.length === 0 ? await gvisorRuntimes(engine) : known) {
+    for (const runtime of await gvisorRuntimes(engine)) {
       const said = await runOn(engine, ground, runtime)
       if (said === null) {
         found = runtime
         return { available: true, detail: runtime.detail, repair: '' }
       }
-      failure = { ...failure, why: `${runtime.detail}: ${said}` }
+      failed = `${runtime.detail}: ${said}`
     }
-    return { available: false, detail: failure.why, repair: failure.repair }
+    return { available: false, detail: failed, repair: triedRepair }
   }
 
   async function tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
-    if (found !== null) return { available: true, detail: found.detail, repair: '' }
     underWay ??= look(engine, ground)
       .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
       .finally(() => {
@@ -56,11 +58,12 @@ export function createGvisor(options: RegisterOptions): Gvisor {
   return {
     tryIt,
     async runtimeName(engine, ground) {
-      const trial = await tryIt(engine, ground)
-      if (found !== null) return found.name
+      const trial = known() === null ? await tryIt(engine, ground) : null
+      const name = known()?.name
+      if (name !== undefined) return name
       throw new SandboxError(
         'gvisor-absent',
-        `Agents cannot be run behind gVisor: ${trial.detail}\nRepair: ${trial.repair}`,
+        `Agents cannot be run behind gVisor: ${trial?.detail}\nRepair: ${trial?.repair}`,
       )
     },
     forget: () => {
@@ -73,7 +76,11 @@ const tryProgram =
   "if (!require('node:fs').readFileSync('/proc/version','utf8').includes('gVisor')) console.log('kernel ' + require('node:os').release())"
 
 /** Null where a container runs behind it; else what came in between. */
-async function runOn(engine: Engine, ground: ContainerGround, runtime: GvisorRuntime): Promise<string | null> {
+async function runOn(
+  engine: Engine,
+  ground: ContainerGround,
+  runtime: GvisorRuntime,
+): Promise<string | null> {
   try {
     const done = await runOnce(engine, {
       image: ground.image,

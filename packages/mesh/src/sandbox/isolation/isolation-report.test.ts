@@ -60,7 +60,9 @@ describe('isolationReport', () => {
     const report = aReport({ status: said })
     expect(fallen(report, behind)).toEqual([])
     expect(fallen(report)).toEqual(['no-privileges'])
-    expect(fallen({ ...report, status: { ...report.status, CapEff: '1' } }, behind)).toEqual(['no-privileges'])
+    expect(fallen({ ...report, status: { ...report.status, CapEff: '1' } }, behind)).toEqual([
+      'no-privileges',
+    ])
     for (const more of [{ NoNewPrivs: '0' }, { Seccomp: '0' }] as const) {
       expect(fallen({ ...report, status: { ...said, ...more } }, behind)).toEqual(['no-privileges'])
     }
