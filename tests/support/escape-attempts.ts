@@ -4,8 +4,9 @@ import { subjectHands } from '../../packages/mesh/src/sandbox/sandbox-runtime.co
 /** Ways out of a sandbox that ask the kernel for something: by name, as Python says them. Each prints what came of it. */
 const attempts: Readonly<Record<string, string>> = {
   'trace the first process': 'call(101, 16, 1, 0, 0)',
-  'trace the agent': 'call(101, 16, os.getppid(), 0, 0)',
-  'read memory of the agent': "open(f'/proc/{os.getppid()}/mem','rb').read(1)",
+  'trace the agent': 'call(101, 16, agent, 0, 0)',
+  'read memory of the agent': "open(f'/proc/{agent}/mem','rb').read(1)",
+  'read environment of the agent': "open(f'/proc/{agent}/environ','rb').read(1)",
   'read environment of the first process': "open('/proc/1/environ','rb').read(1)",
   'make an io_uring': 'call(425, 8, ctypes.create_string_buffer(256))',
   'handle page faults': 'call(323, 0)',
@@ -62,6 +63,10 @@ export interface EscapeOutcome {
 const program = `
 import ctypes, errno, json, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
+# The agent is the Node that a shell of this program's was started by.
+agent = os.getppid()
+while not open(f'/proc/{agent}/comm').read().startswith(('node', 'MainThread')):
+    agent = int(open(f'/proc/{agent}/stat').read().rsplit(')', 1)[1].split()[1])
 def call(number, *values):
     ctypes.set_errno(0)
     if libc.syscall(number, *values) == -1: raise OSError(ctypes.get_errno(), 'refused')

@@ -262,7 +262,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     async checkIsolation({ doorPort, rung, signal }) {
       const { engine, ground } = await standing()
-      const behind = rung === 'gvisor' ? await gvisor.runtimeName(engine, ground) : null
+      const behind = rung === 'gvisor' ? await gvisor.ground(engine, ground) : null
       const { clock } = options
       return checkIsolation(engine, { ground, homeTag: tag, doorPort, clock, gvisor: behind, signal })
     },

@@ -53,12 +53,12 @@ export async function startContainer(
         Labels: volumeLabels(ground.homeId, spec.agentId),
       })
     }
-    const runtime = spec.isolation === 'gvisor' ? await gvisor.runtimeName(engine, ground) : null
+    const behind = spec.isolation === 'gvisor' ? await gvisor.ground(engine, ground) : null
     // Releases of gVisor do not change the share of what runs.
-    const share = dialect.changesShares && runtime === null ? track.shares.lend(spec.agentId, spec.cpu) : null
+    const share = dialect.changesShares && behind === null ? track.shares.lend(spec.agentId, spec.cpu) : null
     const asked = share === null ? spec : atStartShare(spec, share.cpu)
     const container = await docker.createContainer(
-      containerOptions(ground, asked, { limitedVolume: volume.limited, gvisor: runtime }),
+      containerOptions(ground, asked, { limitedVolume: volume.limited, gvisor: behind }),
     )
     created = container.id
     if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })

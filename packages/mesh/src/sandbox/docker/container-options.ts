@@ -35,21 +35,34 @@ const tmpFilesMax = 32_768
  * them. The limit of processes itself holds inside.
  */
 const hostThreadsPerProcess = 16
+/** What stands for a shared kernel where an agent has one of its own. */
+export interface GvisorGround {
+  /** The engine's name for it. */
+  readonly runtime: string
+  /** A Node on this machine that its user may read: gVisor runs no program that may be run and not read. */
+  readonly nodePath: string
+  /** Value of the engine's `seccomp=` option. */
+  readonly seccomp: string
+}
+
 /** What gVisor's kernel needs for itself, beside what the agent may have. */
 const gvisorOwnBytes = 96 * 1024 * 1024
 
-/** The walls alone, as every agent and the probe have them; with the engine's name of gVisor, behind that. Pure. */
+/** The walls alone, as every agent and the probe have them; with gVisor, behind that. Pure. */
 export function hardenedHost(
   ground: ContainerGround,
   size: WallSize,
-  gvisor: string | null = null,
+  gvisor: GvisorGround | null = null,
 ): Dockerode.HostConfig {
   const host = containerHost(ground, size)
   if (gvisor === null) return host
   const memory = size.memoryLimitBytes + gvisorOwnBytes
   return {
     ...host,
-    Runtime: gvisor,
+    SecurityOpt: ['no-new-privileges', `seccomp=${gvisor.seccomp}`],
+    Runtime: gvisor.runtime,
+    // Its kernel lets a program read nobody's memory but that of those that it started itself.
+    Mounts: [{ Type: 'bind', Source: gvisor.nodePath, Target: '/usr/local/bin/node', ReadOnly: true }],
     PidsLimit: size.pidsLimit * hostThreadsPerProcess,
     Memory: memory,
     MemorySwap: memory,
@@ -113,7 +126,7 @@ export function containerOptions(
   {
     limitedVolume = false,
     gvisor = null,
-  }: { readonly limitedVolume?: boolean; readonly gvisor?: string | null } = {},
+  }: { readonly limitedVolume?: boolean; readonly gvisor?: GvisorGround | null } = {},
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
   // The limit of a process holds everywhere, and /tmp may be filled by one file.
@@ -137,6 +150,7 @@ export function containerOptions(
       ...host,
       Ulimits: [...(host.Ulimits ?? []), { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Mounts: [
+        ...(host.Mounts ?? []),
         {
           Type: 'volume',
           Source: volumeName(ground.homeId, spec.agentId),

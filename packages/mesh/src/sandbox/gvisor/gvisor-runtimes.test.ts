@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../platform/system-clock.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ownDockerd } from '../engine/start-dockerd.ts'
+import { gvisorFilter } from './gvisor-filter.ts'
 import { gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
 import { registerGvisor } from './register-gvisor.ts'
 
@@ -41,6 +42,19 @@ test('ours hold the filter of system calls inside, and no virtual machine where 
     expect(runtimeArgs).toContain('--oci-seccomp')
     expect(runtimeArgs).not.toContain('--platform=kvm')
   }
+})
+
+test('the filter of system calls is the container’s, but for calls that must look as if they were not there', () => {
+  const syscalls = [
+    { names: ['read'], action: 'SCMP_ACT_ALLOW' },
+    { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: 38 },
+    { names: ['kill'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
+  ]
+  const own: unknown = JSON.parse(gvisorFilter(JSON.stringify({ defaultAction: 'SCMP_ACT_ERRNO', syscalls })))
+  expect(own).toEqual({
+    defaultAction: 'SCMP_ACT_ERRNO',
+    syscalls: [syscalls[0], { names: ['clone3'], action: 'SCMP_ACT_TRACE' }, syscalls[2]],
+  })
 })
 
 async function aFolder(): Promise<string> {

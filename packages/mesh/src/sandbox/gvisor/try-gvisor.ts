@@ -1,15 +1,27 @@
-import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import {
+  guardedNode,
+  hardenedHost,
+  labelKeys,
+  type ContainerGround,
+  type GvisorGround,
+} from '../docker/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { RungTrial } from '../sandbox-runtime.ts'
 import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
-import { gvisorRuntimes, type GvisorRuntime } from './gvisor-runtimes.ts'
+import { findPinnedNode, strippedNode } from '../image/node-parts.ts'
+import { gvisorFilter } from './gvisor-filter.ts'
+import { gvisorRuntimes } from './gvisor-runtimes.ts'
 import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
 
 /** A platform that the machine cannot carry hangs. */
 const trialMs = 20_000
 const saidMaxChars = 200
+const onPodman = {
+  detail: 'gVisor is used with Docker alone, and this engine is Podman',
+  repair: 'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock where it is.',
+}
 const triedRepair =
   'This machine or this release of runsc cannot do it: try a newer one, or another --platform and --network in the settings of the engine.'
 
@@ -17,28 +29,37 @@ const triedRepair =
 export interface Gvisor {
   /** Callers at the same time share one trial. */
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
-  /** The engine's name for what was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
-  runtimeName(engine: Engine, ground: ContainerGround): Promise<string>
+  /** What was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
+  ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
   /** The engine was away: it may know other runtimes now. */
   forget(): void
 }
 
-export function createGvisor(options: RegisterOptions): Gvisor {
-  let found: GvisorRuntime | null = null
+export interface GvisorOptions extends RegisterOptions {
+  /** Where the pinned Node is looked up from. */
+  readonly packageDirectory: string
+  readonly cacheDirectory: string
+}
+
+export function createGvisor(options: GvisorOptions): Gvisor {
+  let found: GvisorGround | null = null
   let underWay: Promise<RungTrial> | null = null
-  const known = (): GvisorRuntime | null => found
+  const known = (): GvisorGround | null => found
 
   async function look(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
     found = null
     let failed = ''
+    if (engine.facts.flavour === 'podman') return { available: false, ...onPodman }
     if ((await gvisorRuntimes(engine)).length === 0) {
       const refused = await registerGvisor(engine, options)
       if (refused !== null) return { available: false, detail: refused.why, repair: refused.repair }
     }
+    const nodePath = await strippedNode(findPinnedNode(options.packageDirectory, engine.architecture), options)
     for (const runtime of await gvisorRuntimes(engine)) {
-      const said = await runOn(engine, ground, runtime)
+      const gvisor = { runtime: runtime.name, nodePath, seccomp: gvisorFilter(ground.seccomp) }
+      const said = await runOn(engine, ground, gvisor)
       if (said === null) {
-        found = runtime
+        found = gvisor
         return { available: true, detail: runtime.detail, repair: '' }
       }
       failed = `${runtime.detail}: ${said}`
@@ -57,10 +78,10 @@ export function createGvisor(options: RegisterOptions): Gvisor {
 
   return {
     tryIt,
-    async runtimeName(engine, ground) {
+    async ground(engine, ground) {
       const trial = known() === null ? await tryIt(engine, ground) : null
-      const name = known()?.name
-      if (name !== undefined) return name
+      const gvisor = known()
+      if (gvisor !== null) return gvisor
       throw new SandboxError(
         'gvisor-absent',
         `Agents cannot be run behind gVisor: ${trial?.detail}\nRepair: ${trial?.repair}`,
@@ -79,14 +100,14 @@ const tryProgram =
 async function runOn(
   engine: Engine,
   ground: ContainerGround,
-  runtime: GvisorRuntime,
+  gvisor: GvisorGround,
 ): Promise<string | null> {
   try {
     const done = await runOnce(engine, {
       image: ground.image,
       command: [...guardedNode, '-e', tryProgram],
       labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'trial' },
-      host: hardenedHost(ground, trialSize, runtime.name),
+      host: hardenedHost(ground, trialSize, gvisor),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
       timeoutMs: trialMs,
     })

@@ -1,5 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import {
+  guardedNode,
+  hardenedHost,
+  labelKeys,
+  type ContainerGround,
+  type GvisorGround,
+} from '../docker/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
@@ -37,8 +43,8 @@ export async function checkIsolation(
     readonly homeTag: string
     readonly doorPort: number
     readonly clock: Clock
-    /** The engine's name of gVisor, where the walls are tried from behind that. */
-    readonly gvisor: string | null
+    /** Where the walls are tried from behind gVisor. */
+    readonly gvisor: GvisorGround | null
     readonly signal?: AbortSignal | undefined
   },
 ): Promise<readonly WallReport[]> {
