@@ -116,7 +116,11 @@ describe('what a template has the owner’s settings say of an agent', () => {
       'allowed_hosts: c.example is',
     ],
     [{ allowed_hosts: ['*'] }, { allowed_hosts: [] }, 'egress.allowed_hosts.a'],
-    [{ isolation: 'container' }, { isolation: 'gvisor' } as const, 'agents.a.isolation of config/settings.json'],
+    [
+      { isolation: 'container' },
+      { isolation: 'gvisor' } as const,
+      'agents.a.isolation of config/settings.json',
+    ],
     [{ isolation_mode: 'preferred' }, { isolation_mode: 'required' } as const, 'agents.a.isolation_mode of'],
   ])('is %j over %j for an owner alone', (settings, standing, words) => {
     expect(said(settings, standing)).toContain('unprocessable: template held, agent a: settings.')

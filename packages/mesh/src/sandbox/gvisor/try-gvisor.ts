@@ -54,7 +54,10 @@ export function createGvisor(options: GvisorOptions): Gvisor {
       const refused = await registerGvisor(engine, options)
       if (refused !== null) return { available: false, detail: refused.why, repair: refused.repair }
     }
-    const nodePath = await strippedNode(findPinnedNode(options.packageDirectory, engine.architecture), options)
+    const nodePath = await strippedNode(
+      findPinnedNode(options.packageDirectory, engine.architecture),
+      options,
+    )
     for (const runtime of await gvisorRuntimes(engine)) {
       const gvisor = { runtime: runtime.name, nodePath, seccomp: gvisorFilter(ground.seccomp) }
       const said = await runOn(engine, ground, gvisor)
@@ -97,11 +100,7 @@ const tryProgram =
   "if (!require('node:fs').readFileSync('/proc/version','utf8').includes('gVisor')) console.log('kernel ' + require('node:os').release())"
 
 /** Null where a container runs behind it; else what came in between. */
-async function runOn(
-  engine: Engine,
-  ground: ContainerGround,
-  gvisor: GvisorGround,
-): Promise<string | null> {
+async function runOn(engine: Engine, ground: ContainerGround, gvisor: GvisorGround): Promise<string | null> {
   try {
     const done = await runOnce(engine, {
       image: ground.image,

@@ -27,6 +27,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
     },
     writeRoot: 'EROFS',
     writeEtc: 'EROFS',
+    writeOwned: 'EROFS',
     makeMessageQueue: 'EROFS',
     execInTmp: 'EACCES',
     userNamespace: 'exit 1: not permitted',

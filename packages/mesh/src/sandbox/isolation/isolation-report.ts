@@ -7,6 +7,7 @@ export const probeReportSchema = z.strictObject({
   status: z.record(z.string(), z.string()),
   writeRoot: z.string(),
   writeEtc: z.string(),
+  writeOwned: z.string(),
   makeMessageQueue: z.string(),
   execInTmp: z.string(),
   userNamespace: z.string(),
@@ -86,8 +87,10 @@ export function isolationReport(report: ProbeReport, controls: Controls): readon
     },
     refused(
       'root-read-only',
-      report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS',
-      `write to / ${report.writeRoot}, to /etc ${report.writeEtc}`,
+      // Which of the two reasons is named first is the kernel's own choice.
+      [report.writeRoot, report.writeEtc].every((outcome) => ['EROFS', 'EACCES'].includes(outcome)) &&
+        report.writeOwned === 'EROFS',
+      `write to / ${report.writeRoot}, to /etc ${report.writeEtc}, to a folder of its own ${report.writeOwned}`,
     ),
     refused(
       'message-queues-closed',
