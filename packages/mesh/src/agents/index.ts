@@ -1,8 +1,8 @@
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
-import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { dataLimitBytes, hibernateAfterMs, isolationWish } from '../config/index.ts'
+import type { Isolation } from '../isolation/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -10,7 +10,7 @@ import { createMeshIdentity } from './connection/mesh-identity.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
-import type { AgentPlacing } from './lifecycle/agent-life.ts'
+import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { createKeptThings } from './kept-things.ts'
 import { createListMcpServers } from './mcp-servers.ts'
 import { agentPeopleRoutes } from './people.routes.ts'
@@ -39,9 +39,7 @@ export interface Agents extends Fleet {
 }
 
 type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
-  readonly isolation: { state(): { readonly broken: string | null } } & Omit<AgentPlacing, 'wishOf'>
-  /** What the start of the mesh asked every agent to have at least. */
-  readonly startIsolation: IsolationRung
+  readonly isolation: Pick<Isolation, 'state' | 'atLeast'> & Omit<AgentPlacing, 'wishOf'>
   readonly models: Pick<FleetDeps, 'missingModel' | 'requireModel'> & {
     readonly catalog: Pick<FleetDeps, 'defaultModel'>
   }
@@ -53,7 +51,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
 
 /** Which agents there are, which of them run, and the one way to reach each. */
 export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
-  const { permissions, isolation, startIsolation, models, secret, ...given } = needs
+  const { permissions, isolation, models, secret, ...given } = needs
   const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })
   const fleet = createFleet({
     ...kernel,
@@ -68,7 +66,7 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
       doubt: isolation.doubt,
       wishOf: (agentId) => {
         const record = permissions.snapshot().recordOf(agentId)?.required_isolation ?? 'container'
-        const atLeast = { start: startIsolation, record }
+        const atLeast = { start: isolation.atLeast, record }
         return isolationWish(kernel.settings(), rootOf(kernel.hooks, agentId), atLeast)
       },
     },

@@ -54,11 +54,10 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     refuseAbove,
   })
   const people = await peopleModule(kernel, { path: paths.peopleFile, editor })
-  const isolation = isolationModule(kernel, { runtime })
+  const isolation = isolationModule(kernel, { runtime, atLeast: environment.isolation })
   const agents = agentsModule(kernel, {
     runtime,
     isolation: isolation.api,
-    startIsolation: environment.isolation ?? 'container',
     permissions,
     models: known,
     replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
@@ -138,7 +137,6 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     runtime,
     serving,
     home: { id: home.homeId, folder: paths.home, pid: context.pid },
-    startIsolation: environment.isolation ?? 'container',
     catalog: known.catalog,
     modules: made,
   })

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { dataLimitBytes, defaultSettings, isolationWish, readSettingsFile } from './settings-file.ts'
+import { dataLimitBytes, defaultSettings, readSettingsFile } from './settings-file.ts'
 
 async function reading(text: string) {
   const path = join(await mkdtemp(join(tmpdir(), 'settings-')), 'settings.json')
@@ -22,37 +22,6 @@ describe('the limit on the data of an agent', () => {
     await expect(reading(JSON.stringify({ data_limit_mb: limit }))).rejects.toMatchObject({
       code: 'unprocessable',
     })
-  })
-})
-
-describe('what an agent is to run behind', () => {
-  const nothing = { start: 'container', record: 'container' } as const
-
-  test('is a container, unless the fleet or the agent has more', async () => {
-    expect(isolationWish(defaultSettings, 'clerk', nothing)).toEqual({
-      wanted: 'container',
-      floor: 'container',
-    })
-    const settings = await reading('{"isolation": "gvisor", "agents": {"clerk": {"isolation": "container"}}}')
-    expect(isolationWish(settings, 'clerk', nothing).wanted).toBe('container')
-    expect(isolationWish(settings, 'other', nothing)).toEqual({ wanted: 'gvisor', floor: 'container' })
-  })
-
-  test('is never less than its record and a required setting say, and the start may ask for more', async () => {
-    const settings = await reading(
-      '{"isolation": "gvisor", "agents": {"clerk": {"isolation_mode": "required"}}}',
-    )
-    const all = { wanted: 'gvisor', floor: 'gvisor' }
-    expect(isolationWish(settings, 'clerk', nothing)).toEqual(all)
-    expect(isolationWish(defaultSettings, 'any', { ...nothing, record: 'gvisor' })).toEqual(all)
-    expect(isolationWish(defaultSettings, 'any', { ...nothing, start: 'gvisor' })).toEqual({
-      wanted: 'gvisor',
-      floor: 'container',
-    })
-  })
-
-  test.each(['none', 'Gvisor', ''])('of %j is refused', async (isolation) => {
-    await expect(reading(JSON.stringify({ isolation }))).rejects.toMatchObject({ code: 'unprocessable' })
   })
 })
 

@@ -1,7 +1,6 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
-import { isolationModes, isolationRungs, strongerRung } from '@flotilla/protocol/isolation'
-import type { IsolationRung, IsolationWish } from '@flotilla/protocol/isolation'
+import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
 import { channelNames } from '@flotilla/protocol/people'
 import { browserBounds, lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -377,22 +376,6 @@ export function hibernateAfterMs(settings: Settings, agentId: string): number | 
   const own = settings.agents[agentId]?.hibernate_after_minutes
   const minutes = own === undefined ? settings.hibernate_after_minutes : own
   return minutes === null ? null : minutes * 60_000
-}
-
-/**
- * What an agent is to run on by the owner's settings, with at least what the start of the mesh asked for and never below
- * what its record requires. Pure.
- */
-export function isolationWish(
-  settings: Settings,
-  agentId: string,
-  atLeast: { readonly start: IsolationRung; readonly record: IsolationRung },
-): IsolationWish {
-  const own = settings.agents[agentId]
-  const rung = own?.isolation ?? settings.isolation
-  const mode = own?.isolation_mode ?? settings.isolation_mode
-  const floor = strongerRung(atLeast.record, mode === 'required' ? rung : 'container')
-  return { wanted: strongerRung(strongerRung(rung, atLeast.start), floor), floor }
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { DenialCounts, PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import type { Blackboard } from '../collaboration/blackboard/index.ts'
@@ -30,6 +29,7 @@ export { environmentFindings } from './doctor/environment-findings.ts'
 export { diskFinding, fileFindings, homeFinding } from './doctor/file-findings.ts'
 export { failure, ok, warning } from './doctor/finding.ts'
 export type { DoctorFinding } from './doctor/finding.ts'
+export { isolationFindings } from './doctor/isolation-findings.ts'
 export { modelFindings } from './doctor/model-findings.ts'
 export { portHolder } from './doctor/port-holder.ts'
 export type { PortHolder } from './doctor/port-holder.ts'
@@ -54,8 +54,6 @@ interface Needs {
   readonly home: { readonly id: string; readonly folder: string; readonly pid: number }
   /** Whether the mesh does its work at the moment, or is on its way there. */
   readonly serving: { readonly now: boolean }
-  /** What the start of the mesh asked every agent to have at least. */
-  readonly startIsolation: IsolationRung
   readonly runtime: Pick<SandboxRuntime, 'kind' | 'isolates' | 'dataBound'>
   readonly catalog: { preset(): { readonly name: string; readonly from: string } | null }
   readonly permissions: PermissionStore
@@ -136,13 +134,14 @@ function readinessOf({
   })
 }
 
-function runtimeOf({ runtime, serving, startIsolation, modules }: Needs, { settings }: Kernel) {
-  const { wanted, floor } = isolationWish(settings(), '', { start: startIsolation, record: 'container' })
+function runtimeOf({ runtime, serving, modules }: Needs, { settings }: Kernel) {
+  const { rungs, atLeast } = modules.isolation.api
+  const { wanted, floor } = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   return {
     kind: runtime.kind,
     isolates: runtime.isolates,
     data_bound: serving.now ? runtime.dataBound().kind : ('unknown' as const),
     data_limit_mb: settings().data_limit_mb,
-    isolation: { wanted, required: floor, rungs: [...modules.isolation.api.rungs()] },
+    isolation: { wanted, required: floor, rungs: [...rungs()] },
   }
 }

@@ -11,9 +11,9 @@ export type { Isolation } from './watch-isolation.ts'
 /** The verdict on what keeps agents in: they run only while all of it held when it was last checked. */
 export function isolationModule(
   kernel: Kernel,
-  { runtime }: Pick<IsolationDeps, 'runtime'>,
+  needs: Pick<IsolationDeps, 'runtime' | 'atLeast'>,
 ): MeshModule<Isolation> {
-  const isolation = createIsolation({ ...kernel, runtime, agentPort: () => kernel.ports.agentDoor })
+  const isolation = createIsolation({ ...kernel, ...needs, agentPort: () => kernel.ports.agentDoor })
   return {
     api: isolation,
     routes: {

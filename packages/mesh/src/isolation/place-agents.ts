@@ -122,7 +122,7 @@ export function createPlacing(deps: {
       known.delete(rung)
     },
     forget: (which) => {
-      for (const rung of [...trials.keys()]) {
+      for (const rung of trials.keys()) {
         // One that is still being tried is known to nobody yet.
         if (which === 'failed' && known.get(rung)?.available !== false) continue
         trials.delete(rung)

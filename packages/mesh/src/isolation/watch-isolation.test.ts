@@ -18,6 +18,7 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
         return () => back.delete(listener)
       },
     },
+    atLeast: null,
     agentPort: () => 8420,
     guard: () => {},
     clock: { now: () => 5, sleep: (_ms, signal) => untilAborted(signal) },

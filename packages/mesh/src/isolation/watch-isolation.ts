@@ -19,6 +19,8 @@ const triedAgain = 'the container engine was away; the walls are being tried aga
 
 export interface IsolationDeps {
   readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack' | 'tryRung'>
+  /** What the start of the mesh asked every agent to have; null for nothing. */
+  readonly atLeast: IsolationRung | null
   /** Known once agents are listened to. */
   readonly agentPort: () => number
   readonly guard: Guard
@@ -37,6 +39,8 @@ export interface IsolationState {
 }
 
 export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking' | 'doubt'> {
+  /** What the start of the mesh asked every agent to have. */
+  readonly atLeast: IsolationRung
   /** How agents can be run now, the weakest first. */
   readonly rungs: Placing['views']
   state(): IsolationState
@@ -131,6 +135,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   }
 
   return {
+    atLeast: deps.atLeast ?? 'container',
     place: placing.place,
     adopted: placing.adopted,
     lacking: placing.lacking,

@@ -1,14 +1,13 @@
-import type { IsolationRung, IsolationWish } from '@flotilla/protocol/isolation'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
-import type { Placement } from '../../isolation/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
+import type { AgentPlacing, Placed } from './agent-placing.ts'
 import type { MeshDoor } from './agent-sandbox.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
 import type { AgentTokens } from '../connection/agent-tokens.ts'
@@ -62,23 +61,6 @@ export interface LiveSandboxes {
   readonly placed: Map<string, Placed>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
-}
-
-/** What agents run behind, and where they can. */
-export interface AgentPlacing {
-  /** By settings and record as they are now. */
-  readonly wishOf: (agentId: string) => IsolationWish
-  /** Problem `isolation-unavailable`. */
-  readonly place: (wish: IsolationWish) => Promise<Placement>
-  /** Why it would not be started, as far as is known; null where it would. */
-  readonly lacking: (wish: IsolationWish) => string | null
-  readonly adopted: (rung: IsolationRung) => void
-  /** A start on it failed. */
-  readonly doubt: (rung: IsolationRung) => void
-}
-
-export interface Placed extends Placement {
-  readonly wish: IsolationWish
 }
 
 /** As they are at the moment of asking. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { sandboxHardening, sandboxSizes } from '../../sandbox/index.ts'
 import type { SandboxSpec } from '../../sandbox/index.ts'
 import type { AgentRecord } from '../registry/agent-record.ts'
-import type { Placed } from './agent-life.ts'
+import type { Placed } from './agent-placing.ts'
 import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
 /** Which start made a sandbox: only the last one of an agent is adopted. */

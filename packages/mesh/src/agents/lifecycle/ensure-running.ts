@@ -4,6 +4,7 @@ import type { AgentConnection, AgentConnections } from '../connection/agent-conn
 import type { AgentLife } from './agent-life.ts'
 import { endSandbox } from './end-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
+import { isMisplaced } from './agent-placing.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
 
@@ -71,15 +72,8 @@ export function createAgentConnections(
     return (
       life.sandboxes.outdated.has(agentId) ||
       (startedWith !== undefined && model !== null && startedWith !== model) ||
-      isMisplaced(agentId)
+      isMisplaced(life.sandboxes.placed.get(agentId), life.placing.wishOf(agentId))
     )
-  }
-
-  /** Something else is wished of it than when it was started; that it fell back is no reason to start it again. */
-  const isMisplaced = (agentId: string): boolean => {
-    const started = life.sandboxes.placed.get(agentId)?.wish
-    const { wanted, floor } = life.placing.wishOf(agentId)
-    return started !== undefined && (started.wanted !== wanted || started.floor !== floor)
   }
 
   return {

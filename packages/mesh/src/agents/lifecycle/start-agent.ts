@@ -2,7 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { reasonOf } from '../../sandbox/index.ts'
-import type { AgentLife, Placed } from './agent-life.ts'
+import type { AgentLife } from './agent-life.ts'
+import type { Placed } from './agent-placing.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
 import { agentSandbox } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
@@ -44,7 +45,7 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
         const placed = { wish, ...(await life.placing.place(wish)) }
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
         await meter.requireRoom(row)
-        await startOnce(life, row, placed, controller.signal)
+        await startOnce(life, { before: row, placed }, controller.signal)
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -70,8 +71,7 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
 
 async function startOnce(
   life: AgentLife,
-  before: AgentRow,
-  placed: Placed,
+  { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
   signal: AbortSignal,
 ): Promise<void> {
   const { id } = before.record

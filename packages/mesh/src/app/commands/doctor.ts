@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
-import type { RungView } from '@flotilla/protocol/isolation'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -27,6 +26,7 @@ import {
   failure,
   fileFindings,
   homeFinding,
+  isolationFindings,
   modelFindings,
   ok,
   portHolder,
@@ -343,20 +343,10 @@ async function walls(meshPort: number, homeId: string): Promise<readonly DoctorF
         ? ok(`wall-${id}`, detail)
         : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
     )
-    return [...found, ...rungFindings(reply.rungs)]
+    return [...found, ...isolationFindings(reply.rungs)]
   } catch (error) {
     return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
   }
-}
-
-/** Of rungs that somebody asked for. */
-function rungFindings(rungs: readonly RungView[]): readonly DoctorFinding[] {
-  return rungs.flatMap(({ rung, available, detail, repair }) => {
-    if (rung === 'container' || available === null) return []
-    return available
-      ? [ok(`isolation-${rung}`, detail)]
-      : [warning(`isolation-${rung}`, `${rung} cannot be had: ${detail}`, repair)]
-  })
 }
 
 /** Those of agents; nothing is said of browsers that are well. */
