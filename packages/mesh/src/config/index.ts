@@ -27,13 +27,8 @@ export type { OtlpSettings, TraceSampling } from './otlp-environment.ts'
 export { readJsonDocument } from './json-document.ts'
 export type { JsonDocument } from './json-document.ts'
 export { lastPorts } from './last-ports.ts'
-export {
-  dataLimitBytes,
-  defaultSettings,
-  hibernateAfterMs,
-  isolationWish,
-  readSettingsFile,
-} from './settings-file.ts'
+export { isolationWish } from './isolation-wish.ts'
+export { dataLimitBytes, defaultSettings, hibernateAfterMs, readSettingsFile } from './settings-file.ts'
 export type { ModelSettings, ProviderSettings, Settings } from './settings-file.ts'
 export { removeUnfinishedWrites } from './unfinished-writes.ts'
 export { isRestoreUnfinished, wipeUnfinishedRestore } from './unfinished-restore.ts'
