@@ -89,7 +89,13 @@ const records = new Map(
   ]),
 )
 const caller: Caller = { kind: 'agent', agentId: 'agent-7', token: 'door', run: null }
-const snapshot = { broken: null, recordOf: (agentId: string) => records.get(agentId) }
+/** All work for the one project whose keys are asked for. */
+const acme = { name: 'acme', archived: false } as const
+const snapshot = {
+  broken: null,
+  recordOf: (agentId: string) => records.get(agentId),
+  projectOf: () => acme,
+}
 
 function perSecond(operations: number, work: () => void): number {
   const startedAt = performance.now()

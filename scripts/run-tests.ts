@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { lessonsToProve } from '../tests/coverage-lessons.ts'
 import { lessons } from '../tests/requirements/lessons.ts'
 import { requirements } from '../tests/requirements.ts'
@@ -136,15 +136,18 @@ async function ended(running: ChildProcess): Promise<number | null> {
   return typeof status === 'number' ? status : null
 }
 
-/** Sets up the engine and the agent image beside other work; what it installs it says at once, between their lines. */
+/** Images stay as long as a home that they were made for, so this one is there until no test asks for them. */
+const preparedHome = join(mkdtempSync(join(tmpdir(), 'flotilla-prepare-')), 'home')
+const mesh = join(root, 'packages', 'mesh', 'src', 'main.ts')
+
+/** Sets up the engine and the images beside other work; what it installs it says at once, between their lines. */
 async function prepareEngine(...more: readonly string[]): Promise<boolean> {
-  const home = mkdtempSync(join(tmpdir(), 'flotilla-prepare-'))
-  const mesh = join(root, 'packages', 'mesh', 'src', 'main.ts')
-  const status = await runShown(process.execPath, [mesh, 'prepare', ...more, '--home', home])
-  // The image stays for the tests; the network and its rules were this home's.
-  await runShown(process.execPath, [mesh, 'reset', '--home', home])
-  rmSync(home, { recursive: true, force: true })
-  return status === 0
+  return (await runShown(process.execPath, [mesh, 'prepare', ...more, '--home', preparedHome])) === 0
+}
+
+async function leavePrepared(): Promise<void> {
+  await runShown(process.execPath, [mesh, 'reset', '--home', preparedHome])
+  rmSync(dirname(preparedHome), { recursive: true, force: true })
 }
 
 function nameContainerTests(): void {
@@ -202,5 +205,6 @@ if (!hasEngine) {
     broken.push('the container tests were not run, and FLOTILLA_REQUIRE_ENGINE=1 wants them run')
 }
 if (!noSecondTry) await tryAgain()
+await leavePrepared()
 tellRecord(['unit', 'flows', 'browser', ...(hasEngine ? containerProjects : [])])
 process.exit(broken.length > 0 ? 1 : 0)

@@ -8,13 +8,13 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
-import { asksAsStranger, rebound } from './rebinding.ts'
+import { asksAsStranger } from './rebinding.ts'
 
 describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
   let mesh: MeshProcess
   let browser: Browser
   beforeAll(async () => {
-    ;[mesh, browser] = await Promise.all([startMesh(), openBrowser(rebound)])
+    ;[mesh, browser] = await Promise.all([startMesh(), openBrowser()])
   })
   afterAll(async () => {
     await browser?.close()

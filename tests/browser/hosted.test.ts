@@ -9,7 +9,7 @@ import { addDoorToken } from '../support/own-token.ts'
 import { startWebServer } from '../support/web-server.ts'
 import { verifies } from '../verifies.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
-import { asksAsStranger, opensSocket, rebound } from './rebinding.ts'
+import { asksAsStranger, opensSocket } from './rebinding.ts'
 
 const pagePaths = [
   '/',
@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
   let mesh: MeshProcess
   let browser: Browser
   beforeAll(async () => {
-    ;[mesh, browser] = await Promise.all([startMesh({ startedBy: onHostedMachine }), openBrowser(rebound)])
+    ;[mesh, browser] = await Promise.all([startMesh({ startedBy: onHostedMachine }), openBrowser()])
   })
   afterAll(async () => {
     await browser?.close()

@@ -6,15 +6,15 @@ import { chromium } from 'playwright-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { patient } from '../support/patience.ts'
-import { chromiumVariable } from './set-up.ts'
+import { browserVariable } from './set-up.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 /** Ignored by git; whoever changes a page looks at them. */
 const pictures = join(root, 'reports', 'screenshots')
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-export const executablePath = process.env[chromiumVariable] ?? ''
-export const hasBrowser = executablePath !== ''
+const browserUrl = process.env[browserVariable] ?? ''
+export const hasBrowser = browserUrl !== ''
 
 export interface PageOptions {
   readonly theme?: 'light' | 'dark'
@@ -36,9 +36,9 @@ export interface WatchedPage {
   breaches(of?: 'all' | 'colours'): Promise<readonly string[]>
 }
 
-export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
-  // The sandbox of Chromium cannot be had by root; what is looked at is ours.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...more] })
+/** A line to the one browser of all files; closing it ends the contexts that it opened. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.connect(browserUrl)
 }
 
 export async function openPage(

@@ -3,24 +3,36 @@ import * as fs from 'node:fs'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { chromium } from 'playwright-core'
 import { builtProgram } from '@flotilla/protocol/built-program'
+import { rebound } from './rebinding.ts'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-/** Where tests read which browser there is; empty where there is none. */
-export const chromiumVariable = 'FLOTILLA_TEST_CHROMIUM'
+/** Where tests read how the one Chromium of all files is reached; empty where there is none. */
+export const browserVariable = 'FLOTILLA_TEST_BROWSER'
 
-/** The pages as they are built of the sources as they stand, and the distribution's Chromium to look at them with. */
-export async function setup(): Promise<void> {
+/**
+ * The pages as they are built of the sources as they stand, and the distribution's Chromium to look at them with. It is
+ * started once: every file has contexts of its own, which share nothing. Gives what ends it.
+ */
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
   const root = join(import.meta.dirname, '..', '..')
   if (builtProgram(fs, root, 'dashboard') === null) {
     spawnSync(process.execPath, [join(root, 'scripts', 'build-programs.ts')], { stdio: 'inherit' })
   }
   const found = findChromium() ?? installChromium()
-  process.env[chromiumVariable] = found ?? ''
-  if (found !== null) return
+  if (found !== null) {
+    // The sandbox of Chromium cannot be had by root; what is looked at is ours.
+    const args = ['--no-sandbox', '--disable-dev-shm-usage', ...rebound]
+    const server = await chromium.launchServer({ executablePath: found, args, host: '127.0.0.1' })
+    process.env[browserVariable] = server.wsEndpoint()
+    return () => server.close()
+  }
+  process.env[browserVariable] = ''
   const reason = 'No Chromium was found and none could be installed (apt-get install -y chromium)'
   if (process.env['FLOTILLA_REQUIRE_ENGINE'] === '1') throw new Error(`${reason}.`)
   process.stderr.write(`${reason}, so the tests in a browser are skipped.\n`)
+  return undefined
 }
 
 function findChromium(): string | null {

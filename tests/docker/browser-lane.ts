@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import * as z from 'zod'
 import {
   browserActionData,
@@ -80,7 +81,8 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     browserEntry: join(root, 'packages', 'browser', 'src', 'main.ts'),
     homeId,
     volumesFolder: join(directory, 'volumes'),
-    cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+    // Where a mesh keeps it, so that what was prepared before the tests is found: it takes minutes to make.
+    cacheDirectory: join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla/images'),
     noInstall: true,
     uid: process.getuid?.() ?? 0,
     clock: systemClock,

@@ -18,7 +18,7 @@ import { aCassette, says } from '../support/cassettes.ts'
 import { discordToken, startDiscordServer } from '../support/discord-server.ts'
 import type { DiscordServer } from '../support/discord-server.ts'
 import { eventually } from '../support/eventually.ts'
-import { flotilla, flotillaWith } from '../support/flotilla-command.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import { httpCall } from '../support/http-call.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -114,7 +114,7 @@ function journal(action: string): readonly Record<string, unknown>[] {
 describe('a channel that is added', () => {
   it('keeps no token that the platform does not know, and says so', async () => {
     telegram.acceptToken(false)
-    const refused = await flotillaWith({ ...home(), input: `${token}\n` }, 'channels', 'add', 'telegram')
+    const refused = await flotilla({ ...home(), input: `${token}\n` }, 'channels', 'add', 'telegram')
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Telegram does not accept') })
     expect(refused.out + refused.err).not.toContain('secret-part')
     expect(await envFile()).not.toContain('TELEGRAM')
@@ -131,7 +131,7 @@ describe('a channel that is added', () => {
   ])(
     '%s asks nothing where there is no terminal, and tells what is missing: %j',
     async (name, input, words) => {
-      const refused = await flotillaWith({ ...home(), input }, 'channels', 'add', name)
+      const refused = await flotilla({ ...home(), input }, 'channels', 'add', name)
       expect(refused.code).not.toBe(0)
       expect(refused.err).toMatch(words)
     },
@@ -170,7 +170,7 @@ describe('a channel that is added', () => {
 
   it('is shown with its people, and asks no second time for who is known', async () => {
     expect((await flotilla(home(), 'channels')).out).toMatch(/telegram\s+connected\s+owner/)
-    const again = await flotillaWith(
+    const again = await flotilla(
       { ...home(), input: `FLOTILLA_SYSTEM_TELEGRAM_BOT_TOKEN=${token}\n` },
       'channels',
       'add',
@@ -191,7 +191,7 @@ describe('a channel that is added', () => {
     say('@clerk is anybody there?')
     expect((await flotilla(home(), 'channels', 'remove', 'telegram')).code).toBe(1)
     expect(polls()).toBe(before)
-    await flotillaWith({ ...home(), input: `${token}\n` }, 'channels', 'add', 'telegram')
+    await flotilla({ ...home(), input: `${token}\n` }, 'channels', 'add', 'telegram')
     await eventually('what was said meanwhile is answered', () => answers() === answered + 1)
   })
 
@@ -222,7 +222,7 @@ describe('a channel that is added', () => {
     async (name) => {
       verifies('purpose:chat-mode:four-platforms')
       const input = `${credentialsOf[name].join('\n')}\n`
-      const added = await flotillaWith({ ...home(), input }, 'channels', 'add', name, '--json')
+      const added = await flotilla({ ...home(), input }, 'channels', 'add', name, '--json')
       expect(added, added.err).toMatchObject({ code: 0 })
       const { code } = (JSON.parse(added.out) as { pairing: { code: string } }).pairing
       // What is said to a bot of Discord before it ever was there is in no history.

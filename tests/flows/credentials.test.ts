@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -14,7 +12,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { startWebServer } from '../support/web-server.ts'
 import type { WebServer } from '../support/web-server.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
-import { cliProgram } from '../support/programs.ts'
+import { flotilla, flotillaWith } from '../support/flotilla-command.ts'
 
 const value = 'p$ss \'word\' "of" `mine` \\ 1'
 const captchaNames = [
@@ -76,25 +74,15 @@ afterAll(async () => {
 beforeEach(() => mesh.standUp())
 
 /** The command line as a person uses it, with the value on standard input. */
-function cli(
-  words: readonly string[],
-  input = '',
-): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [cliProgram, ...words], {
-    env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  let [out, err] = ['', '']
-  child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
-  child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
-  child.stdin.end(input)
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
-}
+const cli = (words: readonly string[], input = '') =>
+  flotilla({ url: mesh.url, home: mesh.home, input }, ...words)
 
 describe('the owner at the command line', () => {
   it('stores a credential from standard input, bound, and sees no value of it anywhere', async () => {
     verifies('purpose:env-file:mode-600', 'resources:credential:handle')
-    const set = await cli(['credentials', 'set', 'Wiki', '--host', `http://${place}`], `${value}\n`)
+    // As a process of its own, which no other test here needs: its standard input is a pipe.
+    const piped = { url: mesh.url, home: mesh.home, input: `${value}\n` }
+    const set = await flotillaWith(piped, 'credentials', 'set', 'Wiki', '--host', `http://${place}`)
     expect(set, set.err).toMatchObject({ code: 0 })
     expect(set.out).toContain(
       `wiki is filled in for http://${place}, for agents whose allowed_credentials name it`,

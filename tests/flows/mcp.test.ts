@@ -1,7 +1,5 @@
 import { join } from 'node:path'
-import { spawn } from 'node:child_process'
 import process from 'node:process'
-import { text } from 'node:stream/consumers'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,7 +10,7 @@ import { startMcpWebServer } from '../support/mcp-web-server.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import type { WebServer } from '../support/web-server.ts'
-import { cliProgram } from '../support/programs.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 
 const program = join(repositoryRoot, 'tests', 'support', 'mcp-program.mjs')
 const key = 'key-of-the-wiki-0815'
@@ -82,19 +80,8 @@ interface Listed {
 const list = async (id: string): Promise<Listed> =>
   (await mesh.call(mcpHumanEndpoints.mcpServers, { params: { id } })).json() as unknown as Listed
 /** The command line as a person uses it. */
-async function cli(
-  words: readonly string[],
-  input = '',
-): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [cliProgram, ...words], {
-    env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  child.stdin.end(input)
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-  return { code: await ended, out, err }
-}
+const cli = (words: readonly string[], input = '') =>
+  flotilla({ url: mesh.url, home: mesh.home, input }, ...words)
 
 describe('an agent with a program as its MCP server', () => {
   beforeAll(() => anAgent('clerk', { files: local('plain', { env: { COLOUR: 'green' } }) }))

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { evmAddress, solanaAddress } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
 import { isMnemonic, seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'
-import { flotillaWith } from '../support/flotilla-command.ts'
+import { flotilla, flotillaWith } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 
 const cli = (words: string, input = '') =>
-  flotillaWith({ url: mesh.url, home: mesh.home, input }, 'wallet', ...words.split(' '))
+  flotilla({ url: mesh.url, home: mesh.home, input }, 'wallet', ...words.split(' '))
 const status = async () =>
   walletApi.walletStatus.response.parse((await mesh.call(walletEndpoints.walletStatus)).json())
 const give = (agentId: string) =>

@@ -22,7 +22,7 @@ import { patient } from '../support/patience.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
-import { cliProgram } from '../support/programs.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 
 const run = promisify(execFile)
 const words = 'words that only the owner may read'
@@ -61,15 +61,7 @@ async function deliveries(hook: WebhookView): Promise<readonly DeliveryView[]> {
 const receipt = (reply: Reply) => webhookReceiptSchema.parse(reply.json())
 
 /** The command line as a person uses it. */
-async function cli(...line: string[]): Promise<{ code: number; out: string }> {
-  const env = { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port }
-  try {
-    return { code: 0, out: (await run(process.execPath, [cliProgram, ...line], { env })).stdout }
-  } catch (error) {
-    const failed = error as { code: number; stderr: string } // what execFile rejects with
-    return { code: failed.code, out: failed.stderr }
-  }
-}
+const cli = (...line: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...line)
 
 describe('senders that nobody here wrote', () => {
   it('curl makes a hook and openssl signs; the answer comes before the agent’s, and has none of it', async () => {

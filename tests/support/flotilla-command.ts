@@ -15,9 +15,18 @@ export interface CommandResult {
   readonly err: string
 }
 
-/** Asks a mesh at `url` by a line of the command line, in this process; without it, one of its own works on the home. */
+export interface CommandPlace {
+  readonly home: string
+  readonly input?: string
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+/**
+ * Asks a mesh at `url` by a line of the command line, in this process; without it, one of its own works on the home.
+ * `input` is what stands on standard input.
+ */
 export function flotilla(
-  at: { readonly url?: string; readonly home: string },
+  at: CommandPlace & { readonly url?: string },
   ...words: readonly string[]
 ): Promise<CommandResult> {
   return at.url === undefined ? flotillaWith(at, ...words) : saidHere({ ...at, url: at.url }, words)
@@ -25,15 +34,15 @@ export function flotilla(
 
 /** What a process of its own does after its start, which costs more than most commands. */
 async function saidHere(
-  at: { readonly url: string; readonly home: string },
+  at: CommandPlace & { readonly url: string },
   words: readonly string[],
 ): Promise<CommandResult> {
   const [out, err] = [keepText(), keepText()]
   const code = await runWords([...words, '--url', at.url], {
-    environment: readEnvironment(environmentOf(at.home)),
+    environment: readEnvironment({ ...environmentOf(at.home), ...at.environment }),
     out: { write: out.write },
     err: { write: err.write },
-    input: Readable.from([]),
+    input: Readable.from(at.input ? [Buffer.from(at.input)] : []),
     interrupts: createInterrupts(systemClock.now),
   })
   return { code, out: out.text(), err: err.text() }
@@ -46,14 +55,9 @@ const environmentOf = (home: string) => ({
   XDG_CACHE_HOME: userCaches,
 })
 
-/** Always in a process of its own, with what it reads from standard input, and more in its environment. */
+/** Always in a process of its own. */
 export async function flotillaWith(
-  at: {
-    readonly url?: string
-    readonly home: string
-    readonly input?: string
-    readonly environment?: Readonly<Record<string, string>>
-  },
+  at: CommandPlace & { readonly url?: string },
   ...words: readonly string[]
 ): Promise<CommandResult> {
   const place = at.url === undefined ? [] : ['--url', at.url]

@@ -1,4 +1,4 @@
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { patient } from './patience.ts'
 
@@ -17,7 +17,11 @@ export interface HttpCall {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** On a connection that calls before it have left open, where there is one; else each has its own. */
+  readonly reuses?: boolean
 }
+
+const openConnections = new Agent({ keepAlive: true })
 
 /** One request as raw as it is given: no header is added but Host and the length, the path is not folded. */
 export function httpCall(call: HttpCall): Promise<Reply> {
@@ -30,7 +34,7 @@ export function httpCall(call: HttpCall): Promise<Reply> {
       method,
       headers,
       timeout: timeoutMs,
-      agent: false,
+      agent: call.reuses === true ? openConnections : false,
       ...(call.signal ? { signal: call.signal } : {}),
     }
     const sent = request(url, options, (reply) => {

@@ -62,6 +62,8 @@ export function meshCalls(url: () => string): MeshCalls {
         ...options.headers,
       },
       body: raw ? body : JSON.stringify(body),
+      // Whoever only looks, looks often: for each new connection the mesh asks the kernel whose it is.
+      reuses: endpoint.method === 'GET' && options.headers === undefined,
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     })
   }

@@ -8,6 +8,7 @@ import { expect } from 'vitest'
 import { readSettingsFile } from '../../packages/mesh/src/config/settings-file.ts'
 import { commandLineNames, environmentNames } from '../../packages/mesh/src/config/environment.ts'
 import { commandProgram } from './command-program.ts'
+import { flotilla } from './flotilla-command.ts'
 import { heldPort } from './held-port.ts'
 import { startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
@@ -15,6 +16,22 @@ import { pinnedNode, repositoryRoot } from './mesh-process.ts'
 import { patient } from './patience.ts'
 import { cliProgram, userCaches } from './programs.ts'
 import type { ReadmeStep } from './readme-steps.ts'
+
+/**
+ * Lines whose every effect is the mesh's, without a file, a variable or a pipe of the shell: what a process of its own adds
+ * to them, other tests say, and it takes longer than they do.
+ */
+const asksOnly =
+  /^flotilla (?<words>(?:agents?|apply site-monitor|blackboard|budget|changes|channels|costs|credentials|cron|fork|heartbeat|history|journal verify|messages|models|pause|pending|people|permissions|projects|replay|resume|runs|status|tasks|templates|topics|trace|undo|walls|watchers|webhooks)(?: [^`$|<>;&*~\\]*)?)$/
+
+/** As a shell takes them apart; quotes are all that such lines have of it. */
+const wordsOf = (line: string): readonly string[] =>
+  [...line.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g)].map(([word]) =>
+    word.replaceAll(
+      /"([^"]*)"|'([^']*)'/g,
+      (_whole, double?: string, single?: string) => double ?? single ?? '',
+    ),
+  )
 
 const commandMaxMs = patient(120_000)
 
@@ -35,7 +52,10 @@ export interface PageReader {
   /** Lines of commands that were met so far. */
   readonly met: ReadonlySet<string>
   take(step: ReadmeStep): Promise<void>
-  /** A line in a shell of its own, as somebody types it. One that does not end is ended, and that shows in its code. */
+  /**
+   * A line as somebody types it, in a shell of its own; one that only asks the mesh, in this process. One that does not
+   * end is ended, and that shows in its code.
+   */
   run(line: string, input?: string, environment?: Readonly<Record<string, string>>): Promise<CommandEnded>
   close(): Promise<void>
 }
@@ -78,6 +98,11 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     // npx finds the program, which a test of its own says, and takes as long as the command itself. So does the door of a
     // checkout, which looks whether all is built.
     const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
+    const asked = asksOnly.exec(found)
+    if (asked) {
+      const at = { url: `http://127.0.0.1:${port}`, home, input, environment }
+      return flotilla(at, ...wordsOf(asked.groups?.['words'] ?? ''))
+    }
     const child = spawn('sh', ['-c', found], {
       cwd: folder,
       env: {

@@ -19,7 +19,9 @@ const door = '0100007F:20E4'
 const caller = '0100007F:C350'
 
 test('the far end’s row names its user, not the near end’s', () => {
-  expect(userInTable(head + row(door, caller, ['01', 0]) + row(caller, door, ['01', 1001]), ends)).toBe(1001)
+  expect(userInTable([head + row(door, caller, ['01', 0]) + row(caller, door, ['01', 1001])], ends)).toBe(
+    1001,
+  )
 })
 
 test.each([
@@ -29,15 +31,38 @@ test.each([
   ['the same address to another port', row(caller, '0100007F:20E5', ['01', 0])],
   ['an empty table', ''],
 ])('%s is no row of the caller', (_name, text) => {
-  expect(userInTable(head + text, ends)).toBeNull()
+  expect(userInTable([head + text], ends)).toBeNull()
 })
 
 test('addresses of IPv6 are found, mapped ones too', () => {
   const six = '00000000000000000000000001000000'
   const sixEnds = { ...ends, localAddress: '::1', remoteAddress: '::1' }
-  expect(userInTable(row(`${six}:C350`, `${six}:20E4`, ['01', 7]), sixEnds)).toBe(7)
+  expect(userInTable([row(`${six}:C350`, `${six}:20E4`, ['01', 7])], sixEnds)).toBe(7)
   const mapped = '0000000000000000FFFF00000100007F'
-  expect(userInTable(row(`${mapped}:C350`, `${mapped}:20E4`, ['01', 8]), ends)).toBe(8)
+  expect(userInTable([row(`${mapped}:C350`, `${mapped}:20E4`, ['01', 8])], ends)).toBe(8)
+})
+
+test('a row that two reads share is found wherever they part, and nothing after it is read', () => {
+  const text = head + row(door, caller, ['01', 0]) + row(caller, door, ['01', 1001])
+  for (let cut = 0; cut <= text.length; cut++) {
+    expect(userInTable([text.slice(0, cut), text.slice(cut)], ends), `parted at ${cut}`).toBe(1001)
+  }
+  const further = function* () {
+    yield text
+    throw new Error('read on')
+  }
+  expect(userInTable(further(), ends)).toBe(1001)
+})
+
+test('the second table is read only for what is not in the first', () => {
+  const asked: string[] = []
+  const userOf = createPeerUsers((path) => {
+    asked.push(path)
+    return [row(caller, door, ['01', 1001])]
+  })
+  const socket = { ...ends } as unknown as Socket
+  expect([userOf(socket), userOf(socket)]).toEqual([1001, 1001])
+  expect(asked).toEqual(['/proc/net/tcp'])
 })
 
 test('a system without the table says that it does not know', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
 /** Both ends of a connection as the server sees it. */
@@ -13,12 +13,16 @@ export interface ConnectionEnds {
 const established = '01'
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 
+/** What one read of a table asks for; the kernel gives a page or so. */
+const pieceBytes = 64 * 1024
+
 /**
  * User id of the program at the far end of a loopback connection, from the kernel's table; null where the connection is
- * not open any more, and `unknown` on a system without the table. Asked once for each connection.
+ * not open any more, and `unknown` on a system without the table. Asked once for each connection, and only as far as its
+ * row: the kernel takes milliseconds to walk a whole table, whatever stands in it, and nobody else is served meanwhile.
  */
 export function createPeerUsers(
-  readTable: (path: string) => string | null = readQuietly,
+  readTable: (path: string) => Iterable<string> | null = readPieces,
 ): (socket: Socket) => number | null | 'unknown' {
   const known = new WeakMap<Socket, number>()
   return (socket) => {
@@ -26,56 +30,93 @@ export function createPeerUsers(
     if (before !== undefined) return before
     const { localAddress, localPort, remoteAddress, remotePort } = socket
     if (!localAddress || !remoteAddress || localPort === undefined || remotePort === undefined) return null
-    const texts = tables.map(readTable).filter((text) => text !== null)
-    if (texts.length === 0) return 'unknown'
     const ends = { localAddress, localPort, remoteAddress, remotePort }
-    const user = texts.map((text) => userInTable(text, ends)).find((found) => found !== null) ?? null
-    if (user !== null) known.set(socket, user)
-    return user
+    let tablesRead = 0
+    for (const path of tables) {
+      const pieces = readTable(path)
+      if (pieces === null) continue
+      tablesRead++
+      const user = userInTable(pieces, ends)
+      if (user === null) continue
+      known.set(socket, user)
+      return user
+    }
+    return tablesRead === 0 ? 'unknown' : null
   }
 }
 
-/** The owner of the far end's row: there local and remote have changed places. Pure. */
-export function userInTable(table: string, ends: ConnectionEnds): number | null {
-  const far = endOf(ends.remoteAddress, ends.remotePort)
-  const near = endOf(ends.localAddress, ends.localPort)
-  for (const line of table.split('\n')) {
-    const [, local = '', remote = '', state, , , , user] = line.trim().split(/\s+/)
-    if (state === established && isEnd(local, far) && isEnd(remote, near)) return Number(user)
+/** The owner of the far end's row: there local and remote have changed places. Reads no further than that. */
+export function userInTable(pieces: Iterable<string>, ends: ConnectionEnds): number | null {
+  const rows = rowsOf(ends)
+  let cut = ''
+  for (const piece of pieces) {
+    const text = cut + piece
+    const user = rows.map((row) => userOfRow(text, row)).find((found) => found !== null)
+    if (user !== undefined) return user
+    cut = text.slice(text.lastIndexOf('\n') + 1)
   }
   return null
 }
 
-interface End {
-  readonly addresses: readonly string[]
-  readonly port: string
+/** Null where the row is not there, or not yet to its end. */
+function userOfRow(text: string, row: string): number | null {
+  const at = text.indexOf(row)
+  const end = text.indexOf('\n', at)
+  if (at === -1 || end === -1) return null
+  const [, , , user = ''] = text
+    .slice(at + row.length, end)
+    .trim()
+    .split(/\s+/)
+  return /^\d+$/.test(user) ? Number(user) : null
 }
 
-/** As the kernel writes it: bytes of each 32-bit word from the last to the first, in hex. */
-function endOf(address: string, port: number): End {
-  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
+/** How its row begins in either table, after its number. */
+function rowsOf(ends: ConnectionEnds): readonly string[] {
+  const near = addressesOf(ends.localAddress)
+  return addressesOf(ends.remoteAddress).flatMap((far, at) => {
+    const other = near[at]
+    if (other === undefined) return []
+    return [` ${far}:${hexPort(ends.remotePort)} ${other}:${hexPort(ends.localPort)} ${established} `]
+  })
+}
+
+/** As the kernel writes it, in the one table and in the other: bytes of each 32-bit word from the last to the first, in hex. */
+function addressesOf(address: string): readonly string[] {
   const dotted = /^(?:::ffff:)?(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
-  if (!dotted) return { addresses: address === '::1' ? [loopback6] : [], port: hexPort }
+  if (!dotted) return address === '::1' ? [loopback6] : []
   const word = dotted
     .slice(1)
     .toReversed()
     .map((byte) => Number(byte).toString(16).toUpperCase().padStart(2, '0'))
     .join('')
-  return { addresses: [word, `${mappedPrefix}${word}`], port: hexPort }
+  return [word, `${mappedPrefix}${word}`]
 }
+
+const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0')
 
 const loopback6 = '00000000000000000000000001000000'
 const mappedPrefix = '0000000000000000FFFF0000'
 
-function isEnd(text: string, end: End): boolean {
-  const [address = '', port] = text.split(':')
-  return port === end.port && end.addresses.includes(address)
-}
-
-function readQuietly(path: string): string | null {
+function readPieces(path: string): Iterable<string> | null {
   try {
-    return readFileSync(path, 'utf8')
+    return piecesOf(openSync(path, 'r'))
   } catch {
     return null
+  }
+}
+
+/** Closes the file where its reader stops, too. What cannot be read any more is its end. */
+function* piecesOf(file: number): Generator<string> {
+  try {
+    const piece = Buffer.allocUnsafe(pieceBytes)
+    for (;;) {
+      const bytes = readSync(file, piece)
+      if (bytes === 0) return
+      yield piece.toString('latin1', 0, bytes)
+    }
+  } catch {
+    return
+  } finally {
+    closeSync(file)
   }
 }
