@@ -1,3 +1,5 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { isolationWish } from '../config/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { isolationInternalRoutes } from './internal.routes.ts'
 import { isolationMetrics } from './isolation-metrics.ts'
@@ -22,5 +24,18 @@ export function isolationModule(
     },
     metrics: () => isolationMetrics(isolation.state()),
     run: isolation.watch,
+    notices: () => noticesOf(kernel, isolation),
+  }
+}
+
+/** Whoever asked for more than containers hears at once where it cannot be had. */
+async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): Promise<readonly string[]> {
+  const wish = isolationWish(settings(), '', { start: atLeast, record: 'container' })
+  try {
+    const { rung, fallback } = await place(wish)
+    return fallback === null ? [] : [`Agents run in a ${rung} and not behind ${wish.wanted}: ${fallback}.`]
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return [`No agent that is not excepted in config/settings.json starts: ${error.detail}. ${error.repair}`]
   }
 }

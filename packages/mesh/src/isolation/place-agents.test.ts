@@ -79,17 +79,17 @@ test('one whose walls do not hold cannot be had', async () => {
   })
 })
 
-test('what could not be had is tried again once it was forgotten, and what could is not', async () => {
+test('what could not be had is tried again when somebody looks, and what could is not', async () => {
   const { placing, world } = aPlacing({ trial: absent })
   await placing.place(preferred)
   world.trial = there
   expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
-  placing.forget('failed')
+  await placing.retry()
   expect(await placing.place(preferred)).toEqual({ rung: 'gvisor', fallback: null })
-  placing.forget('failed')
+  await placing.retry()
   await placing.place(preferred)
   expect(world.tried).toBe(2)
-  placing.forget('all')
+  placing.forget()
   await placing.place(preferred)
   expect(world.tried).toBe(3)
 })

@@ -26,8 +26,10 @@ export interface Placing {
   inUse(): readonly IsolationRung[]
   /** A start on it failed, so it is tried again before the next. */
   doubt(rung: IsolationRung): void
-  /** Those that could not be had are tried again when they are next asked for; with `all` the others too. */
-  forget(which: 'failed' | 'all'): void
+  /** Tries again those that could not be had. */
+  retry(): Promise<void>
+  /** All are tried again when they are next asked for. */
+  forget(): void
 }
 
 /** Of what a trial said, in the reason that people read. */
@@ -121,13 +123,14 @@ export function createPlacing(deps: {
       trials.delete(rung)
       known.delete(rung)
     },
-    forget: (which) => {
-      for (const rung of trials.keys()) {
-        // One that is still being tried is known to nobody yet.
-        if (which === 'failed' && known.get(rung)?.available !== false) continue
-        trials.delete(rung)
-        known.delete(rung)
-      }
+    retry: async () => {
+      const failed = [...known.values()].filter(({ available }) => available === false)
+      for (const { rung } of failed) trials.delete(rung)
+      await Promise.all(failed.map(({ rung }) => tried(rung)))
+    },
+    forget: () => {
+      trials.clear()
+      known.clear()
     },
   }
 }

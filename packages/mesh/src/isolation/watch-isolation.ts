@@ -127,7 +127,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   /** An engine that was away may have made its networks and rules anew: until a fresh check, nothing is believed. */
   async function doubt(signal: AbortSignal): Promise<void> {
     returns++
-    placing.forget('all')
+    placing.forget()
     state = { ...state, broken: triedAgain }
     deps.log.info({}, 'the container engine is back; isolation is checked again before any agent runs')
     await underWay?.catch(() => undefined)
@@ -149,7 +149,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     check,
     checkAgain: async (caller) => {
       deps.guard(caller, { do: 'manage-fleet' })
-      placing.forget('failed')
+      await placing.retry()
       return check()
     },
     require: async (signal) => {
