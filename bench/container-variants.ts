@@ -51,6 +51,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       briefingDirectory: ground.briefingDirectory,
       dataLimitBytes: 5 * 1024 ** 3,
       loopLimits: {},
+      placed: { rung: 'container', wish: { wanted: 'container', floor: 'container' }, fallback: null },
     }),
   })
   const agentOptions = (agentId: string, kind: AgentKind) => {

@@ -12,6 +12,7 @@ import { cronBench } from './cron.ts'
 import { dashboardBench, dashboardHourBench } from './dashboard.ts'
 import { egressBench } from './egress.ts'
 import { eventsBench } from './events.ts'
+import { isolationBench } from './isolation.ts'
 import { idleFleetBench } from './idle-fleet.ts'
 import { helpBench } from './help.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
@@ -43,6 +44,7 @@ const benches: readonly Bench[] = [
   wakeBench,
   idleFleetBench(100, 3),
   idleFleetBench(500, 1),
+  isolationBench,
   helpBench,
   browserBench,
   dashboardBench,

@@ -227,6 +227,7 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/image/bundle-agent.ts', why: 'a file that the mesh writes' },
   { file: 'sandbox/image/image-uses.ts', why: 'the notes of which home uses which image' },
   { file: 'sandbox/image/known-images.ts', why: 'a note that the mesh writes' },
+  { file: 'sandbox/gvisor/gvisor-filter.ts', why: 'a filter of system calls that lies in the package' },
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
   {

@@ -90,6 +90,8 @@ async function main() {
     status: statusFields(),
     writeRoot: outcomeOf(() => writeFileSync('/written-by-probe', '')),
     writeEtc: outcomeOf(() => writeFileSync('/etc/written-by-probe', '')),
+    // A folder of its own: there the file system alone refuses, and no owner.
+    writeOwned: outcomeOf(() => writeFileSync('/opt/flotilla/compile-cache/written-by-probe', '')),
     makeMessageQueue: outcomeOf(() => writeFileSync('/dev/mqueue/made-by-probe', '')),
     execInTmp: outcomeOf(execInTmp),
     userNamespace: run('unshare', ['--user', 'true']),

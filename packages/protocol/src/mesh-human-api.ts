@@ -5,6 +5,7 @@ import { blackboardEntrySchema } from './blackboard-entry.ts'
 import { sessionNameSchema } from './chat-history.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
+import { agentIsolationSchema, isolationRungSchema, rungViewSchema } from './isolation.ts'
 import { jsonObjectSchema } from './json-value.ts'
 import { limits, wireLimits } from './limits.ts'
 import { mcpServersSchema } from './mcp-servers.ts'
@@ -100,6 +101,7 @@ export const agentViewSchema = z.strictObject({
   /** Why nothing begins that a trigger would begin, or null. */
   paused: z.nullable(z.string()),
   last_error: z.nullable(z.string()),
+  isolation: agentIsolationSchema,
 })
 export type AgentView = z.infer<typeof agentViewSchema>
 
@@ -168,6 +170,12 @@ export const meshHumanApi = {
         /** What bounds the data of an agent created now; `unknown` while the engine is being prepared. */
         data_bound: z.enum(['volume', 'meter', 'unknown']),
         data_limit_mb: z.int(),
+        /** What agents run behind that say nothing else, by settings and start. */
+        isolation: z.strictObject({
+          wanted: isolationRungSchema,
+          required: isolationRungSchema,
+          rungs: z.array(rungViewSchema),
+        }),
       }),
       /** What agents think with that name no model of their own, and what chose it, in words. */
       default_model: z.nullable(z.strictObject({ name: z.string(), from: z.string() })),
@@ -249,7 +257,12 @@ export const meshHumanApi = {
   },
   events: { query: z.strictObject({ since: z._default(z.coerce.number(), 0) }) },
   walls: {
-    response: z.strictObject({ checked_at: z.nullable(z.number()), walls: z.array(wallReportSchema) }),
+    response: z.strictObject({
+      checked_at: z.nullable(z.number()),
+      walls: z.array(wallReportSchema),
+      /** How agents can be run, the weakest first. */
+      rungs: z.array(rungViewSchema),
+    }),
   },
   recordingStart: { response: z.strictObject({ recording: z.boolean() }) },
   recordingStop: {},

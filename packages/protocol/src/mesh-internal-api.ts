@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { rungViewSchema } from './isolation.ts'
 import { journalReportSchema } from './journal-api.ts'
 import { wallReportSchema } from './mesh-human-api.ts'
 
@@ -27,7 +28,12 @@ export type MeshInternalEndpointName = keyof typeof meshInternalEndpoints
 
 export const meshInternalApi = {
   wallsVerify: {
-    response: z.strictObject({ checked_at: z.nullable(z.number()), walls: z.array(wallReportSchema) }),
+    response: z.strictObject({
+      checked_at: z.nullable(z.number()),
+      walls: z.array(wallReportSchema),
+      /** How agents can be run, the weakest first. */
+      rungs: z.array(rungViewSchema),
+    }),
   },
   journalVerify: { response: journalReportSchema },
   browsersFailed: {

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { browserActionNames, isBrowserAction } from './browser-tools.ts'
 import { operatorAgentId } from './ids.ts'
+import { isolationRungSchema } from './isolation.ts'
 
 const names = z._default(
   z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.maxLength(500)),
@@ -46,6 +47,8 @@ export const permissionFields = {
   can_view_fleet_metrics: flag,
   can_route_tasks: flag,
   can_request_user_credentials: flag,
+  /** It never runs behind less than this, whatever the settings prefer. */
+  required_isolation: z._default(isolationRungSchema, 'container'),
 } as const
 
 export const permissionRecordSchema = z.strictObject(permissionFields)

@@ -337,6 +337,12 @@ export const problemCatalog = {
     retryable: true,
     repair: 'Run flotilla doctor and mend what it names; flotilla walls tries the walls again.',
   },
+  'isolation-unavailable': {
+    status: 503,
+    title: 'The isolation that an agent requires cannot be had',
+    retryable: false,
+    repair: 'Run flotilla doctor: it says what is missing, and tries it again.',
+  },
   'not-configured': {
     status: 503,
     title: 'This part is not set up',

@@ -73,7 +73,16 @@ function agentLines(agent: AgentView): string[] {
     `state      ${stateOf(agent)}${agent.state_since === null ? '' : ` since ${formatTime(agent.state_since)} UTC`}`,
     `work       ${agent.queued} queued, ${agent.waiting} waiting`,
     `spent      ${formatUsd(agent.cost_today_usd)} today of ${formatUsd(agent.budget.daily_usd)}, ${formatUsd(agent.budget.monthly_usd)} a month`,
+    ...isolationLines(agent),
     ...(agent.paused === null ? [] : [`paused     ${printable(agent.paused)}`]),
     ...(agent.last_error === null ? [] : [`last error ${oneLine(agent.last_error, roleColumnsMax)}`]),
   ]
+}
+
+function isolationLines({ isolation }: AgentView): readonly string[] {
+  const { wanted, required, runs_on: runsOn, fallback } = isolation
+  if (wanted === 'container' && fallback === null) return []
+  const wish = wanted === required ? `${wanted}, required` : wanted
+  const now = runsOn === null ? '' : runsOn === wanted ? ', runs on it' : `, runs on ${runsOn}`
+  return [`isolation  ${wish}${now}${fallback === null ? '' : `: ${oneLine(fallback, roleColumnsMax)}`}`]
 }

@@ -1,3 +1,4 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
@@ -5,6 +6,7 @@ import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { RuntimeName } from '../mesh-process/start-mesh.ts'
+import { isolationOption, nothingIsolated } from './start.ts'
 
 export function addDemoCommand(program: Command, deps: CliDeps): void {
   program
@@ -18,6 +20,7 @@ export function addDemoCommand(program: Command, deps: CliDeps): void {
         'process',
       ]),
     )
+    .addOption(isolationOption())
     .option('--keep', 'keep the temporary home and what the engine holds of it')
     .addHelpText(
       'after',
@@ -35,10 +38,14 @@ With a real model:
 }
 
 async function demo(context: CommandContext, line: CommandLine): Promise<void> {
+  const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
+  const isolation = textOption(line, 'isolation') as IsolationRung | undefined // commander checked the choice
+  if (runtime === 'process' && isolation !== undefined) throw nothingIsolated()
   // Late: its help needs none of the demo.
   const { runDemo } = await import('../demo/run-demo.ts')
   const report = await runDemo(context, {
-    runtime: textOption(line, 'runtime') as RuntimeName | undefined, // commander checked the choice
+    runtime,
+    isolation,
     keep: flagOption(line, 'keep'),
   })
   context.terminal.printJson(report)

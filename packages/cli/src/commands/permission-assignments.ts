@@ -34,6 +34,7 @@ function valueOf(field: string, text: string): JsonValue {
     if (field === 'browser_actions' && text === 'null') return null
     return text.trim().startsWith('[') ? jsonOf(field, text) : entriesOf(text)
   }
+  if (typeof Reflect.get(empty, field) === 'string') return text
   if (text === 'true' || text === 'false') return text === 'true'
   const number = Number(text)
   if (typeof Reflect.get(empty, field) === 'number' && text.trim() !== '' && Number.isFinite(number))

@@ -1,4 +1,6 @@
 import * as fs from 'node:fs'
+import { isolationRungs } from '@flotilla/protocol/isolation'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { makeHome } from '@flotilla/protocol/home-folder'
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -28,6 +30,7 @@ export function addStartCommand(program: Command, deps: CliDeps): void {
         'process',
       ]),
     )
+    .addOption(isolationOption())
     .option('--template <name>', 'create the workers of a template once the mesh is ready')
     .addHelpText(
       'after',
@@ -36,6 +39,7 @@ Examples:
   $ flotilla start                          in this terminal, Ctrl-C stops it
   $ flotilla start -d --port 8500           in the background, on another port
   $ flotilla start -d --template licence-audit
+  $ flotilla start -d --isolation gvisor    agents behind a kernel of their own, where it can be had
   $ FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-... FLOTILLA_DEFAULT_MODEL=openai/gpt-5-mini flotilla start -d`,
     )
     .action(commandAction(deps, start))
@@ -48,11 +52,14 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   makeHome(fs, place.home)
   const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
   if (runtime === 'process') terminal.note(terminal.color.warning(noIsolationWords))
+  const isolation = textOption(line, 'isolation') as IsolationRung | undefined // commander checked the choice
+  if (runtime === 'process' && isolation !== undefined) throw nothingIsolated()
   const detached = flagOption(line, 'detach')
   const mesh = await startMesh({
     home: place.home,
     port: place.port,
     runtime,
+    isolation,
     verb: 'serve',
     environment: context.environment.childEnvironment({}),
     detached,
@@ -102,6 +109,22 @@ async function unlockAtStart(context: CommandContext, mesh: StartedMesh): Promis
   const client = await context.meshAt({ url: mesh.url, home: context.place.home })
   const { state } = await client.call('walletStatus', { signal: context.signal })
   return state === 'locked' && unlockWallet(context, client)
+}
+
+/** How much stands between agents and this machine. */
+export function isolationOption(): Option {
+  return new Option(
+    '--isolation <rung>',
+    'what every agent runs behind at least, where it can be had; required where config/settings.json says so',
+  ).choices(isolationRungs)
+}
+
+export function nothingIsolated(): CommandFailed {
+  return new CommandFailed('usage', {
+    detail: '--runtime process isolates nothing, so there is no rung of isolation to choose.',
+    repair: 'Leave out --runtime process, or --isolation.',
+    exitCode: exitCodes.usage,
+  })
 }
 
 export const noIsolationWords =

@@ -46,6 +46,7 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
     reply.runtime.isolates
       ? `Runtime ${reply.runtime.kind}: agents are isolated.`
       : color.warning(`Runtime ${reply.runtime.kind}: nothing isolates the agents.`),
+    ...rungWords(reply.runtime, color),
     dataWords(reply.runtime),
     reply.default_model === null
       ? color.warning('Model: none is set for agents that name none (flotilla doctor).')
@@ -67,6 +68,21 @@ function readyWords(
   return problems.length === 0
     ? color.good('Ready.')
     : color.warning('Ready: agents run. What is wrong beside:')
+}
+
+/** Nothing where containers are all that anybody asked for. */
+function rungWords(
+  { isolation: { wanted, required, rungs } }: Reply<'status'>['runtime'],
+  color: CommandContext['terminal']['color'],
+): readonly string[] {
+  const asked = rungs.filter(({ rung, available }) => rung !== 'container' && available !== null)
+  const wish = wanted === required ? `${required}, required` : `${wanted}, or ${required} without it`
+  return [
+    ...(wanted === 'container' ? [] : [`Isolation of agents: ${wish}.`]),
+    ...asked.map(({ rung, available, detail }) =>
+      available ? `  ${rung}: ${detail}` : color.warning(`  ${rung} cannot be had: ${detail}`),
+    ),
+  ]
 }
 
 function dataWords({ data_bound: bound, data_limit_mb: limitMb }: Reply<'status'>['runtime']): string {

@@ -32,5 +32,9 @@ async function walls(context: CommandContext): Promise<void> {
       ]),
     ),
   )
+  for (const { rung, available, detail } of reply.rungs) {
+    if (rung === 'container' || available === null) continue
+    terminal.print(available ? `${rung}: ${detail}` : `${rung} cannot be had: ${detail}`)
+  }
   if (reply.walls.some((wall) => !wall.holds)) context.setExitCode(exitCodes.failed)
 }

@@ -1,4 +1,5 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { CommandFailed } from '../command-failed.ts'
 import { noIsolationWords } from '../commands/start.ts'
 import type { CommandContext } from '../context.ts'
@@ -15,6 +16,7 @@ export interface DemoFleet {
 export interface DemoFleetOptions {
   readonly home: string
   readonly runtime: RuntimeName | undefined
+  readonly isolation: IsolationRung | undefined
   /** Changes to the environment of the mesh: model and canaries. */
   readonly variables: Readonly<Record<string, string | undefined>>
 }
@@ -32,6 +34,7 @@ export async function startDemoFleet(context: CommandContext, options: DemoFleet
     home: options.home,
     port: await freePort(),
     runtime,
+    isolation: runtime === 'process' ? undefined : options.isolation,
     verb: 'serve',
     environment: context.environment.childEnvironment({
       ...options.variables,
@@ -67,6 +70,7 @@ async function chooseRuntime(context: CommandContext, options: DemoFleetOptions)
       home: options.home,
       port: 0,
       runtime: 'docker',
+      isolation: options.isolation,
       verb: 'prepare',
       environment: environment.childEnvironment(options.variables),
       detached: false,

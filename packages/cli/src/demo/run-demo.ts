@@ -1,3 +1,4 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,6 +22,7 @@ import type { TriedWall } from './try-walls.ts'
 
 export interface DemoOptions {
   readonly runtime: RuntimeName | undefined
+  readonly isolation: IsolationRung | undefined
   readonly keep: boolean
 }
 
@@ -60,6 +62,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     fleet = await startDemoFleet(context, {
       home,
       runtime: options.runtime,
+      isolation: options.isolation,
       variables: { ...canaries.variables, FLOTILLA_DEFAULT_MODEL: model },
     })
     const readyMs = clock.now() - startedAt

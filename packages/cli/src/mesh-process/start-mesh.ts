@@ -1,3 +1,4 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, renameSync, statSync } from 'node:fs'
@@ -24,6 +25,8 @@ export interface StartMeshOptions {
   /** Without it the mesh goes by the environment, `.env` of the home, and its usual port. */
   readonly port?: number | undefined
   readonly runtime?: RuntimeName | undefined
+  /** What every agent is to run behind at least, where it can be had. */
+  readonly isolation?: IsolationRung | undefined
   /** `serve` stays; `prepare` makes engine, image and network and ends. */
   readonly verb: 'serve' | 'prepare'
   readonly environment: Record<string, string>
@@ -117,6 +120,7 @@ function meshArguments(options: StartMeshOptions): string[] {
     options.home,
     ...(options.verb === 'serve' && options.port !== undefined ? ['--port', `${options.port}`] : []),
     ...(options.runtime === undefined ? [] : ['--runtime', options.runtime]),
+    ...(options.isolation === undefined ? [] : ['--isolation', options.isolation]),
   ]
 }
 

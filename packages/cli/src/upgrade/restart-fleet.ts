@@ -20,12 +20,17 @@ export interface RunningFleet {
   readonly pid: number
   readonly port: number
   readonly runtime: string
+  /** What its start asked agents to run behind; null for nothing. */
+  readonly isolation: string | null
   readonly version: string
   /** systemd keeps it. */
   readonly isService: boolean
 }
 
-const runtimeSchema = z.looseObject({ runtime: z._default(z.string(), 'docker') })
+const runtimeSchema = z.looseObject({
+  runtime: z._default(z.string(), 'docker'),
+  isolation: z._default(z.nullable(z.string()), null),
+})
 
 /** Null where none runs. */
 export async function runningFleet(home: string): Promise<RunningFleet | null> {
@@ -34,7 +39,8 @@ export async function runningFleet(home: string): Promise<RunningFleet | null> {
   const { pid, port, version } = found.mesh
   const more = runtimeSchema.safeParse(parseJsonLine(await readFile(meshFilePath(home), 'utf8')))
   const isService = (await serviceState())?.pid === pid
-  return { pid, port, version, runtime: more.data?.runtime ?? 'docker', isService }
+  const { runtime = 'docker', isolation = null } = more.data ?? {}
+  return { pid, port, version, runtime, isolation, isService }
 }
 
 /** Stops it as `flotilla stop` does, within the time that has. */
@@ -51,8 +57,9 @@ export async function startFleet(context: CommandContext, root: string, fleet: R
   if (fleet.isService) return startService(context)
   const words = ['start', '--detach', '--home', context.place.home, '--port', `${fleet.port}`]
   const runtime = fleet.runtime === 'process' ? ['--runtime', 'process'] : []
+  const isolation = fleet.isolation === null ? [] : ['--isolation', fleet.isolation]
   try {
-    await promisify(execFile)(join(root, 'bin', 'flotilla'), [...words, ...runtime], {
+    await promisify(execFile)(join(root, 'bin', 'flotilla'), [...words, ...runtime, ...isolation], {
       timeout: startMaxMs,
       maxBuffer: saidMaxBytes,
       env: context.environment.childEnvironment({ NO_COLOR: '1' }),

@@ -3,10 +3,12 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { ControlPlaneFlag, PermissionRecord } from '@flotilla/protocol/permission-record'
+import { isolationRungs } from '@flotilla/protocol/isolation'
 import * as z from 'zod'
 import type { Journal } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { Database } from '../storage/index.ts'
+import { emptyRecord } from './permission-change.ts'
 
 export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>>
 
@@ -25,6 +27,7 @@ export type JournalGrants = (
 export const handActor = 'human:file'
 
 const seenSchema = z.record(z.string(), z.record(z.string(), jsonValueSchema))
+const unset: Readonly<Record<string, JsonValue>> = emptyRecord
 /** Longer values are told by their number of entries. */
 const valueMaxChars = 1000
 
@@ -120,13 +123,19 @@ function changedFields(
   const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])].toSorted()
   return Object.fromEntries(
     fields
-      .filter((field) => canonicalJson(was[field] ?? null) !== canonicalJson(is[field] ?? null))
-      .map((field) => [field, { from: told(was[field] ?? null), to: told(is[field] ?? null) }]),
+      .filter((field) => canonicalJson(valueIn(was, field)) !== canonicalJson(valueIn(is, field)))
+      .map((field) => [field, { from: told(valueIn(was, field)), to: told(valueIn(is, field)) }]),
   )
 }
 
-/** Empty lists, false, null and 0 allow nothing. */
+/** A field that a release before did not know says what it says where nobody has set it. */
+function valueIn(record: Readonly<Record<string, JsonValue>>, field: string): JsonValue {
+  return record[field] ?? unset[field] ?? null
+}
+
+/** Empty lists, false, null and 0 allow nothing, and the weakest isolation requires nothing. */
 export function isGrant(value: JsonValue): boolean {
+  if (value === isolationRungs[0]) return false
   return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }
 

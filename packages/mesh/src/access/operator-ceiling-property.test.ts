@@ -1,3 +1,4 @@
+import { isolationRungs } from '@flotilla/protocol/isolation'
 import { permissionFields, permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import * as fc from 'fast-check'
@@ -15,6 +16,7 @@ const amount = fc.constantFrom(0, 1, 5, 10)
 /** Any value that the field can hold. */
 function valueFor(field: PermissionField): fc.Arbitrary<unknown> {
   const empty = permissionRecordSchema.parse({})[field]
+  if (field === 'required_isolation') return fc.constantFrom(...isolationRungs)
   if (field === 'browser_actions') return fc.option(fc.uniqueArray(browserAction, { maxLength: 4 }))
   if (Array.isArray(empty)) return list
   return typeof empty === 'boolean' ? fc.boolean() : amount

@@ -22,6 +22,15 @@ describe("the operator's ceiling", () => {
     })
   })
 
+  test('may raise the walls that an agent must have, and not lower them', () => {
+    const walled = { ...workerDefaultRecord, required_isolation: 'gvisor' } as const
+    expect(operatorMayChange(walled, { required_isolation: 'container' })).toMatchObject({
+      allowed: false,
+      field: 'required_isolation',
+    })
+    expect(operatorMayChange(walled, { required_isolation: 'gvisor' })).toEqual({ allowed: true })
+  })
+
   test('refuses a key that it does not know, also beside one that is fine', () => {
     const change = { can_message: ['a'], can_fly: true }
     expect(operatorMayChange(workerDefaultRecord, change)).toMatchObject({ allowed: false, field: 'can_fly' })
@@ -37,6 +46,8 @@ describe("the operator's ceiling", () => {
     ['no control flag', { can_manage_fleet: false }, true],
     ['a wallet limit where the fleet-wide one holds', { wallet_spend_limit_daily_usd: 5 }, false],
     ['another pattern', { blackboard_write: ['**'] }, true],
+    ['stronger walls', { required_isolation: 'gvisor' }, true],
+    ['no such walls', { required_isolation: 'none' }, false],
   ])('on %s with %j is %s', (_what, change, allowed) => {
     expect(operatorMayChange(workerDefaultRecord, change).allowed).toBe(allowed)
   })

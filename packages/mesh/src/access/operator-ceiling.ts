@@ -1,3 +1,4 @@
+import { isolationRungSchema, isWeaker } from '@flotilla/protocol/isolation'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { isPermissionField } from './permission-change.ts'
 
@@ -6,7 +7,7 @@ export type CeilingVerdict =
   | { readonly allowed: false; readonly field: string; readonly reason: string }
 
 /** How far the operator may move a field of another agent's record. A field without a row does not compile. */
-type Rule = 'free' | 'lower-only' | 'human-only'
+type Rule = 'free' | 'lower-only' | 'raise-only' | 'human-only'
 
 const rules: Readonly<Record<PermissionField, Rule>> = {
   can_message: 'free',
@@ -32,6 +33,7 @@ const rules: Readonly<Record<PermissionField, Rule>> = {
   can_view_fleet_metrics: 'lower-only',
   can_route_tasks: 'lower-only',
   can_request_user_credentials: 'lower-only',
+  required_isolation: 'raise-only',
 }
 
 /**
@@ -53,8 +55,16 @@ export function operatorMayChange(
     if (rule === 'lower-only' && !isLowered(current[name], value)) {
       return { allowed: false, field: name, reason: 'the operator may lower this and not raise it' }
     }
+    if (rule === 'raise-only' && !isRaised(current.required_isolation, value)) {
+      return { allowed: false, field: name, reason: 'the operator may raise this and not lower it' }
+    }
   }
   return { allowed: true }
+}
+
+function isRaised(before: PermissionRecord['required_isolation'], after: unknown): boolean {
+  const rung = isolationRungSchema.safeParse(after)
+  return rung.success && !isWeaker(rung.data, before)
 }
 
 function isLowered(before: unknown, after: unknown): boolean {

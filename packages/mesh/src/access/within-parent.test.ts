@@ -37,6 +37,7 @@ const aRecord: fc.Arbitrary<PermissionRecord> = fc.record({
   can_view_fleet_metrics: flag,
   can_route_tasks: flag,
   can_request_user_credentials: flag,
+  required_isolation: fc.constantFrom('container', 'gvisor'),
 })
 
 const text = fc.constantFrom(

@@ -1,3 +1,4 @@
+import { strongerRung } from '@flotilla/protocol/isolation'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 
 /**
@@ -35,6 +36,7 @@ export function withinParent(own: PermissionRecord, parent: PermissionRecord): P
     can_view_fleet_metrics: own.can_view_fleet_metrics && parent.can_view_fleet_metrics,
     can_route_tasks: own.can_route_tasks && parent.can_route_tasks,
     can_request_user_credentials: own.can_request_user_credentials && parent.can_request_user_credentials,
+    required_isolation: strongerRung(own.required_isolation, parent.required_isolation),
   } satisfies Record<PermissionField, unknown>
 }
 

@@ -1,5 +1,8 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import type { IsolationWish } from '@flotilla/protocol/isolation'
 import { sinceOf, troubleOf } from './lifecycle/agent-state.ts'
+import type { Placed } from './lifecycle/agent-placing.ts'
 import { isArchived } from './registry/agent-table.ts'
 import type { AgentRow } from './registry/agent-table.ts'
 
@@ -15,13 +18,25 @@ export interface AgentActivity {
 }
 
 /** An agent as people see it. Pure. */
-export function agentView(row: AgentRow, activity: AgentActivity, defaultModel: string | null): AgentView {
+export function agentView(
+  row: AgentRow,
+  activity: AgentActivity,
+  about: {
+    readonly defaultModel: string | null
+    readonly wish: IsolationWish
+    /** Why it would not be started; null where it would. */
+    readonly lacking: string | null
+    /** Null where nothing isolates it. */
+    readonly placed: Placed | null
+  },
+): AgentView {
   const { record, state } = row
+  const placed = isLive(state.kind) ? about.placed : null
   return {
     id: record.id,
     kind: record.kind,
     role: record.role,
-    model: record.model ?? defaultModel ?? '',
+    model: record.model ?? about.defaultModel ?? '',
     state: state.kind,
     busy: activity.busy,
     queued: activity.queued,
@@ -33,5 +48,11 @@ export function agentView(row: AgentRow, activity: AgentActivity, defaultModel: 
     archived: isArchived(row),
     paused: activity.pausedReason,
     last_error: troubleOf(state),
+    isolation: {
+      wanted: about.wish.wanted,
+      required: about.wish.floor,
+      runs_on: placed?.rung ?? null,
+      fallback: placed === null ? about.lacking : placed.fallback,
+    },
   }
 }

@@ -10,9 +10,10 @@ import type { AgentConnections } from './connection/agent-connection.ts'
 import { createAgentHttp } from './connection/agent-http.ts'
 import type { ReplyShares } from './connection/agent-line.ts'
 import type { AgentLife, LifeSettings, LiveSandboxes } from './lifecycle/agent-life.ts'
+import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import type { AgentBudget, AgentRecord } from './registry/agent-record.ts'
 import { createAgentTable, isArchived, refuseArchived } from './registry/agent-table.ts'
-import type { AgentMove } from './registry/agent-table.ts'
+import type { AgentMove, AgentRow } from './registry/agent-table.ts'
 import { createAgentTokens } from './connection/agent-tokens.ts'
 import type { TokenOwner } from './connection/agent-tokens.ts'
 import { createAgentTurns } from './lifecycle/agent-turns.ts'
@@ -73,6 +74,7 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, LifeSettings {
   /** What was said of the agent's work, for its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly isolation: Isolation
+  readonly placing: AgentPlacing
 }
 
 export interface Fleet extends AgentConnections, Reach {
@@ -141,15 +143,28 @@ export function createFleet(deps: FleetDeps): Fleet {
     removeOrphans: createRemoveOrphans(life),
   })
   const stopHearing = deps.runtime.onEngineBack(health.tryAll)
-  deps.hooks.agentDeleted.subscribe((agentId) => life.sandboxes.lastUsed.delete(agentId))
+  deps.hooks.agentDeleted.subscribe((agentId) => {
+    life.sandboxes.lastUsed.delete(agentId)
+    life.sandboxes.placed.delete(agentId)
+  })
   deps.hooks.runSettled.subscribe(({ agentId, state }) => {
     life.sandboxes.lastUsed.set(agentId, deps.clock.now())
     // Work that came to its end is the best sign that an agent is well.
     if (state === 'done') forgiveLosses(life, agentId)
   })
   const create = createAgent({ ...deps, life })
+  const viewOf = (row: AgentRow, activityOf: (agentId: string) => AgentActivity): AgentView => {
+    const { id } = row.record
+    const wish = deps.placing.wishOf(id)
+    return agentView(row, activityOf(id), {
+      defaultModel: deps.defaultModel(),
+      wish,
+      lacking: deps.placing.lacking(wish),
+      placed: deps.runtime.isolates ? (life.sandboxes.placed.get(id) ?? null) : null,
+    })
+  }
   const view = (agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView =>
-    agentView(agents.require(agentId), activityOf(agentId), deps.defaultModel())
+    viewOf(agents.require(agentId), activityOf)
 
   const stop = stopAgent(life, starts)
   return {
@@ -162,8 +177,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     setProject: agents.setProject,
     list: () => agents.list().map((row) => row.record),
     viewOf: view,
-    view: (activityOf) =>
-      agents.list().map((row) => agentView(row, activityOf(row.record.id), deps.defaultModel())),
+    view: (activityOf) => agents.list().map((row) => viewOf(row, activityOf)),
     listAgents: listAgents({ ...deps, agents }),
     mcpServers: life.mcpServers,
     create,
@@ -235,6 +249,7 @@ function noSandboxes(deps: FleetDeps, http: Agent): LiveSandboxes {
     outdated: new Map(),
     startedModels: new Map(),
     lastUsed: new Map(),
+    placed: new Map(),
     connect: (agentId, address) =>
       createAgentHttp({
         agentId,

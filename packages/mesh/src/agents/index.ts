@@ -1,7 +1,8 @@
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
-import { dataLimitBytes, hibernateAfterMs } from '../config/index.ts'
+import { dataLimitBytes, hibernateAfterMs, isolationWish } from '../config/index.ts'
+import type { Isolation } from '../isolation/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -9,6 +10,7 @@ import { createMeshIdentity } from './connection/mesh-identity.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
+import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { createKeptThings } from './kept-things.ts'
 import { createListMcpServers } from './mcp-servers.ts'
 import { agentPeopleRoutes } from './people.routes.ts'
@@ -37,7 +39,7 @@ export interface Agents extends Fleet {
 }
 
 type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
-  readonly isolation: { state(): { readonly broken: string | null } }
+  readonly isolation: Pick<Isolation, 'state' | 'atLeast'> & Omit<AgentPlacing, 'wishOf'>
   readonly models: Pick<FleetDeps, 'missingModel' | 'requireModel'> & {
     readonly catalog: Pick<FleetDeps, 'defaultModel'>
   }
@@ -57,6 +59,17 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     ...models,
     defaultModel: models.catalog.defaultModel,
     isolation: { hold: () => isolation.state().broken === null },
+    placing: {
+      place: isolation.place,
+      adopted: isolation.adopted,
+      lacking: isolation.lacking,
+      doubt: isolation.doubt,
+      wishOf: (agentId) => {
+        const record = permissions.snapshot().recordOf(agentId)?.required_isolation ?? 'container'
+        const atLeast = { start: isolation.atLeast, record }
+        return isolationWish(kernel.settings(), rootOf(kernel.hooks, agentId), atLeast)
+      },
+    },
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     grants: createPermissionGrants(permissions),
     meshIdentity,

@@ -54,7 +54,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     refuseAbove,
   })
   const people = await peopleModule(kernel, { path: paths.peopleFile, editor })
-  const isolation = isolationModule(kernel, { runtime })
+  const isolation = isolationModule(kernel, { runtime, atLeast: environment.isolation })
   const agents = agentsModule(kernel, {
     runtime,
     isolation: isolation.api,

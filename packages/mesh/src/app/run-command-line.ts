@@ -61,6 +61,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       port: { type: 'string' },
       'agent-port': { type: 'string' },
       runtime: { type: 'string' },
+      isolation: { type: 'string' },
       file: { type: 'string' },
       secrets: { type: 'string' },
       apply: { type: 'boolean' },
@@ -86,6 +87,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     ...(values.port ? { FLOTILLA_PORT: values.port } : {}),
     ...(values['agent-port'] ? { FLOTILLA_AGENT_PORT: values['agent-port'] } : {}),
     ...(values.runtime ? { FLOTILLA_RUNTIME: values.runtime } : {}),
+    ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
   const run = await command.load()

@@ -11,6 +11,8 @@ export const agentSettingsSchema = z.strictObject({
   hibernate_after_minutes: ofOneAgent.hibernateAfter.optional(),
   /** Where alone it may go. */
   allowed_hosts: ofOneAgent.allowedHosts.optional(),
+  isolation: ofOneAgent.isolation.optional(),
+  isolation_mode: ofOneAgent.isolationMode.optional(),
 })
 export type AgentSettings = z.output<typeof agentSettingsSchema>
 
@@ -21,6 +23,8 @@ const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> =
   data_limit_mb: (agentId) => ['agents', agentId, 'data_limit_mb'],
   hibernate_after_minutes: (agentId) => ['agents', agentId, 'hibernate_after_minutes'],
   allowed_hosts: (agentId) => ['egress', 'allowed_hosts', agentId],
+  isolation: (agentId) => ['agents', agentId, 'isolation'],
+  isolation_mode: (agentId) => ['agents', agentId, 'isolation_mode'],
 }
 
 /** No further models is what a file says that does not speak of them. Pure. */

@@ -1,5 +1,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { isolationRungs } from '@flotilla/protocol/isolation'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { clamp, limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
@@ -21,6 +23,8 @@ export interface Environment {
   readonly requireEngine: boolean
   readonly engineSocket: string | null
   readonly runtime: 'docker' | 'process' | null
+  /** What every agent is to run behind at least, where it can be had; null leaves it to the settings. */
+  readonly isolation: IsolationRung | null
   readonly defaultModel: string | null
   /** Where the default model was set; `.env` only where the process's environment says nothing. */
   readonly defaultModelFrom: 'environment' | '.env'
@@ -70,6 +74,7 @@ const environmentSchema = z.object({
   FLOTILLA_REQUIRE_ENGINE: flag,
   FLOTILLA_ENGINE_SOCKET: text,
   FLOTILLA_RUNTIME: z.enum(['docker', 'process']).optional(),
+  FLOTILLA_ISOLATION: z.enum(isolationRungs).optional(),
   FLOTILLA_DEFAULT_MODEL: text,
   /** Read by the commands for backups alone. */
   FLOTILLA_BACKUP_PASSPHRASE: text,
@@ -129,6 +134,7 @@ export function readEnvironment(
     requireEngine: value.FLOTILLA_REQUIRE_ENGINE ?? false,
     engineSocket: value.FLOTILLA_ENGINE_SOCKET ?? null,
     runtime: value.FLOTILLA_RUNTIME ?? null,
+    isolation: value.FLOTILLA_ISOLATION ?? null,
     defaultModel: value.FLOTILLA_DEFAULT_MODEL ?? null,
     defaultModelFrom: present['FLOTILLA_DEFAULT_MODEL'] === undefined ? '.env' : 'environment',
     maxIterations: Math.round(clamp(limits.taskIterations, value.FLOTILLA_MAX_ITERATIONS)),

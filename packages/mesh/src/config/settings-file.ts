@@ -1,5 +1,6 @@
 import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
 import { channelNames } from '@flotilla/protocol/people'
 import { browserBounds, lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -149,8 +150,14 @@ const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
 /** Null: never. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
+/** What agents run behind, and whether they run behind less where it cannot be had. */
+const isolation = z.enum(isolationRungs)
+const isolationMode = z.enum(isolationModes)
+
 /** The forms of what may be said of one agent. */
 export const ofOneAgent = {
+  isolation,
+  isolationMode,
   models: z.array(modelName).max(100),
   dataLimitMb,
   hibernateAfter,
@@ -183,6 +190,8 @@ export const settingsSchema = z.strictObject({
         /** Instead of the fleet's own. */
         data_limit_mb: dataLimitMb.optional(),
         hibernate_after_minutes: hibernateAfter.optional(),
+        isolation: isolation.optional(),
+        isolation_mode: isolationMode.optional(),
       }),
     )
     .default({}),
@@ -209,6 +218,9 @@ export const settingsSchema = z.strictObject({
   data_limit_mb: dataLimitMb.default(5120),
   /** A worker of which nothing was asked for so long sleeps until its next work. The operator never does. */
   hibernate_after_minutes: hibernateAfter.default(hibernateAfterMinutes.default),
+  /** A change holds from each agent's next run on. */
+  isolation: isolation.default('container'),
+  isolation_mode: isolationMode.default('preferred'),
   /** An agent that was started again so often within an hour, and is lost once more, is in quarantine. */
   restarts_per_hour: countWithin(restartsPerHour),
   /** Calls per minute and agent. */

@@ -1,6 +1,7 @@
 import type { DenialCounts, PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import type { Blackboard } from '../collaboration/blackboard/index.ts'
+import { isolationWish } from '../config/index.ts'
 import type { SettingsFile } from '../config/index.ts'
 import type { Control } from '../control/index.ts'
 import type { Pauses } from '../control/pauses/index.ts'
@@ -29,6 +30,7 @@ export { environmentFindings } from './doctor/environment-findings.ts'
 export { diskFinding, fileFindings, homeFinding } from './doctor/file-findings.ts'
 export { failure, ok, warning } from './doctor/finding.ts'
 export type { DoctorFinding } from './doctor/finding.ts'
+export { isolationFindings } from './doctor/isolation-findings.ts'
 export { modelFindings } from './doctor/model-findings.ts'
 export { portHolder } from './doctor/port-holder.ts'
 export type { PortHolder } from './doctor/port-holder.ts'
@@ -133,11 +135,14 @@ function readinessOf({
   })
 }
 
-function runtimeOf({ runtime, serving }: Needs, { settings }: Kernel) {
+function runtimeOf({ runtime, serving, modules }: Needs, { settings }: Kernel) {
+  const { rungs, atLeast } = modules.isolation.api
+  const { wanted, floor } = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   return {
     kind: runtime.kind,
     isolates: runtime.isolates,
     data_bound: serving.now ? runtime.dataBound().kind : ('unknown' as const),
     data_limit_mb: settings().data_limit_mb,
+    isolation: { wanted, required: floor, rungs: [...rungs()] },
   }
 }

@@ -1,3 +1,5 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { isolationWish } from '../config/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { isolationInternalRoutes } from './internal.routes.ts'
 import { isolationMetrics } from './isolation-metrics.ts'
@@ -5,14 +7,15 @@ import { isolationPeopleRoutes } from './people.routes.ts'
 import { createIsolation } from './watch-isolation.ts'
 import type { Isolation, IsolationDeps } from './watch-isolation.ts'
 
+export type { Placement } from './place-agents.ts'
 export type { Isolation } from './watch-isolation.ts'
 
 /** The verdict on what keeps agents in: they run only while all of it held when it was last checked. */
 export function isolationModule(
   kernel: Kernel,
-  { runtime }: Pick<IsolationDeps, 'runtime'>,
+  needs: Pick<IsolationDeps, 'runtime' | 'atLeast'>,
 ): MeshModule<Isolation> {
-  const isolation = createIsolation({ ...kernel, runtime, agentPort: () => kernel.ports.agentDoor })
+  const isolation = createIsolation({ ...kernel, ...needs, agentPort: () => kernel.ports.agentDoor })
   return {
     api: isolation,
     routes: {
@@ -21,5 +24,18 @@ export function isolationModule(
     },
     metrics: () => isolationMetrics(isolation.state()),
     run: isolation.watch,
+    notices: () => noticesOf(kernel, isolation),
+  }
+}
+
+/** Whoever asked for more than containers hears at once where it cannot be had. */
+async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): Promise<readonly string[]> {
+  const wish = isolationWish(settings(), '', { start: atLeast, record: 'container' })
+  try {
+    const { rung, fallback } = await place(wish)
+    return fallback === null ? [] : [`Agents run in a ${rung} and not behind ${wish.wanted}: ${fallback}.`]
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return [`No agent that is not excepted in config/settings.json starts: ${error.detail}. ${error.repair}`]
   }
 }

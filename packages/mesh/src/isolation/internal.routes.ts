@@ -9,6 +9,6 @@ import type { Isolation } from './watch-isolation.ts'
 
 export function isolationInternalRoutes({ bind }: Surface<Caller>, isolation: Isolation): void {
   bind(endpoints.wallsVerify, api.wallsVerify, async ({ caller }) =>
-    isolationView(await isolation.checkAgain(caller)),
+    isolationView(await isolation.checkAgain(caller), isolation.rungs()),
   )
 }

@@ -4,5 +4,5 @@ import { isolationView } from './isolation-view.ts'
 import type { Isolation } from './watch-isolation.ts'
 
 export function isolationPeopleRoutes({ bind }: PeopleSurface, isolation: Isolation): void {
-  bind(endpoints.walls, api.walls, ({ caller }) => isolationView(isolation.view(caller)))
+  bind(endpoints.walls, api.walls, ({ caller }) => isolationView(isolation.view(caller), isolation.rungs()))
 }

@@ -12,11 +12,13 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
     runtime: {
       isolates: true,
       checkIsolation: look,
+      tryRung: async () => ({ available: true, detail: '', repair: '' }),
       onEngineBack: (listener) => {
         back.add(listener)
         return () => back.delete(listener)
       },
     },
+    atLeast: null,
     agentPort: () => 8420,
     guard: () => {},
     clock: { now: () => 5, sleep: (_ms, signal) => untilAborted(signal) },

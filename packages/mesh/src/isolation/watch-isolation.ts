@@ -1,3 +1,4 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../access/index.ts'
@@ -5,6 +6,8 @@ import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
+import { createPlacing } from './place-agents.ts'
+import type { Placing } from './place-agents.ts'
 
 /** Between two checks while everything holds. */
 const checkIntervalMs = 10 * 60 * 1000
@@ -15,7 +18,9 @@ const brokenCheckIntervalMs = 30 * 1000
 const triedAgain = 'the container engine was away; the walls are being tried again'
 
 export interface IsolationDeps {
-  readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack'>
+  readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack' | 'tryRung'>
+  /** What the start of the mesh asked every agent to have; null for nothing. */
+  readonly atLeast: IsolationRung | null
   /** Known once agents are listened to. */
   readonly agentPort: () => number
   readonly guard: Guard
@@ -33,7 +38,11 @@ export interface IsolationState {
   readonly broken: string | null
 }
 
-export interface Isolation {
+export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking' | 'doubt'> {
+  /** What the start of the mesh asked every agent to have. */
+  readonly atLeast: IsolationRung
+  /** How agents can be run now, the weakest first. */
+  readonly rungs: Placing['views']
   state(): IsolationState
   /** For whoever may view the fleet. Problem `denied`. */
   view(caller: Caller): IsolationState
@@ -56,18 +65,13 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   let underWay: Promise<IsolationState> | null = null
   /** How often the engine came back. A check that began before the last time proves nothing. */
   let returns = 0
+  const placing = createPlacing({ ...deps, wallsOf })
 
   async function runChecks(signal?: AbortSignal): Promise<IsolationState> {
     const began = returns
-    let checks: readonly WallReport[]
-    try {
-      checks = await deps.runtime.checkIsolation({
-        doorPort: deps.agentPort(),
-        ...(signal ? { signal } : {}),
-      })
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : 'the probe failed'
-      checks = [{ id: 'probe-ran', holds: false, detail }]
+    const checks: WallReport[] = []
+    for (const rung of ['container', ...placing.inUse()] as const) {
+      checks.push(...(await wallsOf(rung, signal)))
     }
     announce(checks)
     const failed = checks.filter((check) => !check.holds)
@@ -78,6 +82,22 @@ export function createIsolation(deps: IsolationDeps): Isolation {
       broken: began === returns ? broken : (broken ?? triedAgain),
     }
     return state
+  }
+
+  /** As they are found from inside that rung. Never rejects: a probe that cannot run counts as a wall that does not hold. */
+  async function wallsOf(rung: IsolationRung, signal?: AbortSignal): Promise<readonly WallReport[]> {
+    const named = (id: string) => (rung === 'container' ? id : `${rung}-${id}`)
+    try {
+      const walls = await deps.runtime.checkIsolation({
+        doorPort: deps.agentPort(),
+        rung,
+        ...(signal ? { signal } : {}),
+      })
+      return walls.map((wall) => ({ ...wall, id: named(wall.id) }))
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : 'the probe failed'
+      return [{ id: named('probe-ran'), holds: false, detail }]
+    }
   }
 
   function announce(checks: readonly WallReport[]): void {
@@ -107,6 +127,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   /** An engine that was away may have made its networks and rules anew: until a fresh check, nothing is believed. */
   async function doubt(signal: AbortSignal): Promise<void> {
     returns++
+    placing.forget()
     state = { ...state, broken: triedAgain }
     deps.log.info({}, 'the container engine is back; isolation is checked again before any agent runs')
     await underWay?.catch(() => undefined)
@@ -114,6 +135,12 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   }
 
   return {
+    atLeast: deps.atLeast ?? 'container',
+    place: placing.place,
+    adopted: placing.adopted,
+    lacking: placing.lacking,
+    doubt: placing.doubt,
+    rungs: placing.views,
     state: () => state,
     view: (caller) => {
       deps.guard(caller, { do: 'view-fleet' })
@@ -122,6 +149,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     check,
     checkAgain: async (caller) => {
       deps.guard(caller, { do: 'manage-fleet' })
+      await placing.retry()
       return check()
     },
     require: async (signal) => {

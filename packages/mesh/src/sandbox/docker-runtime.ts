@@ -24,6 +24,7 @@ import { unlessStatus } from './docker/unless-status.ts'
 import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
 import { ensureEngine } from './engine/ensure-engine.ts'
 import { findEngine } from './engine/find-engine.ts'
+import { createGvisor } from './gvisor/try-gvisor.ts'
 import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
@@ -90,6 +91,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const backListeners = new Set<() => void>()
   const closing = new AbortController()
   const restoreImage = createRestoreImage(options, closing.signal)
+  const gvisor = createGvisor(options)
   let programs: VolumePrograms = new Map()
   const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
   const profiles = createLimitedVolumes({
@@ -213,7 +215,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         const why = names.kind === 'shut' ? await closeNameServer(networkFile) : null
         if (why !== null) options.log.warn({ why }, 'names of other containers can be looked up in one')
       }
-      ready = { engine, dialect, network, ground, bound, volumes, closeNames }
+      ready = { engine, dialect, network, ground, bound, volumes, gvisor, closeNames }
       if (!first) return
       await renameContainers(engine, options.homeId, tag)
       gate = createStartGate(startsPerCore * engine.cpus)
@@ -235,6 +237,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
           signal: closing.signal,
           onConnected: () => {
             lost = false
+            gvisor.forget()
             // A stream that ends in order is not told as lost, and the engine may be another one since.
             if (connectedBefore) for (const listener of backListeners) listener()
             connectedBefore = true
@@ -250,9 +253,17 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       })
     },
 
-    async checkIsolation({ doorPort, signal }) {
+    async tryRung(rung) {
+      if (rung === 'container') return { available: true, detail: '', repair: '' }
       const { engine, ground } = await standing()
-      return checkIsolation(engine, { ground, homeTag: tag, doorPort, clock: options.clock, signal })
+      return gvisor.tryIt(engine, ground)
+    },
+
+    async checkIsolation({ doorPort, rung, signal }) {
+      const { engine, ground } = await standing()
+      const behind = rung === 'gvisor' ? await gvisor.ground(engine, ground) : null
+      const { clock } = options
+      return checkIsolation(engine, { ground, homeTag: tag, doorPort, clock, gvisor: behind, signal })
     },
 
     start: (spec) =>

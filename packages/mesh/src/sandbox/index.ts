@@ -11,7 +11,14 @@ export { npmVersion } from './image/node-parts.ts'
 export { dataFolderAgents } from './process/process-record.ts'
 export { createProcessRuntime } from './process-runtime.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
-export type { DataUse, SandboxEnd, SandboxRuntime, SandboxState, SandboxUse } from './sandbox-runtime.ts'
+export type {
+  DataUse,
+  RungTrial,
+  SandboxEnd,
+  SandboxRuntime,
+  SandboxState,
+  SandboxUse,
+} from './sandbox-runtime.ts'
 export { sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
 export type { SandboxSpec } from './sandbox-spec.ts'
 export { fileCountMax } from './volume/file-count-max.ts'

@@ -150,6 +150,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     },
 
     checkIsolation: async () => [],
+    tryRung: async () => ({
+      available: false,
+      detail: 'agents run as plain processes',
+      repair: 'Start without --runtime process.',
+    }),
 
     async start(spec) {
       try {

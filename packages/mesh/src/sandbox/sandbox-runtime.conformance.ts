@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import { sandboxHardening, sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
@@ -32,6 +33,7 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
   return {
     agentId: 'scout',
     kind: 'worker',
+    isolation: 'container',
     ...sandboxSizes.worker,
     pidsLimit: sandboxHardening.pidsLimit,
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,
@@ -44,12 +46,16 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
 }
 
 /** What every adapter of `sandbox-runtime.ts` keeps; the titles cite its clauses. */
-export function sandboxRuntimeConformance(name: string, open: () => Promise<ConformanceHome>): void {
+export function sandboxRuntimeConformance(
+  name: string,
+  open: () => Promise<ConformanceHome>,
+  { isolation = 'container' }: { readonly isolation?: IsolationRung } = {},
+): void {
   describe(`sandbox runtime: ${name}`, () => {
     let home: ConformanceHome
     let briefingDirectory: string
     const spec = (fields: Partial<SandboxSpec> & { readonly agentId: string }) =>
-      aSpec({ briefingDirectory, environment: { FLOTILLA_AGENT_ID: fields.agentId }, ...fields })
+      aSpec({ briefingDirectory, isolation, environment: { FLOTILLA_AGENT_ID: fields.agentId }, ...fields })
 
     beforeAll(async () => {
       briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))

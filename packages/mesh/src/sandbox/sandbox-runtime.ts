@@ -1,3 +1,4 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { BrowserContainers } from './browser-containers.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
 import type { WallReport } from './wall-report.ts'
@@ -38,9 +39,16 @@ export interface SandboxRuntime {
     readonly progress: (step: string) => void
     readonly signal?: AbortSignal
   }): Promise<void>
-  /** Tries the walls from inside a throw-away sandbox. The agent door must be listening. */
+  /**
+   * Whether sandboxes can be had on this rung, found out by making one, anew with each call. Installs what it needs where
+   * that is allowed.
+   */
+  tryRung(rung: IsolationRung): Promise<RungTrial>
+  /** Tries the walls from inside a throw-away sandbox on a rung that can be had. The agent door must be listening. */
   checkIsolation(options: {
     readonly doorPort: number
+    /** `container` where it is left out. */
+    readonly rung?: IsolationRung
     readonly signal?: AbortSignal
   }): Promise<readonly WallReport[]>
   start(spec: SandboxSpec): Promise<SandboxState>
@@ -77,6 +85,14 @@ export interface SandboxRuntime {
   erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
   /** Lets go of the engine; sandboxes go on. */
   close(): Promise<void>
+}
+
+export interface RungTrial {
+  readonly available: boolean
+  /** What it is made of, or why it cannot be had. */
+  readonly detail: string
+  /** What the owner does about it; empty where it can be had. */
+  readonly repair: string
 }
 
 export interface SandboxUse {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { limits } from '@flotilla/protocol/limits'
 
 /** What a sandbox is asked to be, in words of the product and not of an engine. Pure. */
@@ -6,6 +7,8 @@ export interface SandboxSpec {
   /** Agent id as the owner wrote it; engine names derive from it injectively. */
   readonly agentId: string
   readonly kind: 'operator' | 'worker'
+  /** One that `tryRung` found can be had. Without meaning where nothing isolates. */
+  readonly isolation: IsolationRung
   readonly memoryLimitBytes: number
   /** CPU share as quota over period, microseconds. */
   readonly cpu: { readonly quotaUs: number; readonly periodUs: number }

@@ -150,6 +150,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       const fresh = {
         settingsOf: () => ({}),
         dataLimitMb: () => deps.settingsFile.current().data_limit_mb,
+        isolation: () => ({ rung: 'container', mode: 'preferred' }) as const,
       }
       const granted = Object.entries(standing.settingsOf(id)).filter(([field, value]) => {
         const above = aboveSettings({ id, settings: { [field]: value } }, fresh)

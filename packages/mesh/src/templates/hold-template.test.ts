@@ -31,6 +31,10 @@ function refusal(
     projectLimits: () => limits,
     settingsOf: () => settings,
     dataLimitMb: () => settings.data_limit_mb ?? 500,
+    isolation: () => ({
+      rung: settings.isolation ?? 'container',
+      mode: settings.isolation_mode ?? 'preferred',
+    }),
   } as Partial<StandingFleet> as StandingFleet
   try {
     holdTemplate(parseTemplate('held', text), grants, standing)
@@ -96,6 +100,7 @@ describe('what a template has the owner’s settings say of an agent', () => {
     expect(said({ allowed_hosts: ['b.example'] }, { allowed_hosts: ['a.example', 'b.example'] })).toBeNull()
     expect(said({ allowed_hosts: ['c.example'] }, { allowed_hosts: ['a.example', '*'] })).toBeNull()
     expect(said({ allowed_hosts: [] }, { allowed_hosts: [] })).toBeNull()
+    expect(said({ isolation: 'gvisor', isolation_mode: 'required' })).toBeNull()
     expect(said({ data_limit_mb: 400 }, { allowed_hosts: ['a.example'] })).toBeNull()
   })
 
@@ -111,6 +116,12 @@ describe('what a template has the owner’s settings say of an agent', () => {
       'allowed_hosts: c.example is',
     ],
     [{ allowed_hosts: ['*'] }, { allowed_hosts: [] }, 'egress.allowed_hosts.a'],
+    [
+      { isolation: 'container' },
+      { isolation: 'gvisor' } as const,
+      'agents.a.isolation of config/settings.json',
+    ],
+    [{ isolation_mode: 'preferred' }, { isolation_mode: 'required' } as const, 'agents.a.isolation_mode of'],
   ])('is %j over %j for an owner alone', (settings, standing, words) => {
     expect(said(settings, standing)).toContain('unprocessable: template held, agent a: settings.')
     expect(said(settings, standing)).toContain(words)

@@ -1,4 +1,5 @@
 import { reservedAgentIds } from '@flotilla/protocol/ids'
+import { isWeaker } from '@flotilla/protocol/isolation'
 import { Problem } from '@flotilla/protocol/problem'
 import type { PermissionGrants } from '../access/index.ts'
 import { raisedPeriod } from '../access/index.ts'
@@ -43,12 +44,12 @@ export function holdTemplate(
 
 /**
  * What an owner alone lets an agent have by settings: all models of a provider or one that searches the web by itself, more
- * room on the disk than stands, and hosts beyond a list that stands. When it sleeps is anybody's. Null where all is let
- * through. Pure.
+ * room on the disk than stands, hosts beyond a list that stands, and weaker walls. When it sleeps is anybody's. Null where
+ * all is let through. Pure.
  */
 export function aboveSettings(
   { id, settings = {} }: Pick<TemplateAgent, 'id' | 'settings'>,
-  standing: Pick<StandingFleet, 'settingsOf' | 'dataLimitMb'>,
+  standing: Pick<StandingFleet, 'settingsOf' | 'dataLimitMb' | 'isolation'>,
 ): { readonly field: keyof typeof settings; readonly reason: string } | null {
   const now = standing.settingsOf(id)
   const open = settings.models?.find(
@@ -66,6 +67,19 @@ export function aboveSettings(
     return {
       field: 'data_limit_mb',
       reason: `it has ${roomMb} here, and more is the owner's to give in agents.${id}.data_limit_mb of config/settings.json`,
+    }
+  }
+  const { rung, mode } = standing.isolation(id)
+  if (settings.isolation !== undefined && isWeaker(settings.isolation, rung)) {
+    return {
+      field: 'isolation',
+      reason: `it has ${rung} here, and less is the owner's to say in agents.${id}.isolation of config/settings.json`,
+    }
+  }
+  if (settings.isolation_mode === 'preferred' && mode === 'required') {
+    return {
+      field: 'isolation_mode',
+      reason: `it is required here, and less is the owner's to say in agents.${id}.isolation_mode of config/settings.json`,
     }
   }
   const hosts = now.allowed_hosts ?? ['*']

@@ -1,4 +1,5 @@
 import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
+import type { IsolationMode, IsolationRung } from '@flotilla/protocol/isolation'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -42,6 +43,8 @@ export interface StandingFleet {
   settingsOf(agentId: string): AgentSettings
   /** What it may keep below /data, in MB, by its own settings or the fleet's. */
   dataLimitMb(agentId: string): number
+  /** What it runs behind, by its own settings or the fleet's. */
+  isolation(agentId: string): { readonly rung: IsolationRung; readonly mode: IsolationMode }
   projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
   /** Null for one that is not there. */
   projectTexts(project: string): ProjectTexts | null
@@ -74,6 +77,13 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
     },
     settingsOf: (agentId) => agentSettingsOf(settings, agentId),
     dataLimitMb: (agentId) => agentSettingsOf(settings, agentId).data_limit_mb ?? settings.data_limit_mb,
+    isolation: (agentId) => {
+      const own = agentSettingsOf(settings, agentId)
+      return {
+        rung: own.isolation ?? settings.isolation,
+        mode: own.isolation_mode ?? settings.isolation_mode,
+      }
+    },
     projectLimits: deps.spending.budgets.projectLimits,
     projectTexts: deps.projects.textsOf,
     hooksOf: (agentId) => hooks.filter((hook) => hook.agentId === agentId),

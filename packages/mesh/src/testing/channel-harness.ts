@@ -235,5 +235,6 @@ function anAgentView(id: string): AgentView {
     archived: false,
     paused: null,
     last_error: null,
+    isolation: { wanted: 'container', required: 'container', runs_on: null, fallback: null },
   }
 }

@@ -1,10 +1,17 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { dataThere } from '../sandbox/process/process-data.ts'
 import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
 import { seedEntries } from '../sandbox/docker/seed-files.ts'
 import { reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
-import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox/sandbox-runtime.ts'
+import type {
+  DataUse,
+  RungTrial,
+  SandboxEnd,
+  SandboxRuntime,
+  SandboxState,
+} from '../sandbox/sandbox-runtime.ts'
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import type { WallReport } from '../sandbox/wall-report.ts'
 import { createStartShares } from '../sandbox/start-shares.ts'
@@ -29,6 +36,8 @@ export interface FakeSandbox {
 
 export interface FakeRuntimeOptions {
   readonly engine: FakeEngine
+  /** What `tryRung` finds; every rung can be had when left out. */
+  readonly rungs?: (rung: IsolationRung) => RungTrial
   /** What `checkIsolation` finds; every wall holds when left out. */
   readonly walls?: () => readonly WallReport[]
   /** Called before a sandbox starts; throwing makes the start fail. */
@@ -70,6 +79,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     doorHost: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),
+    tryRung: async (rung) => options.rungs?.(rung) ?? { available: true, detail: '', repair: '' },
     checkIsolation: async () =>
       options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],
 

@@ -128,6 +128,7 @@ export function createManualRuntime(): ManualRuntime {
     networks: async () => [],
     prepare: async () => {},
     checkIsolation: async () => [],
+    tryRung: async () => ({ available: true, detail: '', repair: '' }),
     start: async (spec) => {
       runtime.started.push(spec)
       runtime.doorTokens.push(readDoorToken(spec))
@@ -296,6 +297,13 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     hibernateAfterMs: () => null,
     feedbackFor: () => [],
     isolation: { hold: () => true },
+    placing: {
+      wishOf: () => ({ wanted: 'container', floor: 'container' }),
+      place: async ({ wanted }) => ({ rung: wanted, fallback: null }),
+      lacking: () => null,
+      doubt: () => {},
+      adopted: () => {},
+    },
     hooks: createHooks(silentLog),
     ...changes,
   }

@@ -25,4 +25,5 @@ export const permissionWords: Readonly<Record<PermissionField, string>> = {
   can_view_fleet_metrics: 'it may see what the fleet does and costs',
   can_route_tasks: 'it may send tasks of others to another agent',
   can_request_user_credentials: 'it may ask you for credentials',
+  required_isolation: 'the weakest walls that it runs behind',
 }

@@ -45,6 +45,10 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
                     </Link>
                   )}
                 </dd>
+                <dt>Isolation</dt>
+                <dd>
+                  <Isolation isolation={agent.isolation} />
+                </dd>
                 <dt>Waiting</dt>
                 <dd className="number">
                   {agent.queued} queued, {agent.waiting} waiting
@@ -108,6 +112,26 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
         </div>
       </div>
       {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
+    </>
+  )
+}
+
+function Isolation({
+  isolation: { wanted, required, runs_on: runsOn, fallback },
+}: {
+  readonly isolation: AgentView['isolation']
+}) {
+  return (
+    <>
+      {runsOn ?? wanted}
+      {runsOn === null && <span className="muted"> once it runs</span>}
+      {required !== 'container' && <span className="muted">, {required} required</span>}
+      {fallback !== null && (
+        <div className="small">
+          {runsOn !== null && `Wanted is ${wanted}. `}
+          {fallback}
+        </div>
+      )}
     </>
   )
 }

@@ -41,6 +41,14 @@ it('what is no value of a permission is said before it is sent', () => {
   expect(permissionFault('can_message', 'x'.repeat(201))).not.toBeNull()
 })
 
+it('walls are one of those that there are', () => {
+  expect(permissionKind('required_isolation')).toBe('rung')
+  expect(permissionFault('required_isolation', 'gvisor')).toBeNull()
+  expect(permissionFault('required_isolation', 'none')).not.toBeNull()
+  const edit = permissionEdit('required_isolation', { before: 'container', after: 'gvisor', hasRecord: true })
+  expect(edit.value).toMatchObject({ set: { required_isolation: 'gvisor' } })
+})
+
 it('a value reads as it is written', () => {
   expect([true, false, null, ['a', 'b'], 3].map(permissionText)).toEqual(['yes', 'no', '*', 'a\nb', '3'])
 })

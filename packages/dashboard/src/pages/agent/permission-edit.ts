@@ -3,7 +3,7 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionField } from '@flotilla/protocol/permission-record'
 
-export type PermissionKind = 'list' | 'flag' | 'number'
+export type PermissionKind = 'list' | 'flag' | 'number' | 'rung'
 
 /** What every field is where nobody has given it; the form of its values shows there. */
 const nothing = permissionRecordSchema.parse({})
@@ -15,7 +15,9 @@ export function isPermissionField(name: string): name is PermissionField {
 /** Pure. */
 export function permissionKind(field: PermissionField): PermissionKind {
   const value = nothing[field]
-  return typeof value === 'boolean' ? 'flag' : typeof value === 'number' ? 'number' : 'list'
+  if (typeof value === 'boolean') return 'flag'
+  if (typeof value === 'number') return 'number'
+  return typeof value === 'string' ? 'rung' : 'list'
 }
 
 /** A value as it stands in a field: a list one entry a line, a flag as yes or no. `*` stands for all that are known. Pure. */
@@ -76,6 +78,8 @@ function valueOf(field: PermissionField, text: string): JsonValue {
       return text === 'yes'
     case 'number':
       return text.trim() === '' ? null : Number(text)
+    case 'rung':
+      return text
     case 'list':
       return [...entriesOf(text)]
   }

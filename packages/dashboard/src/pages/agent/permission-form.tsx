@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { isolationRungs } from '@flotilla/protocol/isolation'
 import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
 import type { PermissionField } from '@flotilla/protocol/permission-record'
 import { useEdits } from '../../data/use-edits.ts'
@@ -53,6 +54,17 @@ export function PermissionForm({
           <select className="input wide" value={after} onChange={(event) => setAfter(event.target.value)}>
             <option value="no">no</option>
             <option value="yes">yes</option>
+          </select>
+        </FormField>
+      )}
+      {kind === 'rung' && (
+        <FormField label="At least">
+          <select className="input wide" value={after} onChange={(event) => setAfter(event.target.value)}>
+            {isolationRungs.map((rung) => (
+              <option key={rung} value={rung}>
+                {rung}
+              </option>
+            ))}
           </select>
         </FormField>
       )}

@@ -7,6 +7,7 @@ import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
+import type { AgentPlacing, Placed } from './agent-placing.ts'
 import type { MeshDoor } from './agent-sandbox.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
 import type { AgentTokens } from '../connection/agent-tokens.ts'
@@ -43,6 +44,7 @@ export interface AgentLife {
   readonly hooks: Hooks
   readonly sandboxes: LiveSandboxes
   readonly settings: LifeSettings
+  readonly placing: AgentPlacing
 }
 
 /** What is known of sandboxes that run, and how they are spoken with; gone with the process. */
@@ -55,6 +57,8 @@ export interface LiveSandboxes {
   readonly startedModels: Map<string, string | null>
   /** When something was last asked of each agent that runs. */
   readonly lastUsed: Map<string, number>
+  /** What each sandbox that runs runs on, and what was wished of it then. */
+  readonly placed: Map<string, Placed>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
 }

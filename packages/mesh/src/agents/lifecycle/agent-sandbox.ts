@@ -1,7 +1,9 @@
+import { isolationRungSchema } from '@flotilla/protocol/isolation'
 import { createHash } from 'node:crypto'
 import { sandboxHardening, sandboxSizes } from '../../sandbox/index.ts'
 import type { SandboxSpec } from '../../sandbox/index.ts'
 import type { AgentRecord } from '../registry/agent-record.ts'
+import type { Placed } from './agent-placing.ts'
 import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
 /** Which start made a sandbox: only the last one of an agent is adopted. */
@@ -10,6 +12,14 @@ export const startIdLabel = 'flotilla.start'
 export const doorLabel = 'flotilla.door'
 /** The model that a sandbox was started with, so that one adopted after a restart of ours is known to be outdated. */
 export const modelLabel = 'flotilla.model'
+
+/** What a sandbox runs on, what was wished of it, and why it is not that, so that one that is adopted is known. */
+const isolationLabels = {
+  rung: 'flotilla.isolation',
+  wanted: 'flotilla.isolation.wanted',
+  floor: 'flotilla.isolation.floor',
+  fallback: 'flotilla.isolation.fallback',
+} as const
 
 export interface MeshDoor {
   readonly host: string
@@ -31,11 +41,13 @@ export function agentSandbox(asked: {
   /** Loop limits by variable name. */
   readonly loopLimits: Readonly<Record<string, string>>
   readonly dataLimitBytes: number
+  readonly placed: Placed
 }): SandboxSpec {
   const { agent, door, tokens } = asked
   return {
     agentId: agent.id,
     kind: agent.kind,
+    isolation: asked.placed.rung,
     ...sandboxSizes[agent.kind],
     pidsLimit: sandboxHardening.pidsLimit,
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,
@@ -58,7 +70,32 @@ export function agentSandbox(asked: {
     },
     briefingDirectory: asked.briefingDirectory,
     files: {},
-    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door), [modelLabel]: asked.model ?? '' },
+    labels: {
+      [startIdLabel]: asked.startId,
+      [doorLabel]: doorMark(door),
+      [modelLabel]: asked.model ?? '',
+      ...placedLabels(asked.placed),
+    },
+  }
+}
+
+function placedLabels({ rung, wish, fallback }: Placed): Record<string, string> {
+  return {
+    [isolationLabels.rung]: rung,
+    [isolationLabels.wanted]: wish.wanted,
+    [isolationLabels.floor]: wish.floor,
+    ...(fallback === null ? {} : { [isolationLabels.fallback]: fallback }),
+  }
+}
+
+/** What the labels of a sandbox say; one of a release that knew of no rungs is a container. Pure. */
+export function placedOf(labels: Readonly<Record<string, string>>): Placed {
+  const rung = (name: 'rung' | 'wanted' | 'floor') =>
+    isolationRungSchema.safeParse(labels[isolationLabels[name]]).data ?? 'container'
+  return {
+    rung: rung('rung'),
+    wish: { wanted: rung('wanted'), floor: rung('floor') },
+    fallback: labels[isolationLabels.fallback] ?? null,
   }
 }
 

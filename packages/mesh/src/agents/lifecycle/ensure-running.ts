@@ -4,6 +4,7 @@ import type { AgentConnection, AgentConnections } from '../connection/agent-conn
 import type { AgentLife } from './agent-life.ts'
 import { endSandbox } from './end-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
+import { isMisplaced } from './agent-placing.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
 
@@ -70,7 +71,8 @@ export function createAgentConnections(
     const startedWith = life.sandboxes.startedModels.get(agentId)
     return (
       life.sandboxes.outdated.has(agentId) ||
-      (startedWith !== undefined && model !== null && startedWith !== model)
+      (startedWith !== undefined && model !== null && startedWith !== model) ||
+      isMisplaced(life.sandboxes.placed.get(agentId), life.placing.wishOf(agentId))
     )
   }
 

@@ -1,7 +1,7 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxState } from '../../sandbox/index.ts'
 import type { AgentLife } from './agent-life.ts'
-import { doorLabel, doorMark, modelLabel, startIdLabel } from './agent-sandbox.ts'
+import { doorLabel, doorMark, modelLabel, placedOf, startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 
 export interface ReconcileReport {
@@ -80,6 +80,9 @@ function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
   const { id } = row.record
   if (sandbox.address) life.sandboxes.addresses.set(id, sandbox.address)
   life.sandboxes.lastUsed.set(id, life.clock.now())
+  const placed = placedOf(sandbox.labels)
+  life.sandboxes.placed.set(id, placed)
+  life.placing.adopted(placed.rung)
   const label = sandbox.labels[modelLabel] ?? ''
   const startedWith = label === '' ? null : label
   life.sandboxes.startedModels.set(id, startedWith)

@@ -1,4 +1,6 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -7,6 +9,7 @@ import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from '../../testin
 import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
 let world: FleetHarness
+const idle = () => ({ busy: false, queued: 0, waiting: 0, costTodayUsd: 0, pausedReason: null })
 afterEach(() => world.close())
 
 const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
@@ -227,9 +230,101 @@ describe('a start that fails', () => {
     expect(world.runtime.started).toHaveLength(1)
   })
 
+  test('an agent whose isolation cannot be had is refused before anything is made', async () => {
+    const refused = new Problem('isolation-unavailable', { detail: 'gvisor is required' })
+    world = await aWorker({
+      placing: {
+        wishOf: () => ({ wanted: 'gvisor', floor: 'gvisor' }),
+        place: () => Promise.reject(refused),
+        lacking: () => 'gvisor is required',
+        doubt: () => {},
+        adopted: () => {},
+      },
+    })
+    await expect(world.fleet.ensureRunning('w', patient)).rejects.toBe(refused)
+    expect(world.runtime.started).toHaveLength(0)
+    expect(stateOf(world.fleet, 'w')).toBe('created')
+    expect(world.fleet.viewOf('w', idle).isolation).toEqual({
+      wanted: 'gvisor',
+      required: 'gvisor',
+      runs_on: null,
+      fallback: 'gvisor is required',
+    })
+  })
+
   test('an agent that does not exist is unknown', async () => {
     world = await aFleet()
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'unknown-agent' })
+  })
+})
+
+describe('the isolation of an agent', () => {
+  const fallback = 'gvisor cannot be had: runsc is not installed'
+
+  test('that fell back is told in event and journal, and does not start it again', async () => {
+    world = await aWorker({
+      placing: {
+        wishOf: () => ({ wanted: 'gvisor', floor: 'container' }),
+        place: async () => ({ rung: 'container', fallback }),
+        lacking: () => null,
+        doubt: () => {},
+        adopted: () => {},
+      },
+    })
+    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.runtime.started.map(({ isolation }) => isolation)).toEqual(['container'])
+    const message = `it runs on container and not on gvisor: ${fallback}`
+    expect(world.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
+    expect(world.journal).toContainEqual(
+      expect.objectContaining({ action: 'agent.warned', detail: { message } }),
+    )
+  })
+
+  test('on which a start failed is doubted, so that the next start may fall back', async () => {
+    let broken = false
+    world = await aWorker({
+      placing: {
+        wishOf: () => ({ wanted: 'gvisor', floor: 'container' }),
+        place: async () => (broken ? { rung: 'container', fallback } : { rung: 'gvisor', fallback: null }),
+        lacking: () => null,
+        adopted: () => {},
+        doubt: () => {
+          broken = true
+        },
+      },
+    })
+    world.runtime.beforeStart = async ({ isolation }) => {
+      if (isolation === 'gvisor') throw new Error('runsc is gone')
+    }
+    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('runsc is gone')
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.fleet.viewOf('w', idle)).toMatchObject({ state: 'running' })
+    expect(world.runtime.started.at(-1)?.isolation).toBe('container')
+  })
+
+  test('that is wished otherwise counts from its next run on, and outlives the mesh', async () => {
+    let wanted: IsolationRung = 'container'
+    const adopted: IsolationRung[] = []
+    world = await aWorker({
+      placing: {
+        wishOf: () => ({ wanted, floor: 'container' }),
+        place: async (wish) => ({ rung: wish.wanted, fallback: null }),
+        lacking: () => null,
+        doubt: () => {},
+        adopted: (rung) => void adopted.push(rung),
+      },
+    })
+    await world.fleet.ensureRunning('w', patient)
+    wanted = 'gvisor'
+    expect(world.runtime.started).toHaveLength(1)
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.runtime.started.map(({ isolation }) => isolation)).toEqual(['container', 'gvisor'])
+    const next = world.again()
+    await next.reconcile()
+    expect(adopted).toEqual(['gvisor'])
+    await next.ensureRunning('w', patient)
+    expect(world.runtime.started).toHaveLength(2)
   })
 })
 

@@ -3,6 +3,7 @@ import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { reasonOf } from '../../sandbox/index.ts'
 import type { AgentLife } from './agent-life.ts'
+import type { Placed } from './agent-placing.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
 import { agentSandbox } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
@@ -20,7 +21,7 @@ export interface AgentStarts {
   /**
    * Resolves when the agent answers; at once when it runs and `fresh` is not set. `fresh` re-creates the sandbox,
    * unless a start is under way, which is as fresh. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
-   * `data-full`.
+   * `data-full`, `isolation-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
   /** Breaks off the start that is under way; it fails with this reason. */
@@ -40,9 +41,11 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
         const row = life.agents.require(agentId)
         refuseArchived(row)
         if (isLive(row.state.kind) && options.fresh !== true && life.sandboxes.addresses.has(agentId)) return
+        const wish = life.placing.wishOf(agentId)
+        const placed = { wish, ...(await life.placing.place(wish)) }
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
         await meter.requireRoom(row)
-        await startOnce(life, row, controller.signal)
+        await startOnce(life, { before: row, placed }, controller.signal)
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -66,7 +69,11 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
   }
 }
 
-async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal): Promise<void> {
+async function startOnce(
+  life: AgentLife,
+  { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
+  signal: AbortSignal,
+): Promise<void> {
   const { id } = before.record
   signal.throwIfAborted()
   const model = before.record.model ?? life.settings.defaultModel()
@@ -79,6 +86,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   life.sandboxes.addresses.delete(id)
   life.sandboxes.outdated.delete(id)
   life.sandboxes.startedModels.set(id, model)
+  life.sandboxes.placed.set(id, placed)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
   if (isLive(before.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {
@@ -95,6 +103,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
         briefingDirectory: life.briefings.directoryOf(id),
         loopLimits: life.settings.loopLimits,
         dataLimitBytes: life.settings.dataLimitBytes(id),
+        placed,
       }),
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
@@ -108,11 +117,17 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
       agentId: id,
       startId,
       readyMs: life.clock.now() - since,
-      warnings: sandbox.warnings ?? [],
+      warnings: [...(sandbox.warnings ?? []), ...fallbackWords(placed)],
     })
   } catch (error) {
+    // It may be why: the next start runs on a weaker one where it cannot be had any more.
+    if (placed.rung !== 'container') life.placing.doubt(placed.rung)
     throw await rollBack(life, { agentId: id, startId, error: signal.aborted ? signal.reason : error })
   }
+}
+
+function fallbackWords({ rung, wish, fallback }: Placed): readonly string[] {
+  return fallback === null ? [] : [`it runs on ${rung} and not on ${wish.wanted}: ${fallback}`]
 }
 
 function announce(

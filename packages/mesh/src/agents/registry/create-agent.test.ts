@@ -351,6 +351,7 @@ describe('what is listed', () => {
         archived: false,
         paused: null,
         last_error: null,
+        isolation: { wanted: 'container', required: 'container', runs_on: null, fallback: null },
       },
       expect.objectContaining({ id: 'x', model: 'scripted/demo', busy: false }),
     ])

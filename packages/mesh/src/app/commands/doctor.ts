@@ -27,6 +27,7 @@ import {
   failure,
   fileFindings,
   homeFinding,
+  isolationFindings,
   modelFindings,
   ok,
   portHolder,
@@ -338,11 +339,12 @@ async function walls(meshPort: number, homeId: string): Promise<readonly DoctorF
     const reply = meshInternalApi.wallsVerify.response.parse(
       await askMesh({ meshPort, homeId }, meshInternalEndpoints.wallsVerify),
     )
-    return reply.walls.map(({ id, holds, detail }) =>
+    const found = reply.walls.map(({ id, holds, detail }) =>
       holds
         ? ok(`wall-${id}`, detail)
         : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
     )
+    return [...found, ...isolationFindings(reply.rungs)]
   } catch (error) {
     return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
   }

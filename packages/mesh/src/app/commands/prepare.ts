@@ -4,8 +4,8 @@ import { createLog } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Engine, image and network, and nothing else: what a first start would spend its minutes on; with `browsers` what the
- * first use of a browser would.
+ * Engine, image and network, what the isolation that was asked for needs, and nothing else: what a first start would spend
+ * its minutes on; with `browsers` what the first use of a browser would.
  */
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -13,6 +13,12 @@ export async function prepare(context: CommandContext): Promise<number> {
   const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
   try {
     await runtime.prepare({ progress: (step) => context.tell({ progress: step }), signal: context.stopped })
+    const { isolation } = context.environment
+    if (isolation !== null) {
+      context.tell({ progress: `Trying whether agents can run on ${isolation}` })
+      const { available, detail } = await runtime.tryRung(isolation)
+      if (!available) context.tell({ progress: `${isolation} cannot be had: ${detail}` })
+    }
     if (context.browsers) {
       context.tell({ progress: 'Making the image of browsers, where there is none' })
       await runtime.browsers?.prepare(context.stopped)

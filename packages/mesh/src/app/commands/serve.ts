@@ -43,6 +43,7 @@ export async function serve(context: CommandContext): Promise<number> {
       url,
       agent_port: agentPort,
       runtime: environment.runtime ?? 'docker',
+      isolation: environment.isolation,
       proxy_port: proxyPort,
       started_at: systemClock.now(),
       version: productVersion,

@@ -19,6 +19,9 @@ import type { RunTasks } from './run-tasks.ts'
 /** A fleet that is paused, and an agent in quarantine, are asked again after so long, milliseconds. */
 const pausedRetryMs = 15_000
 
+/** Only the owner can change it; another attempt would say the same, later. */
+const ownerMendsIt: readonly string[] = ['not-configured', 'data-full', 'isolation-unavailable']
+
 export interface PerformRun {
   /** Dispatches a queued run and follows it. Returns when the lane must look at the rows again. */
   perform(run: RunRecord, closing: AbortSignal): Promise<void>
@@ -106,8 +109,7 @@ function unreachable(deps: PerformRunDeps, run: RunRecord, error: unknown): void
     deps.move(run, { kind: 'postponed', availableAt: deps.clock.now() + pausedRetryMs })
   } else if (problem.code === 'unknown-agent') {
     deps.settle(run, failedOutcome(run, 'unknown-agent', 'The agent was deleted.'))
-  } else if (problem.code === 'not-configured' || problem.code === 'data-full') {
-    // Only the owner can change that; another attempt would say the same, later.
+  } else if (ownerMendsIt.includes(problem.code)) {
     deps.settle(run, failedOutcome(run, problem.code, problem.detail))
   } else {
     deps.interrupt(run, `its agent could not be started or reached (${problem.detail})`)

@@ -5,6 +5,7 @@ import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { DataBound, SandboxState } from '../sandbox-runtime.ts'
 import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
+import type { Gvisor } from '../gvisor/try-gvisor.ts'
 import type { StartShares } from '../start-shares.ts'
 import { tarArchive } from '../tar-archive.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
@@ -24,13 +25,14 @@ export interface PreparedEngine {
   readonly ground: ContainerGround
   readonly bound: DataBound
   readonly volumes: LimitedVolumes
+  readonly gvisor: Gvisor
   /** Takes away the engine's name server from a container that runs, where that can be done. */
   readonly closeNames: (networkFile: string | null | undefined) => Promise<void>
 }
 
 /** One container in the place of whatever stood under the agent's name. */
 export async function startContainer(
-  { engine, dialect, ground, volumes, bound, closeNames }: PreparedEngine,
+  { engine, dialect, ground, volumes, bound, gvisor, closeNames }: PreparedEngine,
   spec: SandboxSpec,
   track: {
     readonly shares: StartShares
@@ -51,9 +53,13 @@ export async function startContainer(
         Labels: volumeLabels(ground.homeId, spec.agentId),
       })
     }
-    const share = dialect.changesShares ? track.shares.lend(spec.agentId, spec.cpu) : null
+    const behind = spec.isolation === 'gvisor' ? await gvisor.ground(engine, ground) : null
+    // Releases of gVisor do not change the share of what runs.
+    const share = dialect.changesShares && behind === null ? track.shares.lend(spec.agentId, spec.cpu) : null
     const asked = share === null ? spec : atStartShare(spec, share.cpu)
-    const container = await docker.createContainer(containerOptions(ground, asked, volume.limited))
+    const container = await docker.createContainer(
+      containerOptions(ground, asked, { limitedVolume: volume.limited, gvisor: behind }),
+    )
     created = container.id
     if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })
     track.onCreated(container.id)

@@ -53,6 +53,31 @@ describe('containerOptions', () => {
     expect(largest(1)).toEqual([{ Name: 'fsize', Soft: 104_857_600, Hard: 104_857_600 }])
   })
 
+  it('behind gVisor the agent has the same limits, and its kernel has room of its own', () => {
+    const spec = aSpec({ briefingDirectory: '/b', isolation: 'gvisor' })
+    const shared = containerOptions(ground, spec).HostConfig
+    const own = containerOptions(ground, spec, {
+      gvisor: { runtime: 'runsc', nodePath: '/cache/node', seccomp: '{"own":1}' },
+    }).HostConfig
+    expect(shared?.Runtime).toBeUndefined()
+    expect(own).toMatchObject({ Runtime: 'runsc', CpuQuota: 75_000, ReadonlyRootfs: true, CapDrop: ['ALL'] })
+    expect(own?.Ulimits).toContainEqual({ Name: 'nproc', Soft: 256, Hard: 256 })
+    expect(own?.Ulimits).toContainEqual(expect.objectContaining({ Name: 'fsize' }))
+    expect(own?.Memory).toBeGreaterThan(sandboxSizes.worker.memoryLimitBytes)
+    expect(own?.MemorySwap).toBe(own?.Memory)
+    expect(own?.SecurityOpt).toEqual(['no-new-privileges', 'seccomp={"own":1}'])
+    expect(own?.PidsLimit).toBeGreaterThan(256)
+    expect(own?.Mounts).toContainEqual({
+      Type: 'bind',
+      Source: '/cache/node',
+      Target: '/usr/local/bin/node',
+      ReadOnly: true,
+    })
+    expect(own?.Mounts?.map(({ Target }) => Target)).toEqual(
+      expect.arrayContaining(['/data', '/briefing']) as string[],
+    )
+  })
+
   it('a spec cannot take over the labels, the home or the compile cache', () => {
     const spec = aSpec({
       briefingDirectory: '/b',

@@ -30,8 +30,48 @@ export interface ContainerGround {
  */
 const tmpFilesMax = 32_768
 
-/** The walls alone, as every agent and the probe have them. Pure. */
-export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
+/**
+ * Threads of the machine that gVisor's kernel takes for one process of the agent's, with room: it took 8.5 where it traces
+ * them. The limit of processes itself holds inside.
+ */
+const hostThreadsPerProcess = 16
+/** What stands for a shared kernel where an agent has one of its own. */
+export interface GvisorGround {
+  /** The engine's name for it. */
+  readonly runtime: string
+  /** A Node on this machine that its user may read: gVisor runs no program that may be run and not read. */
+  readonly nodePath: string
+  /** Value of the engine's `seccomp=` option. */
+  readonly seccomp: string
+}
+
+/** What gVisor's kernel needs for itself, beside what the agent may have. */
+const gvisorOwnBytes = 96 * 1024 * 1024
+
+/** The walls alone, as every agent and the probe have them; with gVisor, behind that. Pure. */
+export function hardenedHost(
+  ground: ContainerGround,
+  size: WallSize,
+  gvisor: GvisorGround | null = null,
+): Dockerode.HostConfig {
+  const host = containerHost(ground, size)
+  if (gvisor === null) return host
+  const memory = size.memoryLimitBytes + gvisorOwnBytes
+  return {
+    ...host,
+    SecurityOpt: ['no-new-privileges', `seccomp=${gvisor.seccomp}`],
+    Runtime: gvisor.runtime,
+    // Its kernel lets a program read nobody's memory but that of those that it started itself.
+    Mounts: [{ Type: 'bind', Source: gvisor.nodePath, Target: '/usr/local/bin/node', ReadOnly: true }],
+    PidsLimit: size.pidsLimit * hostThreadsPerProcess,
+    Memory: memory,
+    MemorySwap: memory,
+    // Counted by its own kernel, so for this agent alone.
+    Ulimits: [...ground.ulimits, { Name: 'nproc', Soft: size.pidsLimit, Hard: size.pidsLimit }],
+  }
+}
+
+function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
   return {
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges', `seccomp=${ground.seccomp}`],
@@ -83,10 +123,14 @@ export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit
 export function containerOptions(
   ground: ContainerGround,
   spec: SandboxSpec,
-  limitedVolume = false,
+  {
+    limitedVolume = false,
+    gvisor = null,
+  }: { readonly limitedVolume?: boolean; readonly gvisor?: GvisorGround | null } = {},
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
   // The limit of a process holds everywhere, and /tmp may be filled by one file.
+  const host = hardenedHost(ground, spec, gvisor)
   const largestFile = Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
   return {
     name: sandboxName(ground.homeId, spec.agentId),
@@ -103,9 +147,10 @@ export function containerOptions(
     // The mesh asks for health itself; a check of the engine's would eat the agent's CPU quota.
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
-      ...hardenedHost(ground, spec),
-      Ulimits: [...ground.ulimits, { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
+      ...host,
+      Ulimits: [...(host.Ulimits ?? []), { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Mounts: [
+        ...(host.Mounts ?? []),
         {
           Type: 'volume',
           Source: volumeName(ground.homeId, spec.agentId),

@@ -6,9 +6,40 @@ import { SandboxError } from '../sandbox-error.ts'
 
 const systemctlTimeoutMs = 60_000
 
-/** Where the log and the process id of an engine that we started are kept. */
-export function dockerdFiles(stateDirectory: string): { readonly log: string; readonly pid: string } {
-  return { log: join(stateDirectory, 'dockerd.log'), pid: join(stateDirectory, 'dockerd.pid') }
+/** Where the log, the process id and the settings of an engine that we started are kept. */
+export function dockerdFiles(stateDirectory: string): {
+  readonly log: string
+  readonly pid: string
+  readonly settings: string
+} {
+  const file = (name: string) => join(stateDirectory, name)
+  return { log: file('dockerd.log'), pid: file('dockerd.pid'), settings: file('daemon.json') }
+}
+
+/** Where the owner has settings for engines of this machine, those hold. */
+const machineSettings = '/etc/docker/daemon.json'
+
+/** So that it can be told of other runtimes while it runs: it reads the file again when it is asked to. */
+async function settingsArguments(path: string): Promise<readonly string[]> {
+  if (await exists(machineSettings)) return []
+  await writeFile(path, '{}\n', { mode: 0o600 })
+  return ['--config-file', path]
+}
+
+/** An engine that we started, that lives, and that reads our settings; null for any other. */
+export async function ownDockerd(stateDirectory: string): Promise<{ readonly pid: number } | null> {
+  const files = dockerdFiles(stateDirectory)
+  const pid = Number((await readFile(files.pid, 'utf8').catch(() => '')).trim())
+  if (!Number.isInteger(pid) || pid <= 1) return null
+  const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+  // The number may be another process's by now.
+  const isOurs = words[0]?.endsWith('dockerd') === true && words.includes(files.settings)
+  return isOurs ? { pid } : null
+}
+
+export async function writeDockerdSettings(stateDirectory: string, settings: object): Promise<void> {
+  const { settings: path } = dockerdFiles(stateDirectory)
+  await writeFile(path, `${JSON.stringify(settings)}\n`, { mode: 0o600 })
 }
 
 /**
@@ -34,7 +65,11 @@ export async function startDockerd(options: {
   const files = dockerdFiles(options.stateDirectory)
   const log = await open(files.log, 'a', 0o600)
   try {
-    const child = spawn('dockerd', [], { detached: true, stdio: ['ignore', log.fd, log.fd], cwd: '/' })
+    const child = spawn('dockerd', await settingsArguments(files.settings), {
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      cwd: '/',
+    })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', () => resolve())
       child.once('error', (cause) =>

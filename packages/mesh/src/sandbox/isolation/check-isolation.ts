@@ -1,5 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import {
+  guardedNode,
+  hardenedHost,
+  labelKeys,
+  type ContainerGround,
+  type GvisorGround,
+} from '../docker/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
@@ -35,6 +41,8 @@ interface IsolationOptions {
   /** Given for the network of browsers: where agents live, and what listens for them there. */
   readonly agents?: { readonly ground: ContainerGround; readonly doorPorts: readonly number[] }
   readonly clock: Clock
+  /** Where the walls are tried from behind gVisor. */
+  readonly gvisor: GvisorGround | null
   readonly signal?: AbortSignal | undefined
 }
 
@@ -78,7 +86,7 @@ export async function checkIsolation(
       image: ground.image,
       command: [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan],
       labels: labels(options.homeTag),
-      host: hardenedHost(ground, probeSize),
+      host: hardenedHost(ground, probeSize, options.gvisor),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
       timeoutMs: probeTimeoutMs,
       signal: options.signal,
@@ -91,7 +99,10 @@ export async function checkIsolation(
     const report = probeReportSchema.parse(JSON.parse(done.stdout))
     return agents
       ? networkWalls(report, { reachedFromHost }, 'browsers')
-      : [...networkWalls(report, { reachedFromHost }, 'agents'), ...containerWalls(report)]
+      : [
+          ...networkWalls(report, { reachedFromHost }, 'agents'),
+          ...containerWalls(report, options.gvisor === null ? 'shared' : 'gvisor'),
+        ]
   } finally {
     await Promise.allSettled([canary.close(), ...siblings.map(({ remove }) => remove())])
   }

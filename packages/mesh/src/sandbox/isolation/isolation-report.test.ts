@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { containerWalls, networkWalls, type ProbeReport } from './isolation-report.ts'
+import { containerWalls, networkWalls, type KernelInside, type ProbeReport } from './isolation-report.ts'
 
 const canary = '10.64.0.1:9999'
 const sibling = '10.64.0.3:8400'
@@ -27,6 +27,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
     },
     writeRoot: 'EROFS',
     writeEtc: 'EROFS',
+    writeOwned: 'EROFS',
     makeMessageQueue: 'EROFS',
     execInTmp: 'EACCES',
     userNamespace: 'exit 1: not permitted',
@@ -39,8 +40,8 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
   }
 }
 
-function fallen(report: ProbeReport, shown = controls): readonly string[] {
-  return [...networkWalls(report, shown, 'agents'), ...containerWalls(report)]
+function fallen(report: ProbeReport, shown = controls, kernel: KernelInside = 'shared'): readonly string[] {
+  return [...networkWalls(report, shown, 'agents'), ...containerWalls(report, kernel)]
     .filter((wall) => !wall.holds)
     .map((wall) => wall.id)
 }
@@ -54,6 +55,22 @@ function withOutcome(group: string, outcome: string): ProbeReport {
 }
 
 describe('the walls of agents', () => {
+  it('behind gVisor what its kernel does not say is not asked for, and everything else is', () => {
+    const { NoNewPrivs, CapAmb, ...said } = aReport().status
+    const report = aReport({ status: said })
+    expect(fallen(report, controls, 'gvisor')).toEqual([])
+    expect(fallen(report)).toEqual(['no-privileges'])
+    expect(fallen({ ...report, status: { ...report.status, CapEff: '1' } }, controls, 'gvisor')).toEqual([
+      'no-privileges',
+    ])
+    for (const more of [{ NoNewPrivs: '0' }, { Seccomp: '0' }] as const) {
+      expect(fallen({ ...report, status: { ...said, ...more } }, controls, 'gvisor')).toEqual([
+        'no-privileges',
+      ])
+    }
+    expect([NoNewPrivs, CapAmb]).toEqual(['1', '0'])
+  })
+
   it('finds all walls standing in a report of refusals', () => {
     expect(fallen(aReport())).toEqual([])
   })
@@ -90,7 +107,7 @@ describe('the walls of agents', () => {
   })
 
   it('a canary that the host itself did not reach proves nothing', () => {
-    expect(fallen(aReport(), { reachedFromHost: [sibling] })).toEqual(['host-ports-closed'])
+    expect(fallen(aReport(), { ...controls, reachedFromHost: [sibling] })).toEqual(['host-ports-closed'])
   })
 
   it('a closed agent door is told', () => {

@@ -7,6 +7,7 @@ export const probeReportSchema = z.strictObject({
   status: z.record(z.string(), z.string()),
   writeRoot: z.string(),
   writeEtc: z.string(),
+  writeOwned: z.string(),
   makeMessageQueue: z.string(),
   execInTmp: z.string(),
   userNamespace: z.string(),
@@ -55,6 +56,9 @@ export interface Controls {
   readonly reachedFromHost: readonly string[]
 }
 
+/** Whose kernel answers inside: the machine's, or gVisor's, which says less of itself. */
+export type KernelInside = 'shared' | 'gvisor'
+
 /** What the network lets through, as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
 export function networkWalls(
   report: ProbeReport,
@@ -98,16 +102,20 @@ export function networkWalls(
 }
 
 /** What the container of an agent itself keeps it from. Pure. */
-export function containerWalls(report: ProbeReport): readonly WallReport[] {
+export function containerWalls(report: ProbeReport, kernel: KernelInside): readonly WallReport[] {
   const { status } = report
+  // Older releases of gVisor have no ambient ones and say nothing of them.
+  const unsaid = kernel === 'gvisor' && status['CapAmb'] === undefined ? ['CapAmb'] : []
   const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
-    (name) => !/^0+$/.test(status[name] ?? ''),
+    (name) => !unsaid.includes(name) && !/^0+$/.test(status[name] ?? ''),
   )
   return [
     refused(
       'root-read-only',
-      report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS',
-      `write to / ${report.writeRoot}, to /etc ${report.writeEtc}`,
+      // Which of the two reasons is named first is the kernel's own choice.
+      [report.writeRoot, report.writeEtc].every((outcome) => ['EROFS', 'EACCES'].includes(outcome)) &&
+        report.writeOwned === 'EROFS',
+      `write to / ${report.writeRoot}, to /etc ${report.writeEtc}, to a folder of its own ${report.writeOwned}`,
     ),
     refused(
       'message-queues-closed',
@@ -128,10 +136,7 @@ export function containerWalls(report: ProbeReport): readonly WallReport[] {
     ),
     refused(
       'no-privileges',
-      capabilities.length === 0 &&
-        status['NoNewPrivs'] === '1' &&
-        status['Seccomp'] === '2' &&
-        status['Uid'] === '1000',
+      capabilities.length === 0 && isFiltered(status, kernel) && status['Uid'] === '1000',
       `user ${status['Uid']}, capabilities ${capabilities.join(' ') || 'none'}, no-new-privileges ${status['NoNewPrivs']}, system call filter ${status['Seccomp']}`,
     ),
     refused(
@@ -140,6 +145,13 @@ export function containerWalls(report: ProbeReport): readonly WallReport[] {
       `engine sockets inside: ${report.engineSocket}`,
     ),
   ]
+}
+
+/** gVisor never gives a program more rights than its caller, and older releases do not say so. */
+function isFiltered(status: ProbeReport['status'], kernel: KernelInside): boolean {
+  const { NoNewPrivs: noNewPrivileges, Seccomp: filter } = status
+  const isSaid = noNewPrivileges === '1' || (kernel === 'gvisor' && noNewPrivileges === undefined)
+  return isSaid && filter === '2'
 }
 
 function refused(id: string, holds: boolean, detail: string): WallReport {

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { silentLog } from '../platform/log.ts'
+import type { RungTrial } from '../sandbox/sandbox-runtime.ts'
+import type { WallReport } from '../sandbox/wall-report.ts'
+import { createPlacing } from './place-agents.ts'
+
+const preferred = { wanted: 'gvisor', floor: 'container' } as const
+const required = { wanted: 'gvisor', floor: 'gvisor' } as const
+const plain = { wanted: 'container', floor: 'container' } as const
+
+const there: RungTrial = { available: true, detail: 'gVisor with platform ptrace', repair: '' }
+const absent: RungTrial = { available: false, detail: 'runsc is not installed', repair: 'Install runsc.' }
+
+function aPlacing({
+  trial = there,
+  walls = [],
+  isolates = true,
+}: {
+  readonly trial?: RungTrial
+  readonly walls?: readonly WallReport[]
+  readonly isolates?: boolean
+} = {}) {
+  const world = { trial, tried: 0 }
+  const placing = createPlacing({
+    runtime: {
+      isolates,
+      tryRung: async () => {
+        world.tried++
+        return world.trial
+      },
+    },
+    wallsOf: async () => walls,
+    log: silentLog,
+  })
+  return { placing, world }
+}
+
+test('nothing is tried before somebody asks for it', async () => {
+  const { placing, world } = aPlacing()
+  expect(await placing.place(plain)).toEqual({ rung: 'container', fallback: null })
+  expect(world.tried).toBe(0)
+  expect(placing.views().map(({ available }) => available)).toEqual([true, null])
+})
+
+test('a rung is tried once for all who ask, and its walls are looked after from then on', async () => {
+  const { placing, world } = aPlacing()
+  const placed = await Promise.all([placing.place(preferred), placing.place(required)])
+  expect(placed).toEqual([
+    { rung: 'gvisor', fallback: null },
+    { rung: 'gvisor', fallback: null },
+  ])
+  expect(world.tried).toBe(1)
+  expect(placing.inUse()).toEqual(['gvisor'])
+})
+
+test('whoever prefers one that cannot be had runs in a container, with the reason', async () => {
+  const { placing } = aPlacing({ trial: absent })
+  expect(await placing.place(preferred)).toEqual({
+    rung: 'container',
+    fallback: 'gvisor cannot be had: runsc is not installed',
+  })
+  expect(placing.inUse()).toEqual([])
+})
+
+test('whoever requires it does not run, and is told what to do', async () => {
+  const { placing } = aPlacing({ trial: absent })
+  await expect(placing.place(required)).rejects.toMatchObject({
+    code: 'isolation-unavailable',
+    detail: expect.stringContaining('runsc is not installed') as string,
+    repair: expect.stringContaining('Install runsc.') as string,
+  })
+})
+
+test('one whose walls do not hold cannot be had', async () => {
+  const walls = [{ id: 'gvisor-internet-closed', holds: false, detail: 'connected' }]
+  const { placing } = aPlacing({ walls })
+  expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
+  await expect(placing.place(required)).rejects.toMatchObject({
+    detail: expect.stringContaining('gvisor-internet-closed: connected') as string,
+  })
+})
+
+test('what could not be had is tried again when somebody looks, and what could is not', async () => {
+  const { placing, world } = aPlacing({ trial: absent })
+  await placing.place(preferred)
+  world.trial = there
+  expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
+  await placing.retry()
+  expect(await placing.place(preferred)).toEqual({ rung: 'gvisor', fallback: null })
+  await placing.retry()
+  await placing.place(preferred)
+  expect(world.tried).toBe(2)
+  placing.forget()
+  await placing.place(preferred)
+  expect(world.tried).toBe(3)
+})
+
+test('one on which a start failed is tried again before the next', async () => {
+  const { placing, world } = aPlacing()
+  await placing.place(preferred)
+  placing.doubt('gvisor')
+  world.trial = absent
+  expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
+})
+
+test('plain processes satisfy nobody who requires walls', async () => {
+  const { placing } = aPlacing({ isolates: false })
+  expect(await placing.place(preferred)).toEqual({ rung: 'container', fallback: null })
+  await expect(placing.place(required)).rejects.toMatchObject({ code: 'isolation-unavailable' })
+})
+
+test('one that an adopted agent runs on is looked after without being tried', async () => {
+  const { placing, world } = aPlacing()
+  placing.adopted('gvisor')
+  expect(placing.inUse()).toEqual(['gvisor'])
+  expect(world.tried).toBe(0)
+})

@@ -1,0 +1,149 @@
+import { isolationRungs } from '@flotilla/protocol/isolation'
+import type { IsolationRung, IsolationWish, RungView } from '@flotilla/protocol/isolation'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../platform/index.ts'
+import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
+
+/** Where an agent runs. */
+export interface Placement {
+  readonly rung: IsolationRung
+  /** Why it is not the one that was wanted; null where it is. */
+  readonly fallback: string | null
+}
+
+export interface Placing {
+  /**
+   * Where an agent with this wish runs now. A rung is tried when it is first asked for, and its walls from inside it.
+   * Problem `isolation-unavailable` where nothing above the floor can be had.
+   */
+  place(wish: IsolationWish): Promise<Placement>
+  /** Why an agent with this wish would not be started, as far as is known; null where it would. */
+  lacking(wish: IsolationWish): string | null
+  /** An agent that outlived a mesh runs on it, so that its walls are looked after. */
+  adopted(rung: IsolationRung): void
+  views(): readonly RungView[]
+  /** Rungs beside the first that agents may run on now. */
+  inUse(): readonly IsolationRung[]
+  /** A start on it failed, so it is tried again before the next. */
+  doubt(rung: IsolationRung): void
+  /** Tries again those that could not be had. */
+  retry(): Promise<void>
+  /** All are tried again when they are next asked for. */
+  forget(): void
+}
+
+/** Of what a trial said, in the reason that people read. */
+const reasonMaxChars = 400
+
+export function createPlacing(deps: {
+  readonly runtime: Pick<SandboxRuntime, 'isolates' | 'tryRung'>
+  readonly wallsOf: (rung: IsolationRung) => Promise<readonly WallReport[]>
+  readonly log: Log
+}): Placing {
+  const trials = new Map<IsolationRung, Promise<RungView>>()
+  const known = new Map<IsolationRung, RungView>()
+
+  function tried(rung: IsolationRung): Promise<RungView> {
+    const before = trials.get(rung)
+    if (before) return before
+    const trial = tryWithWalls(rung).then((view) => {
+      // One that was forgotten meanwhile proves nothing.
+      if (trials.get(rung) === trial) known.set(rung, view)
+      return view
+    })
+    trials.set(rung, trial)
+    return trial
+  }
+
+  async function tryWithWalls(rung: IsolationRung): Promise<RungView> {
+    const view = await tryOnce(rung)
+    const { detail, repair } = view
+    if (view.available) deps.log.info({ rung, detail }, 'agents can be run on this rung of isolation')
+    else
+      deps.log.warn(
+        { rung, detail, repair },
+        'this rung of isolation cannot be had; agents that only prefer it run on a weaker one',
+      )
+    return view
+  }
+
+  async function tryOnce(rung: IsolationRung): Promise<RungView> {
+    try {
+      const trial = await deps.runtime.tryRung(rung)
+      if (!trial.available) return { rung, ...trial }
+      const fallen = (await deps.wallsOf(rung)).filter(({ holds }) => !holds)
+      if (fallen.length === 0) return { rung, ...trial }
+      const detail = fallen.map((wall) => `${wall.id}: ${wall.detail}`).join('; ')
+      return { rung, available: false, detail, repair: wallsRepair }
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : 'trying it failed'
+      return { rung, available: false, detail, repair: wallsRepair }
+    }
+  }
+
+  return {
+    async place({ wanted, floor }) {
+      if (!deps.runtime.isolates) {
+        if (floor === 'container') return { rung: 'container', fallback: null }
+        throw unavailable(floor, 'agents run as plain processes', 'Start without --runtime process.')
+      }
+      let reason = ''
+      for (const rung of new Set([wanted, floor])) {
+        // Its walls are the fleet's: where they do not hold, nothing is started at all.
+        if (rung === 'container') return { rung, fallback: rung === wanted ? null : reason }
+        const { available, detail, repair } = await tried(rung)
+        if (available === true) return { rung, fallback: rung === wanted ? null : reason }
+        if (rung === floor) throw unavailable(rung, detail, repair)
+        reason = `${rung} cannot be had: ${detail}`.slice(0, reasonMaxChars)
+      }
+      throw new TypeError('a floor is a rung')
+    },
+    lacking: ({ floor }) => {
+      const view = known.get(floor)
+      return view?.available === false ? lackingWords(view) : null
+    },
+    adopted: (rung) => {
+      if (rung === 'container' || trials.has(rung)) return
+      const view = { rung, available: true, detail: 'agents that outlived a mesh run on it', repair: '' }
+      trials.set(rung, Promise.resolve(view))
+      known.set(rung, view)
+    },
+    views: () =>
+      isolationRungs.map(
+        (rung) =>
+          known.get(rung) ?? {
+            rung,
+            available: rung === 'container' && deps.runtime.isolates ? true : null,
+            detail: rung === 'container' ? '' : 'not tried yet',
+            repair: '',
+          },
+      ),
+    inUse: () => [...known.values()].filter(({ available }) => available).map(({ rung }) => rung),
+    doubt: (rung) => {
+      trials.delete(rung)
+      known.delete(rung)
+    },
+    retry: async () => {
+      const failed = [...known.values()].filter(({ available }) => available === false)
+      for (const { rung } of failed) trials.delete(rung)
+      await Promise.all(failed.map(({ rung }) => tried(rung)))
+    },
+    forget: () => {
+      trials.clear()
+      known.clear()
+    },
+  }
+}
+
+const wallsRepair = 'Run flotilla doctor, which tries it again and says what is wrong.'
+
+function lackingWords({ rung, detail }: Pick<RungView, 'rung' | 'detail'>): string {
+  return `${rung} is required, and cannot be had: ${detail}`.slice(0, reasonMaxChars)
+}
+
+function unavailable(rung: IsolationRung, detail: string, repair: string): Problem {
+  return new Problem('isolation-unavailable', {
+    detail: lackingWords({ rung, detail }),
+    repair: `${repair} Flotilla doctor then tries it again; or require less in config/settings.json or with flotilla permissions.`,
+  })
+}

@@ -1,0 +1,120 @@
+import { createServer } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { cachesFolder } from '@flotilla/protocol/compiled-modules'
+import { expect, it } from 'vitest'
+import {
+  engineOfThisMachine,
+  openDockerHome,
+  useDockerHome,
+  withEngine,
+} from '../../../../tests/docker/sandbox-lane.ts'
+import { tryEscapes } from '../../../../tests/support/escape-attempts.ts'
+import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
+
+/** An engine that the mesh started on this machine is told of gVisor; any other is asked whether it knows it. */
+const options = {
+  stateDirectory: join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla', 'engine'),
+  noInstall: process.env['FLOTILLA_NO_INSTALL'] === '1',
+}
+
+/** Asked once, before the suites are collected, so that they are skipped by name where there is none. */
+async function engineWithGvisor() {
+  const found = await engineOfThisMachine()
+  if (found.engine === null) return found
+  const home = await openDockerHome(found.engine, options)
+  const { available, detail } = await home.runtime.tryRung('gvisor')
+  await home.close()
+  return available ? found : { engine: null, tried: [`gVisor: ${detail}`] }
+}
+
+const found = await engineWithGvisor()
+const doorPort = 8420
+
+withEngine(
+  'behind gVisor the runtime keeps its port',
+  (engine) =>
+    sandboxRuntimeConformance(
+      'docker behind gVisor',
+      async () => {
+        const home = await openDockerHome(engine, options)
+        const { runtime, again, shareOf, close } = home
+        return { runtime, again, shareOf, ...subjectHands, close }
+      },
+      { isolation: 'gvisor' },
+    ),
+  found,
+)
+
+withEngine(
+  'an agent behind gVisor',
+  (engine) => {
+    const home = useDockerHome(engine, options)
+    const cpu = { quotaUs: 100_000, periodUs: 100_000 }
+    const start = (agentId: string) => home().start({ agentId, isolation: 'gvisor', cpu })
+
+    it('has every wall of a container, tried from inside', async () => {
+      const door = createServer((socket) => socket.on('error', () => {}).end('door\n'))
+      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
+      const walls = await home().runtime.checkIsolation({ doorPort, rung: 'gvisor' })
+      await new Promise((resolve) => door.close(resolve))
+      expect(walls.filter(({ holds }) => !holds)).toEqual([])
+      expect(walls.length).toBeGreaterThan(10)
+    })
+
+    it('is answered by another kernel, which lets nothing through that a container refuses', async () => {
+      const own = await start('escaper')
+      const shared = await home().start({ agentId: 'neighbour', cpu })
+      const kernel = async (state: typeof own) => (await home().run(state, 'cat /proc/version')).text
+      expect(await kernel(own)).not.toBe(await kernel(shared))
+      const [inside, beside] = [await tryEscapes(own), await tryEscapes(shared)]
+      process.stderr.write(
+        `${inside.map(({ attempt, outcome }, at) => `| ${attempt} | ${beside[at]?.outcome} | ${outcome} |`).join('\n')}\n`,
+      )
+      const through = (outcomes: typeof inside) =>
+        outcomes.filter(({ held }) => !held).map(({ attempt }) => attempt)
+      // What an agent is started with holds no key and no door token; its programs are given it as well.
+      const known = ['read environment of the agent', 'read environment of the first process']
+      expect(through(beside)).toEqual(known.slice(1))
+      expect(through(inside)).toEqual(known)
+    })
+
+    it('ends for want of memory, and is named as that', async () => {
+      const state = await start('eater')
+      const ends: unknown[] = []
+      const leave = home().runtime.onEnd((end) => ends.push(end))
+      await subjectHands.eatMemory(state)
+      await expect.poll(() => ends, { timeout: 60_000 }).toHaveLength(1)
+      leave()
+      expect(ends).toEqual([expect.objectContaining({ agentId: 'eater', outOfMemory: true })])
+    })
+
+    it('whose kernel is killed is told as ended, and starts again with its data', async () => {
+      const state = await start('killed')
+      await subjectHands.writeFile(state, 'kept', 'yes')
+      const ends: unknown[] = []
+      const leave = home().runtime.onEnd((end) => ends.push(end))
+      const { State } = await engine.docker
+        .getContainer((await listed(engine, home().homeTag, 'killed')).Id)
+        .inspect()
+      process.kill(State.Pid, 'SIGKILL')
+      await expect.poll(() => ends, { timeout: 30_000 }).toHaveLength(1)
+      leave()
+      expect(ends).toEqual([expect.objectContaining({ agentId: 'killed', outOfMemory: false })])
+      expect(await subjectHands.readFile(await start('killed'), 'kept')).toBe('yes')
+    })
+  },
+  found,
+)
+
+async function listed(
+  { docker }: NonNullable<(typeof found)['engine']>,
+  homeTag: string,
+  agentId: string,
+): Promise<{ readonly Id: string }> {
+  const label = [`flotilla.home=${homeTag}`, `flotilla.agent=${agentId}`]
+  const [container] = await docker.listContainers({ filters: { label } })
+  if (!container) throw new Error(`${agentId} has no container`)
+  return container
+}

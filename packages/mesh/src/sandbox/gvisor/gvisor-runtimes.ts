@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+
+/** A way to run containers behind gVisor's kernel that an engine knows by name. */
+export interface GvisorRuntime {
+  readonly name: string
+  /** What it is made of, in words. */
+  readonly detail: string
+}
+
+const infoSchema = z.looseObject({
+  Runtimes: z
+    .record(
+      z.string(),
+      z.looseObject({ path: z.string().nullish(), runtimeArgs: z.array(z.string()).nullish() }),
+    )
+    .nullish(),
+})
+
+/** What `runsc` runs the agent's processes with, and what its packets go through; the better first. */
+const platforms = ['kvm', 'systrap', 'ptrace'] as const
+const networks = ['sandbox', 'host'] as const
+
+type Platform = (typeof platforms)[number]
+
+/** Those that an engine knows, in the order in which they are worth trying. */
+export async function gvisorRuntimes({ docker }: Engine): Promise<readonly GvisorRuntime[]> {
+  const { Runtimes } = infoSchema.parse(await docker.info())
+  return Object.entries(Runtimes ?? {})
+    .filter(([name, { path }]) => /^(?:runsc|gvisor)|\/runsc$/.test(`${name}\n${path ?? ''}`) || isOurs(name))
+    .map(([name, { runtimeArgs }]) => ({ name, detail: detailOf(name, runtimeArgs ?? []) }))
+    .toSorted((one, other) => rankOf(one.name) - rankOf(other.name))
+}
+
+/** What an engine of ours is told, for the file that it reads. Pure. */
+export function runtimeEntries(
+  runscPath: string,
+  { virtualizes }: { readonly virtualizes: boolean },
+): Readonly<Record<string, { readonly path: string; readonly runtimeArgs: readonly string[] }>> {
+  return Object.fromEntries(
+    platforms
+      // Where there is a device and no support of the processor behind it, the sandbox spins and never starts.
+      .filter((platform) => platform !== 'kvm' || virtualizes)
+      .flatMap((platform) =>
+        networks.map((network) => [
+          ourName(platform, network),
+          {
+            path: runscPath,
+            runtimeArgs: [`--platform=${platform}`, `--network=${network}`, filterArgument],
+          },
+        ]),
+      ),
+  )
+}
+
+/** The filter of system calls holds inside too: without it programs make user namespaces, and in them no limit holds. */
+export const filterArgument = '--oci-seccomp'
+
+const prefix = 'flotilla-gvisor-'
+const ourName = (platform: Platform, network: string): string => `${prefix}${platform}-${network}`
+const isOurs = (name: string): boolean => name.startsWith(prefix)
+
+/** What an owner has set up goes before what we did. */
+function rankOf(name: string): number {
+  if (!isOurs(name)) return -1
+  return platforms.flatMap((platform) => networks.map((network) => ourName(platform, network))).indexOf(name)
+}
+
+function detailOf(name: string, runtimeArgs: readonly string[]): string {
+  const args = runtimeArgs
+    .filter((arg) => arg !== filterArgument)
+    .map((arg) => arg.replace(/^--/, '').replace('=', ' '))
+  return args.length === 0 ? `gVisor, engine runtime ${name}` : `gVisor with ${args.join(', ')}`
+}

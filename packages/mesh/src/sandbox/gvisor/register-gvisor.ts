@@ -1,0 +1,93 @@
+import { access, constants, readFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Engine } from '../engine/connect-engine.ts'
+import { canInstall, installPackages } from '../engine/install-engine.ts'
+import { ownDockerd, writeDockerdSettings } from '../engine/start-dockerd.ts'
+import { filterArgument, gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
+
+/** What an engine takes to read its file again. */
+const reloadMs = 10_000
+const askEveryMs = 100
+const gvisorPackage = 'runsc'
+
+export interface RegisterOptions {
+  readonly uid: number
+  readonly noInstall: boolean
+  readonly stateDirectory: string
+  /** PATH of the mesh. */
+  readonly path: string
+  readonly clock: Clock
+}
+
+/** What an owner types where we may not. */
+const installWords = `sudo apt-get install -y --no-install-recommends ${gvisorPackage}`
+const registerWords = `name it below "runtimes" of the engine's daemon.json, such as {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=systrap", "${filterArgument}"]}}, then sudo systemctl reload docker`
+
+/**
+ * Sees to it that an engine that we started knows gVisor, with its package where that is allowed. An engine of somebody
+ * else's is never changed. Null where it is done, else why not, and what the owner does.
+ */
+export async function registerGvisor(
+  engine: Engine,
+  options: RegisterOptions,
+): Promise<{ readonly why: string; readonly repair: string } | null> {
+  const own = await ownDockerd(options.stateDirectory)
+  const found = await findProgram(options.path)
+  if (own === null) {
+    const why = `${found === null ? 'runsc is not installed, and ' : ''}the container engine is not one that the mesh started, so it is not told of runsc`
+    return {
+      why,
+      repair: found === null ? `Run: ${installWords}; then ${registerWords}.` : `Next: ${registerWords}.`,
+    }
+  }
+  if (found === null && (options.noInstall || !(await canInstall(options.uid)))) {
+    return {
+      why: 'runsc is not installed, and the mesh may not install it',
+      repair: `Run: ${installWords}.`,
+    }
+  }
+  if (found === null) await installPackages([gvisorPackage], {})
+  const runscPath = found ?? (await findProgram(options.path))
+  if (runscPath === null)
+    return { why: 'the package runsc brought no program of that name', repair: `Run: ${installWords}.` }
+  await writeDockerdSettings(options.stateDirectory, {
+    runtimes: runtimeEntries(runscPath, { virtualizes: await virtualizes() }),
+  })
+  process.kill(own.pid, 'SIGHUP')
+  const end = options.clock.now() + reloadMs
+  while ((await gvisorRuntimes(engine)).length === 0) {
+    if (options.clock.now() >= end)
+      return {
+        why: `the container engine did not take up runsc within ${reloadMs / 1000} s`,
+        repair: `Read ${join(options.stateDirectory, 'dockerd.log')}.`,
+      }
+    await options.clock.sleep(askEveryMs)
+  }
+  return null
+}
+
+async function findProgram(path: string): Promise<string | null> {
+  for (const folder of new Set([...path.split(delimiter), '/usr/bin', '/usr/local/bin'])) {
+    const file = join(folder, 'runsc')
+    const isThere = await access(file, constants.X_OK).then(
+      () => folder.startsWith('/'),
+      () => false,
+    )
+    if (isThere) return file
+  }
+  return null
+}
+
+/** Whether the processor helps with virtual machines; a device alone proves nothing. */
+async function virtualizes(): Promise<boolean> {
+  const [about, device] = await Promise.all([
+    readFile('/proc/cpuinfo', 'utf8').catch(() => ''),
+    access('/dev/kvm').then(
+      () => true,
+      () => false,
+    ),
+  ])
+  return device && /^flags\s*:.*\b(?:vmx|svm)\b/m.test(about)
+}

@@ -1,0 +1,125 @@
+import {
+  guardedNode,
+  hardenedHost,
+  labelKeys,
+  type ContainerGround,
+  type GvisorGround,
+} from '../docker/container-options.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+import { runOnce } from '../run-once.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { RungTrial } from '../sandbox-runtime.ts'
+import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { findPinnedNode, strippedNode } from '../image/node-parts.ts'
+import { gvisorFilter } from './gvisor-filter.ts'
+import { gvisorRuntimes } from './gvisor-runtimes.ts'
+import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
+
+/** A platform that the machine cannot carry hangs. */
+const trialMs = 20_000
+const saidMaxChars = 200
+const onPodman = {
+  detail: 'gVisor is used with Docker alone, and this engine is Podman',
+  repair: 'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock where it is.',
+}
+const triedRepair =
+  'This machine or this release of runsc cannot do it: try a newer one, or another --platform and --network in the settings of the engine.'
+
+/** gVisor in one engine, found out by running something behind it. */
+export interface Gvisor {
+  /** Callers at the same time share one trial. */
+  tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
+  /** What was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
+  ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
+  /** The engine was away: it may know other runtimes now. */
+  forget(): void
+}
+
+export interface GvisorOptions extends RegisterOptions {
+  /** Where the pinned Node is looked up from. */
+  readonly packageDirectory: string
+  readonly cacheDirectory: string
+}
+
+export function createGvisor(options: GvisorOptions): Gvisor {
+  let found: GvisorGround | null = null
+  let underWay: Promise<RungTrial> | null = null
+  const known = (): GvisorGround | null => found
+
+  async function look(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
+    found = null
+    let failed = ''
+    if (engine.facts.flavour === 'podman') return { available: false, ...onPodman }
+    if ((await gvisorRuntimes(engine)).length === 0) {
+      const refused = await registerGvisor(engine, options)
+      if (refused !== null) return { available: false, detail: refused.why, repair: refused.repair }
+    }
+    const nodePath = await strippedNode(
+      findPinnedNode(options.packageDirectory, engine.architecture),
+      options,
+    )
+    for (const runtime of await gvisorRuntimes(engine)) {
+      const gvisor = { runtime: runtime.name, nodePath, seccomp: gvisorFilter(ground.seccomp) }
+      const said = await runOn(engine, ground, gvisor)
+      if (said === null) {
+        found = gvisor
+        return { available: true, detail: runtime.detail, repair: '' }
+      }
+      failed = `${runtime.detail}: ${said}`
+    }
+    return { available: false, detail: failed, repair: triedRepair }
+  }
+
+  async function tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
+    underWay ??= look(engine, ground)
+      .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
+      .finally(() => {
+        underWay = null
+      })
+    return underWay
+  }
+
+  return {
+    tryIt,
+    async ground(engine, ground) {
+      const trial = known() === null ? await tryIt(engine, ground) : null
+      const gvisor = known()
+      if (gvisor !== null) return gvisor
+      throw new SandboxError(
+        'gvisor-absent',
+        `Agents cannot be run behind gVisor: ${trial?.detail}\nRepair: ${trial?.repair}`,
+      )
+    },
+    forget: () => {
+      found = null
+    },
+  }
+}
+
+const tryProgram =
+  "if (!require('node:fs').readFileSync('/proc/version','utf8').includes('gVisor')) console.log('kernel ' + require('node:os').release())"
+
+/** Null where a container runs behind it; else what came in between. */
+async function runOn(engine: Engine, ground: ContainerGround, gvisor: GvisorGround): Promise<string | null> {
+  try {
+    const done = await runOnce(engine, {
+      image: ground.image,
+      command: [...guardedNode, '-e', tryProgram],
+      labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'trial' },
+      host: hardenedHost(ground, trialSize, gvisor),
+      user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+      timeoutMs: trialMs,
+    })
+    if (done.code === 0) return null
+    return `it ended with ${done.code}: ${done.output.trim().slice(-saidMaxChars)}`
+  } catch (error) {
+    return reasonOf(error).split('\nRepair:')[0]?.slice(0, saidMaxChars) ?? ''
+  }
+}
+
+const trialSize = {
+  memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
+  cpu: { quotaUs: 100_000, periodUs: 100_000 },
+  pidsLimit: sandboxHardening.pidsLimit,
+  tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+}
