@@ -30,8 +30,8 @@ const typed: Readonly<Record<string, string>> = {
   'npx flotilla stop': '',
   'npx flotilla --help': '',
   'npx flotilla <command> --help': '',
-  'flotilla start --isolation gvisor': '',
-  'flotilla permissions set payer required_isolation=gvisor': '',
+  'npx flotilla start --isolation gvisor': '',
+  'npx flotilla permissions set payer required_isolation=gvisor': '',
 }
 
 let reader: PageReader
