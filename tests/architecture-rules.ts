@@ -267,6 +267,7 @@ export const bannedCalls: readonly BannedCall[] = [
       'packages/mesh/src/app/open-journal.ts',
       'packages/mesh/src/channels/adapters/',
       'packages/mesh/src/egress/search/web-search.ts',
+      'packages/mesh/src/browser/captcha/http-captcha-solver.ts',
       'packages/mesh/src/wallet/chain/rpc-address.ts',
       'packages/mesh/src/models/providers/openai-compatible-provider.ts',
       'packages/mesh/src/models/providers/anthropic-provider.ts',

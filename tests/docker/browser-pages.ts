@@ -4,6 +4,9 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { browserProxyUser } from '../../packages/protocol/src/browser-service-api.ts'
 
+/** Whose frames a page that asks for a person holds; here they are pages of ours, too. */
+const captchaHost = 'newassets.hcaptcha.com'
+
 /** Pages that a test browser is shown. Each stands for something that pages do. */
 const pages: Readonly<Record<string, string>> = {
   '/form': `<title>A form</title><h1>Order</h1><form action="/done" method="get">
@@ -34,6 +37,10 @@ const pages: Readonly<Record<string, string>> = {
     <p id="copy"></p><iframe src="http://other.test/field"></iframe>`,
   '/field': '<input aria-label="Other">',
   '/captcha': `<title>Captcha</title><img src="/captcha.png" alt="captcha" width="50" height="20"><input name="captcha">`,
+  '/asks': `<title>Asks</title><form><input type="hidden" name="h-captcha-response"></form>
+    <div class="h-captcha" data-sitekey="10000000-ffff-ffff-ffff-000000000001" data-callback="answered">
+    <iframe src="http://${captchaHost}/inner#frame=checkbox&sitekey=10000000-ffff-ffff-ffff-000000000001"></iframe></div>
+    <script>function answered(token) { document.title = token + ' ' + document.forms[0].elements[0].value }</script>`,
   '/reach': '<title>Reach</title>',
   '/cookie': `<title>Cookie</title><script>if (location.search) document.cookie = 'visit=first'; document.title = document.cookie || 'none'</script>`,
   '/busy': `<title>Busy</title><button onclick="for (;;);">Hang</button>`,
@@ -93,7 +100,7 @@ export async function startTestProxy(options: { host: string; token: string }): 
   const proof = `Basic ${Buffer.from(`${browserProxyUser}:${options.token}`).toString('base64')}`
   const asked: string[] = []
   const isLet = (incoming: IncomingMessage, host: string): boolean =>
-    incoming.headers['proxy-authorization'] === proof && host.endsWith('.test')
+    incoming.headers['proxy-authorization'] === proof && (host.endsWith('.test') || host === captchaHost)
 
   const proxy = createServer((incoming, response) => {
     asked.push(`${incoming.method} ${incoming.url}`)

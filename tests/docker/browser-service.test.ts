@@ -451,7 +451,24 @@ withEngine(
       })
 
       it('says of a page that it asks for a person', async () => {
-        expect((await open('/captcha')).captcha).toEqual({ kind: 'generic', host: 'shop.test' })
+        expect((await open('/captcha')).captcha).toEqual({
+          kind: 'generic',
+          host: 'shop.test',
+          site_key: null,
+        })
+      })
+
+      it('takes the answer of a CAPTCHA into the page that asks for just that, and it asks no more', async () => {
+        const key = '10000000-ffff-ffff-ffff-000000000001'
+        expect((await open('/asks')).captcha).toEqual({ kind: 'hcaptcha', host: 'shop.test', site_key: key })
+        const answer = { kind: 'hcaptcha', host: 'shop.test', site_key: key, token: 'P1_the.token' }
+        const put = (more: object = {}) => browser.post('/captcha-answer', { ...answer, ...more })
+        for (const other of [{ kind: 'turnstile' }, { host: 'other.test' }, { site_key: 'another-key-0' }])
+          expect(await put(other)).toEqual({ answered: false })
+        expect(await put()).toEqual({ answered: true })
+        expect(await title()).toBe('P1_the.token P1_the.token')
+        expect((await act('snapshot', {})).captcha).toBeNull()
+        expect(await put()).toEqual({ answered: false })
       })
 
       it('is one at a time, in order, and eight wait at most', async () => {

@@ -1,9 +1,13 @@
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { browserHumanApi, browserViewSchema } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
 import { expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
 
 const cassette = aCassette({
   when: '^look$',
@@ -49,4 +53,27 @@ it('a name that the browser does not know is refused when it is written', async 
   expect(await flotilla(mesh, 'permissions', 'set', 'scout', 'browser_actions=navigate')).toMatchObject({
     code: 0,
   })
+})
+
+it('who answers CAPTCHAs is set up by the environment alone, and a file that holds the keys sets up nothing', async () => {
+  verifies('resources:credential:captcha-environment-only')
+  const keys = {
+    CAPTCHA_SOLVER_KEY: 'canary-primary',
+    CAPTCHA_SOLVER_KEY_SECONDARY: 'canary-secondary',
+    CAPTCHA_SOLVER_PROXY_LOGIN: 'canary-login',
+    CAPTCHA_SOLVER_PROXY_PASSWORD: 'canary-password',
+  }
+  const doctor = async (mesh: MeshProcess) => JSON.stringify((await mesh.command('doctor')).lines)
+  const filed = await startMeshForTest({ settings: keys })
+  const written = Object.entries(keys).map(([name, value]) => `${name}=${value}\n`)
+  await appendFile(join(filed.home, '.env'), written.join(''), { mode: 0o600 })
+  await filed.kill9()
+  await filed.restart()
+  const ofFiles = await doctor(filed)
+  expect(ofFiles).toContain('findings')
+  expect(ofFiles).not.toContain('captcha-solver')
+  const set = { browser: { captcha: { solver_url: 'http://127.0.0.1:9/', per_hour: 7 } } }
+  const ofEnvironment = await doctor(await startMeshForTest({ environment: keys, settings: set }))
+  expect(ofEnvironment).toContain('CAPTCHAs are answered by 127.0.0.1:9, at most 7 an hour')
+  expect(`${ofFiles}${ofEnvironment}`).not.toContain('canary')
 })

@@ -69,7 +69,7 @@ export const resourcesClauses = [
   { line: 66, id: 'resources:credential:agent-prefix', state: 'covered', by: 'vault', text: 'A credential named `FLOTILLA_CRED_*` is of the agent tier: tool and service keys.' },
   { line: 66, id: 'resources:credential:agent-by-permission', state: 'covered', by: 'vault', text: 'Access to agent-tier credentials is per agent via `allowed_credentials`.' },
   { line: 67, id: 'resources:credential:captcha-bypass', state: 'covered', by: 'browser', text: '`CAPTCHA_SOLVER_KEY`, `CAPTCHA_SOLVER_KEY_SECONDARY`, `CAPTCHA_SOLVER_PROXY_LOGIN` and `CAPTCHA_SOLVER_PROXY_PASSWORD` bypass the vault.' },
-  { line: 67, id: 'resources:credential:captcha-environment-only', state: 'planned', by: 'browser', text: 'The four CAPTCHA solver names are read from the environment only.' },
+  { line: 67, id: 'resources:credential:captcha-environment-only', state: 'covered', by: 'browser', text: 'The four CAPTCHA solver names are read from the environment only.' },
   { line: 67, id: 'resources:credential:captcha-stripped', state: 'covered', by: 'browser', text: 'The four CAPTCHA solver names are stripped from `config/settings.json` at load.' },
   { line: 69, id: 'resources:credential:handle', state: 'deviates', decision: 'docs/decisions/2026-11-22-where-a-handle-is-filled-in.md', text: 'Agents reference a credential by the opaque handle `$CRED{name}` in tool arguments.' },
   { line: 69, id: 'resources:credential:substituted-server-side', state: 'covered', by: 'egress', text: 'The mesh substitutes the real value of a handle server-side before forwarding.' },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { BrowserStatus, WatchMode } from '@flotilla/protocol/browser-service-api'
+import { createAnswerCaptcha } from './actions/answer-captcha.ts'
 import { createActionQueue } from './actions/action-queue.ts'
 import { createPerformAction } from './actions/perform-action.ts'
 import type { BrowserEnvironment } from './environment.ts'
@@ -48,6 +49,12 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
     clock,
     log,
   })
+  const answerCaptcha = createAnswerCaptcha({
+    browser,
+    queue,
+    isPersonInControl: () => watchers.mode === 'control',
+    clock,
+  })
   const bootId = randomUUID()
   let restingSince = clock.now()
 
@@ -93,6 +100,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
         act(name, request).finally(() => {
           restingSince = clock.now()
         }),
+      answerCaptcha,
       setMode: (mode: WatchMode) => {
         restingSince = clock.now()
         watchers.setMode(mode)

@@ -9,6 +9,12 @@ import type { Endpoint } from './endpoint.ts'
 export const browserServiceEndpoints = {
   status: { method: 'GET', path: '/status', summary: 'Whether the browser lives, and what it shows' },
   act: { method: 'POST', path: '/actions/{action}', summary: 'Does one thing in the browser' },
+  /** No action of an agent's: the mesh has an answer of a solver put into the page that asked. */
+  answerCaptcha: {
+    method: 'POST',
+    path: '/captcha-answer',
+    summary: 'Answers the CAPTCHA of the page in front',
+  },
   picture: { method: 'GET', path: '/picture', summary: 'What the tab in front shows; changes nothing' },
   watchMode: { method: 'POST', path: '/watch-mode', summary: 'Whether a person controls it' },
   close: { method: 'POST', path: '/close', summary: 'Closes the browser; its tabs come back' },
@@ -181,9 +187,31 @@ const pageSchema = z.strictObject({
 })
 export type BrowserPage = z.infer<typeof pageSchema>
 
+/** As those who make them write them; outside text wherever it comes from. */
+export const captchaSiteKey = /^[\w-]{10,100}$/
+export const captchaToken = /^[\x21-\x7e]{1,8192}$/
 export const captchaKinds = ['recaptcha', 'hcaptcha', 'turnstile', 'generic'] as const
-const captchaSchema = z.nullable(z.strictObject({ kind: z.enum(captchaKinds), host: text(255) }))
+export const captchaSchema = z.nullable(
+  z.strictObject({
+    kind: z.enum(captchaKinds),
+    host: text(255),
+    /** By which its maker knows the page; null where it shows none, or where it is not the page itself that asks. */
+    site_key: z.nullable(z.string().check(z.regex(captchaSiteKey))),
+  }),
+)
 export type Captcha = z.infer<typeof captchaSchema>
+
+/** What is put into the page, only where it still asks just that. */
+export const captchaAnswerSchema = z.strictObject({
+  kind: z.enum(captchaKinds),
+  host: text(255),
+  site_key: z.string().check(z.regex(captchaSiteKey)),
+  token: z.string().check(z.regex(captchaToken)),
+})
+export type CaptchaAnswer = z.infer<typeof captchaAnswerSchema>
+
+/** False where the page asks that no more, and where a person has it. */
+export const captchaAnsweredSchema = z.strictObject({ answered: z.boolean() })
 
 /** What stands in the result of every action that did its work. */
 const ofEvery = {

@@ -301,7 +301,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     size_bytes: z.number(),
     host: z.string(),
   }),
-  /** A person has it, or, where `by` is null, is asked for. */
+  /** A person has it, or, where `by` is null, is asked for; `solver` answers a CAPTCHA. */
   z.strictObject({
     type: z.literal('browser.handed'),
     agent_id: agentId,
@@ -312,7 +312,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('browser.returned'),
     agent_id: agentId,
-    how: z.enum(['returned', 'expired', 'lost']),
+    how: z.enum(['returned', 'solved', 'expired', 'lost']),
   }),
   z.strictObject({ type: z.literal('browser.closed'), agent_id: agentId, reason: z.string() }),
   /** It did not come up, or ended unasked. */

@@ -227,3 +227,22 @@ export const browserBounds = {
   watchersPerBrowserMax: 8,
   watchersMax: 64,
 } as const
+
+/** Who answers CAPTCHAs for money, where the owner has set that up: over all agents together. */
+export const captchaSolverBounds = {
+  perHour: { default: 20, min: 1, max: 500 },
+  dailyUsd: { default: 1, min: 0, max: 1000 },
+  /** What one answer is taken to cost at most, USD, of each key that is tried. */
+  answerUsd: { default: 0.005, min: 0.0001, max: 1 },
+  /** So many in a row that came to nothing, and nobody is asked for a while. */
+  failuresMax: 3,
+  restMs: 30 * 60_000,
+  /** Of one key, from the question to the answer. */
+  answerWithinMs: 120_000,
+  lookEveryMs: 5000,
+  /** One request to who answers. */
+  requestTimeoutMs: 15_000,
+  /** Decompressed. */
+  replyMaxBytes: 64 * 1024,
+  neverSolveMax: 1000,
+} as const

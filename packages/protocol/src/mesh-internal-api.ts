@@ -26,6 +26,15 @@ export const meshInternalEndpoints = {
 
 export type MeshInternalEndpointName = keyof typeof meshInternalEndpoints
 
+const captchaSolverSchema = z.strictObject({
+  host: z.string(),
+  per_hour: z.int(),
+  daily_usd: z.number(),
+  /** It rests after failures in a row; null where it does not. Milliseconds since 1970. */
+  rests_until: z.nullable(z.number()),
+})
+export type CaptchaSolverView = z.infer<typeof captchaSolverSchema>
+
 export const meshInternalApi = {
   wallsVerify: {
     response: z.strictObject({
@@ -39,6 +48,8 @@ export const meshInternalApi = {
   browsersFailed: {
     response: z.strictObject({
       browsers: z.array(z.strictObject({ agent_id: z.string(), reason: z.string() })),
+      /** Null where CAPTCHAs are for people alone. */
+      captcha_solver: z.nullable(captchaSolverSchema),
     }),
   },
   agentData: {},

@@ -1,8 +1,11 @@
+import { captchaSiteKey } from '@flotilla/protocol/browser-service-api'
 import type { Captcha } from '@flotilla/protocol/browser-service-api'
 import type { Page } from 'playwright-core'
 
+type CaptchaKind = NonNullable<Captcha>['kind']
+
 /** Frames by which those who make them are known. Pure. */
-export function captchaOfFrame(address: string): NonNullable<Captcha>['kind'] | null {
+export function captchaOfFrame(address: string): CaptchaKind | null {
   if (!URL.canParse(address)) return null
   const { hostname, pathname, searchParams } = new URL(address)
   const of = (domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
@@ -15,11 +18,43 @@ export function captchaOfFrame(address: string): NonNullable<Captcha>['kind'] | 
   return /captcha/i.test(`${hostname}${pathname}`) ? 'generic' : null
 }
 
+/** The key in a frame's address by which its maker knows the page; null where none stands there. Pure. */
+export function siteKeyOf(kind: CaptchaKind, address: string): string | null {
+  if (!URL.canParse(address)) return null
+  const { pathname, searchParams, hash } = new URL(address)
+  const found = {
+    // What enterprises have is answered otherwise.
+    recaptcha: pathname.startsWith('/recaptcha/api2/') ? searchParams.get('k') : null,
+    hcaptcha: new URLSearchParams(hash.slice(1)).get('sitekey') ?? searchParams.get('sitekey'),
+    turnstile: /\/(0x[\w-]+)(?:\/|$)/.exec(pathname)?.[1] ?? null,
+    generic: null,
+  }[kind]
+  return found !== null && captchaSiteKey.test(found) ? found : null
+}
+
+/** Fields that hold the answer once there is one. */
+export const answerFields = {
+  recaptcha: '[name="g-recaptcha-response"]',
+  hcaptcha: '[name="h-captcha-response"], [name="g-recaptcha-response"]',
+  turnstile: '[name="cf-turnstile-response"]',
+} as const satisfies Record<Exclude<CaptchaKind, 'generic'>, string>
+
+const fieldWithinMs = 1000
+
+/** A page has one of a kind; a second look at what was answered asks nobody again. */
+async function isAnswered(page: Page, kind: CaptchaKind): Promise<boolean> {
+  if (kind === 'generic') return false
+  const field = page.locator(answerFields[kind]).first()
+  if ((await field.count().catch(() => 0)) === 0) return false
+  const held = await field.inputValue({ timeout: fieldWithinMs }).catch(() => '')
+  return held !== ''
+}
+
 /** Pages that make their own: a picture or a field with that word in it. */
 const ownMarks =
   'img[src*="captcha" i], img[alt*="captcha" i], input[name*="captcha" i], input[id*="captcha" i]'
 
-/** Whether a page asks for a proof that a person is there. What it hides is none. */
+/** Whether a page asks for a proof that a person is there. What it hides is none, nor what is answered already. */
 export async function findCaptcha(page: Page): Promise<Captcha> {
   const host = hostOf(page.url())
   for (const frame of page.frames().slice(1)) {
@@ -29,14 +64,18 @@ export async function findCaptcha(page: Page): Promise<Captcha> {
       .frameElement()
       .then((element) => element.isVisible())
       .catch(() => false)
-    if (isShown) return { kind, host }
+    if (isShown && !(await isAnswered(page, kind))) {
+      // The answer goes into the page itself, so it is the page that has to ask.
+      const isOfPage = frame.parentFrame() === page.mainFrame()
+      return { kind, host, site_key: isOfPage ? siteKeyOf(kind, frame.url()) : null }
+    }
   }
   const shown = await page
     .locator(ownMarks)
     .filter({ visible: true })
     .count()
     .catch(() => 0)
-  return shown > 0 ? { kind: 'generic', host } : null
+  return shown > 0 ? { kind: 'generic', host, site_key: null } : null
 }
 
 export function hostOf(address: string): string {

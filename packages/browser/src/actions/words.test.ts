@@ -4,7 +4,7 @@ import { createSecrets } from '../tabs/secrets.ts'
 import { isWebAddress } from '../tabs/living-browser.ts'
 import { translated } from './action-problem.ts'
 import { contentTypeOf, plainName } from './files.ts'
-import { captchaOfFrame } from './find-captcha.ts'
+import { captchaOfFrame, siteKeyOf } from './find-captcha.ts'
 import { jpegSize } from './screenshot.ts'
 
 describe('what leaves the browser', () => {
@@ -73,6 +73,30 @@ describe('an address', () => {
     ['about:blank', null],
   ])('of a frame %s is a captcha: %s', (url, kind) => {
     expect(captchaOfFrame(url)).toBe(kind)
+  })
+
+  test.each([
+    [
+      'recaptcha',
+      'https://www.google.com/recaptcha/api2/anchor?ar=1&k=6LfD3PIbAAAAAJs_eEHvoOl75',
+      '6LfD3PIbAAAAAJs_eEHvoOl75',
+    ],
+    ['recaptcha', 'https://www.google.com/recaptcha/enterprise/anchor?k=6LfD3PIbAAAAAJs_eEHvoOl75', null],
+    ['recaptcha', 'https://www.google.com/recaptcha/api2/anchor?k=%22%5D%2Cscript', null],
+    [
+      'hcaptcha',
+      'https://newassets.hcaptcha.com/captcha/v1/x#frame=checkbox&sitekey=10000000-ffff',
+      '10000000-ffff',
+    ],
+    [
+      'turnstile',
+      'https://challenges.cloudflare.com/cdn-cgi/x/turnstile/if/ov2/0x4AAAAAAADnPIDROrmt1Wwj/light',
+      '0x4AAAAAAADnPIDROrmt1Wwj',
+    ],
+    ['turnstile', 'https://challenges.cloudflare.com/cdn-cgi/x', null],
+    ['generic', 'https://shop.test/captcha?k=6LfD3PIbAAAAAJs_eEHvoOl75', null],
+  ] as const)('%s at %s has the key %s', (kind, url, key) => {
+    expect(siteKeyOf(kind, url)).toBe(key)
   })
 })
 

@@ -6,6 +6,7 @@ import {
   browserLimits,
   browserServiceEndpoints as endpoints,
   vncQuerySchema,
+  captchaAnswerSchema,
   watchModeSchema,
 } from '@flotilla/protocol/browser-service-api'
 import type {
@@ -13,6 +14,7 @@ import type {
   BrowserActionRequest,
   BrowserPicture,
   BrowserStatus,
+  CaptchaAnswer,
   WatchMode,
 } from '@flotilla/protocol/browser-service-api'
 import type { Log } from '@flotilla/protocol/json-log'
@@ -23,6 +25,7 @@ export interface Doors {
   status(): Promise<BrowserStatus>
   picture(): Promise<BrowserPicture>
   act(name: string, request: BrowserActionRequest): Promise<BrowserActionReply>
+  answerCaptcha(answer: CaptchaAnswer): Promise<boolean>
   setMode(mode: WatchMode): void
   close(): Promise<boolean>
   /** Rejects where no screen can be shown. */
@@ -66,6 +69,8 @@ export function createHttpServer(deps: {
     if (asked === `GET ${endpoints.status.path}`) return doors.status()
     if (asked === `GET ${endpoints.picture.path}`) return doors.picture()
     if (asked === `POST ${endpoints.close.path}`) return { closed: await doors.close() }
+    if (asked === `POST ${endpoints.answerCaptcha.path}`)
+      return { answered: await doors.answerCaptcha(parsed(captchaAnswerSchema, await readJson(request))) }
     if (asked === `POST ${endpoints.watchMode.path}`) {
       const { mode } = parsed(watchModeSchema, await readJson(request))
       doors.setMode(mode)

@@ -9,6 +9,7 @@ export interface PageElement {
   readonly innerText?: string
   readonly style: { setProperty(name: string, value: string, priority: string): void }
   hasAttribute(name: string): boolean
+  getAttribute(name: string): string | null
   setAttribute(name: string, value: string): void
   focus(): void
   dispatchEvent(event: Event): boolean

@@ -205,6 +205,7 @@ function delayWords({ state, seconds, code }: Of<'model.delayed'>): string {
 
 const returnedWords = {
   returned: 'has its browser back',
+  solved: 'has its browser back: its CAPTCHA was answered by the solver',
   expired: 'waits no longer for a person in its browser',
   lost: 'has no browser to be given back: it was closed',
 } as const

@@ -91,7 +91,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
     runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
   })
-  const browser = browserModule(kernel, { ...led, ...paths, ...context, runtime, credentials, egress })
+  const browser = browserModule(kernel, { ...paid, ...paths, ...context, runtime, credentials, egress })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
   const models = modelsModule(kernel, {
     ...known,

@@ -1,5 +1,6 @@
 import { agentBrowserParams, handOverCode } from '@flotilla/protocol/browser-api'
 import type { BrowserActReply } from '@flotilla/protocol/browser-api'
+import { captchaSchema } from '@flotilla/protocol/browser-service-api'
 import type { BrowserAction, BrowserActionData } from '@flotilla/protocol/browser-service-api'
 import { browserActionNames, browserTools, isBrowserAction } from '@flotilla/protocol/browser-tools'
 import { imageMaxBytes } from '@flotilla/protocol/image-type'
@@ -13,6 +14,8 @@ import type { CredentialCall, OpenCredentials } from '../credentials/index.ts'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { BrowserFiles } from './browser-files.ts'
+import type { AnswerCaptchas, AskedCaptcha } from './captcha/answer-captchas.ts'
+import { solverName } from './hand-overs.ts'
 import type { HandOvers } from './hand-overs.ts'
 import type { BrowserSessions } from './sessions.ts'
 import { shownPage } from './shown-page.ts'
@@ -40,6 +43,7 @@ export interface ActDeps {
   /** Null where there can be no browsers, with the reason. */
   readonly sessions: BrowserSessions
   readonly handOvers: HandOvers
+  readonly captchas: Pick<AnswerCaptchas, 'begin'>
   readonly files: BrowserFiles
   readonly credentials: OpenCredentials
   readonly holdLease: (run: RunTicket | null) => () => void
@@ -57,7 +61,13 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     const handOver = handOvers.of(agentId)
     if (handOver === null) return null
     if (run !== null) handOvers.wait(handOver, run.runId)
-    const who = handOver.takenBy === null ? 'A person is asked to help in' : 'A person has'
+    const { takenBy } = handOver
+    const who =
+      takenBy === solverName
+        ? 'A CAPTCHA is being answered in'
+        : takenBy === null
+          ? 'A person is asked to help in'
+          : 'A person has'
     return {
       ok: false,
       code: handOverCode,
@@ -164,7 +174,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
         sessions.shows(agentId, page)
         const { data, notes, picture } = await answer(action, reply.data, { caller, page, signal })
         record({})
-        const asked = captcha ? askPerson(caller, { ...page, host: captcha.host || page.host }) : []
+        const asked = captcha ? await answerOrAsk(caller, captcha, page) : []
         return {
           ok: true,
           data: jsonObjectSchema.parse(scrubbed(data, credentials)),
@@ -178,6 +188,20 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     } finally {
       release()
     }
+  }
+
+  /** To who answers for money, or to a person. */
+  async function answerOrAsk(
+    caller: AgentCaller,
+    captcha: AskedCaptcha['captcha'],
+    page: ShownPage,
+  ): Promise<readonly string[]> {
+    const shown = { ...page, host: captcha.host || page.host }
+    const begun = await deps.captchas.begin({ ...caller, captcha, page: shown })
+    if (begun === null) return askPerson(caller, shown)
+    return [
+      `${shown.host} wants to know whether a person is there, and that is being answered. End your turn now: you go on, with what changed, when it is. Until then your browser does nothing for you.`,
+    ]
   }
 
   function askPerson({ agentId, run }: AgentCaller, page: ShownPage): readonly string[] {
@@ -196,7 +220,7 @@ interface Picture {
 
 const pageOfReply = z.looseObject({
   page: z.looseObject({ url: z.string(), title: z.string(), tabs: z.number() }),
-  captcha: z.looseObject({ host: z.string() }).nullish(),
+  captcha: z.optional(captchaSchema),
 })
 
 function readParams<Action extends BrowserAction>(

@@ -52,6 +52,17 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       expect(await service.status(signal())).toMatchObject({ mode: 'view' })
     })
 
+    test('puts no answer into a page that asks for none', async () => {
+      const { service } = await under()
+      const answer = {
+        kind: 'hcaptcha',
+        host: 'shop.test',
+        site_key: 'key-of-a-page',
+        token: 'token',
+      } as const
+      expect(await service.answerCaptcha(answer, signal())).toBe(false)
+    })
+
     test('opens its screen as plain WebSocket frames', async () => {
       const { service } = await under()
       const { line, head } = await service.screen('view', { key, signal: signal() })

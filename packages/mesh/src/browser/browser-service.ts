@@ -3,6 +3,7 @@ import type {
   BrowserAction,
   BrowserActionReply,
   BrowserStatus,
+  CaptchaAnswer,
   WatchMode,
 } from '@flotilla/protocol/browser-service-api'
 
@@ -28,6 +29,8 @@ export interface BrowserService {
       readonly signal: AbortSignal
     },
   ): Promise<BrowserActionReply>
+  /** Puts an answer into the page in front; false where that asks it no more, or a person has it. */
+  answerCaptcha(answer: CaptchaAnswer, signal: AbortSignal): Promise<boolean>
   /** The bytes of a picture of what is in front; null where there is none to be had. */
   picture(signal: AbortSignal): Promise<Uint8Array | null>
   setWatchMode(mode: WatchMode, signal: AbortSignal): Promise<void>

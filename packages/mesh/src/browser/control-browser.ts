@@ -6,6 +6,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Action, Caller, Decision, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { HandOver } from './hand-over-table.ts'
+import { solverName } from './hand-overs.ts'
 import type { HandOverEnd, HandOvers } from './hand-overs.ts'
 import type { BrowserSessions } from './sessions.ts'
 import { shownPage } from './shown-page.ts'
@@ -23,6 +24,8 @@ export interface ControlBrowser {
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
   /** Problem `conflict` where nobody has it. */
   giveBack(caller: Caller, agentId: string): Promise<BrowserView>
+  /** Ends a hand-over, with what the browser shows now. */
+  end(handOver: HandOver, how: HandOverEnd, by: string): Promise<void>
   /** Ends what nobody comes for, closes what nobody uses or may have, and takes note of what ended by itself. */
   sweep(): Promise<void>
 }
@@ -93,6 +96,7 @@ export function createControlBrowser(deps: {
   }
 
   return {
+    end,
     list: (caller) => {
       guard(caller, { do: 'view-fleet' })
       return sessions.list().map(([agentId]) => viewOf(agentId))
@@ -109,7 +113,9 @@ export function createControlBrowser(deps: {
       const by = actorOf(caller)
       const taken = handOvers.of(agentId)?.takenBy ?? null
       if (taken === by) return viewOf(agentId)
-      if (taken !== null) throw new Problem('conflict', { detail: `${taken} has the browser of ${agentId}` })
+      // What a person does comes before what is answered for money.
+      if (taken !== null && taken !== solverName)
+        throw new Problem('conflict', { detail: `${taken} has the browser of ${agentId}` })
       return sessions.use(agentId, signal, async (service) => {
         const status = await service.status(signal)
         const page = shownPage(status)

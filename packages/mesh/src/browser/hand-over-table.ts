@@ -7,7 +7,7 @@ export interface HandOver {
   readonly agentId: string
   /** `captcha`: a page wants to know whether a person is there. `person`: somebody took over unasked. */
   readonly kind: 'captcha' | 'person'
-  /** As the journal names callers; null while nobody has come. */
+  /** As the journal names callers, or `solver`; null while nobody has come. */
   readonly takenBy: string | null
   readonly host: string
   readonly url: string
@@ -58,6 +58,12 @@ export function createHandOverTable(database: Database) {
     },
     take: (id: string, by: string): void => {
       database.prepare('UPDATE browser_hand_overs SET taken_by = ? WHERE id = ?').run(by, id)
+    },
+    /** A person, from now on. */
+    ask: (id: string, at: number): void => {
+      database
+        .prepare('UPDATE browser_hand_overs SET taken_by = NULL, created_at = ? WHERE id = ?')
+        .run(at, id)
     },
     /** With what waits for it. */
     remove: (id: string): void => {

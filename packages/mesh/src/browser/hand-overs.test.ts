@@ -75,7 +75,7 @@ test('a page that wants a person parks the run, tells the owner, and says so to 
         },
         dialogs: [],
         notices: [],
-        captcha: { kind: 'recaptcha', host: 'shop.example' },
+        captcha: { kind: 'recaptcha', host: 'shop.example', site_key: null },
         text: '',
         elements: 0,
         left_out: '',

@@ -8,8 +8,11 @@ import { createHandOverTable } from './hand-over-table.ts'
 import type { HandOver } from './hand-over-table.ts'
 import type { ShownPage } from './shown-page.ts'
 
-/** `returned`: a person gave it back. `expired`: nobody came. `lost`: the browser ended meanwhile. */
-export type HandOverEnd = 'returned' | 'expired' | 'lost'
+/** `returned`: a person gave it back. `solved`: a CAPTCHA was answered without one. `expired`: nobody came. `lost`: the browser ended meanwhile. */
+export type HandOverEnd = 'returned' | 'solved' | 'expired' | 'lost'
+
+/** In the place of a person, while a CAPTCHA is answered for money. */
+export const solverName = 'solver'
 
 /**
  * Browsers that a person has, or is asked for, one of an agent at most.
@@ -23,6 +26,10 @@ export interface HandOvers {
   list(): readonly HandOver[]
   /** A person is asked for; one that is open already stays as it is. */
   ask(agentId: string, page: ShownPage): HandOver
+  /** A CAPTCHA is answered without a person; null where it is handed over already. Joins the caller's transaction. */
+  beginSolving(agentId: string, page: ShownPage): HandOver | null
+  /** What came to nothing goes to a person, where a run still waits for it. */
+  askAfterAll(handOver: HandOver): void
   /** A person has it from here on. */
   take(agentId: string, by: string, page: ShownPage): HandOver
   /** This run goes on when it is over. */
@@ -72,6 +79,17 @@ export function createHandOvers(deps: {
     events.publish({ type: 'browser.handed', agent_id: agentId, kind, by: takenBy, host })
   }
 
+  /** In the caller's transaction. */
+  function tellPerson(asked: HandOver): void {
+    const { agentId, host } = asked
+    record(asked, `agent:${agentId}`, 'browser.person-asked')
+    deps.tellOwner({
+      agentId,
+      message: `${agentId} is held up in its browser: ${host} wants to know whether a person is there.\nHelp it, within an hour: flotilla browser ${agentId} --open, take over, answer the page, give back.`,
+    })
+    announce(asked)
+  }
+
   const handOvers: HandOvers = {
     of: table.find,
     list: table.list,
@@ -80,13 +98,26 @@ export function createHandOvers(deps: {
         const open = table.find(agentId)
         if (open !== null) return open
         const asked = begin(agentId, { kind: 'captcha', takenBy: null }, page)
-        record(asked, `agent:${agentId}`, 'browser.person-asked')
-        deps.tellOwner({
-          agentId,
-          message: `${agentId} is held up in its browser: ${page.host} wants to know whether a person is there.\nHelp it, within an hour: flotilla browser ${agentId} --open, take over, answer the page, give back.`,
-        })
-        announce(asked)
+        tellPerson(asked)
         return asked
+      }),
+    beginSolving: (agentId, page) => {
+      if (table.find(agentId) !== null) return null
+      const begun = begin(agentId, { kind: 'captcha', takenBy: solverName }, page)
+      announce(begun)
+      return begun
+    },
+    askAfterAll: (handOver) =>
+      database.transaction(() => {
+        const open = table.find(handOver.agentId)
+        if (open?.id !== handOver.id || open.takenBy !== solverName) return
+        if (table.waiting(open.id).length === 0) {
+          handOvers.end(open, { how: 'expired', page: null, by: 'system' })
+          return
+        }
+        const asked = { ...open, takenBy: null, createdAt: clock.now() }
+        table.ask(open.id, asked.createdAt)
+        tellPerson(asked)
       }),
     take: (agentId, by, page) =>
       database.transaction(() => {
@@ -112,7 +143,13 @@ export function createHandOvers(deps: {
         const before = { url, title }
         const after = page === null ? null : { url: page.url, title: page.title }
         for (const runId of table.waiting(id)) {
-          deps.tellRun(runId, `browser:${id}`, { kind: 'browser-returned', how, before, after })
+          deps.tellRun(runId, `browser:${id}`, {
+            kind: 'browser-returned',
+            how,
+            before,
+            after,
+            at: clock.now(),
+          })
         }
         table.remove(id)
         record(handOver, by, `browser.${how === 'returned' ? 'given-back' : how}`)

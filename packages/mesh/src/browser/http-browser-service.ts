@@ -11,6 +11,7 @@ import {
   browserProofSubject,
   browserServiceEndpoints as endpoints,
   browserStatusSchema,
+  captchaAnsweredSchema,
   watchModeSchema,
 } from '@flotilla/protocol/browser-service-api'
 import type { BrowserAction } from '@flotilla/protocol/browser-service-api'
@@ -106,6 +107,14 @@ export function httpBrowserService(signFor: (subject: string) => string): OpenBr
           browserActionReplySchema,
         )
         return reply.ok ? { ok: true, data: readData(action, reply.data) } : reply
+      },
+      answerCaptcha: async (answer, signal) => {
+        const { answerCaptcha: endpoint } = endpoints
+        const reply = await call(
+          { endpoint, body: answer, timeoutMs: shortCallMs, signal },
+          captchaAnsweredSchema,
+        )
+        return reply.answered
       },
       picture: async (signal) => {
         const { picture: endpoint } = endpoints

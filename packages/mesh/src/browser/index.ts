@@ -7,9 +7,14 @@ import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
 import type { BrowserContainers, SandboxRuntime } from '../sandbox/index.ts'
+import type { Spending } from '../spending/index.ts'
 import { createActInBrowser } from './act.ts'
 import { browserAgentRoutes } from './agent.routes.ts'
 import { createBrowserFiles } from './browser-files.ts'
+import { createAnswerCaptchas } from './captcha/answer-captchas.ts'
+import { httpCaptchaSolver } from './captcha/http-captcha-solver.ts'
+import { readSolverKeys } from './captcha/solver-keys.ts'
+import { createSolverStateTable } from './captcha/solver-state-table.ts'
 import { createBrowserProxyOpener } from './browser-proxy.ts'
 import { createBrowserTokens } from './browser-tokens.ts'
 import { createControlBrowser } from './control-browser.ts'
@@ -35,7 +40,10 @@ interface Needs {
   readonly runtime: Pick<SandboxRuntime, 'browsers' | 'onEngineBack'>
   readonly agents: Pick<Agents, 'find' | 'list' | 'isArchived' | 'reach' | 'meshIdentity'>
   readonly runs: Pick<Runs, 'tellRun' | 'holdLease'>
-  readonly egress: { readonly api: Pick<Egress, 'browsers'> }
+  readonly egress: { readonly api: Pick<Egress, 'browsers' | 'fetchForMesh'> }
+  readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
+  /** The process's environment, and no file: the keys of who answers CAPTCHAs. */
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
   readonly briefsFolder: string
   /** Where packages are looked up from. */
@@ -100,10 +108,25 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     idleMs: () => settings().browser.idle_minutes * 60_000,
   })
   const screens = createScreens({ ...kernel, sessions })
+  const solverKeys = readSolverKeys(needs.env)
+  const captchas = createAnswerCaptchas({
+    ...kernel,
+    keys: solverKeys,
+    solve: httpCaptchaSolver({ fetch: needs.egress.api.fetchForMesh, clock }),
+    captchaSettings: () => settings().browser.captcha,
+    state: createSolverStateTable(kernel.database),
+    spending: needs.spending,
+    handOvers,
+    serviceOf: (agentId) => sessions.of(agentId).service,
+    giveBack: (handOver) => control.end(handOver, 'solved', 'system'),
+    tellOwner: hooks.ownerTold.tell,
+    stopped: stopped.signal,
+  })
   const act = createActInBrowser({
     ...kernel,
     sessions,
     handOvers,
+    captchas,
     files: createBrowserFiles({ agents, clock }),
     credentials: needs.credentials.api.open,
     holdLease: needs.runs.holdLease,
@@ -154,7 +177,12 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
           requireBrowsers()
           return act(caller, asked, line)
         }),
-      internal: (surface) => browserInternalRoutes(surface, control),
+      internal: (surface) =>
+        browserInternalRoutes(surface, control, () => {
+          if (solverKeys === null) return null
+          const { solver_url: url, per_hour, daily_usd } = settings().browser.captcha
+          return { host: new URL(url).host, per_hour, daily_usd, rests_until: captchas.restsUntil() }
+        }),
       people: (surface) => {
         const unavailable = containers === null ? noBrowsers : null
         browserPeopleRoutes(surface, {
@@ -182,6 +210,16 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
         description: 'People who look at browsers of agents',
         samples: [{ value: screens.open() }],
       },
+      {
+        name: 'flotilla_captchas_total',
+        kind: 'counter',
+        description:
+          'CAPTCHAs since the mesh started where a solver is set up: solved, failed, or left to a person at once',
+        samples: Object.entries(captchas.counts()).map(([outcome, value]) => ({
+          labels: { outcome },
+          value,
+        })),
+      },
     ],
     // What an earlier life left has tokens that nobody knows any more.
     prepare: async () => containers?.removeAll(),
@@ -203,6 +241,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       stopHearing()
       stopped.abort(new Error('the mesh stops'))
       screens.cutAll()
+      await captchas.settled()
       await closeAll()
       await browsers.proxy.close()
     },

@@ -1,6 +1,7 @@
 import { browserHumanApi as api } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints as endpoints, screenEndpoints } from '@flotilla/protocol/browser-endpoints'
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import type { CaptchaSolverView } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../access/index.ts'
 import { alreadySent, isUpgrade, sendHeld } from '../http/index.ts'
@@ -46,11 +47,16 @@ export function browserPeopleRoutes(
 }
 
 /** For `doctor`. */
-export function browserInternalRoutes({ bind }: Surface<Caller>, control: ControlBrowser): void {
+export function browserInternalRoutes(
+  { bind }: Surface<Caller>,
+  control: ControlBrowser,
+  captchaSolver: () => CaptchaSolverView | null,
+): void {
   bind(meshInternalEndpoints.browsersFailed, meshInternalApi.browsersFailed, ({ caller }) => ({
     browsers: control
       .list(caller)
       .flatMap(({ agent_id, reason }) => (reason === null ? [] : [{ agent_id, reason }])),
+    captcha_solver: captchaSolver(),
   }))
 }
 

@@ -14,6 +14,7 @@ export {
   writeFileAtomically,
 } from './atomic-file.ts'
 export type { FileEditor, FileStamp } from './atomic-file.ts'
+export type { CaptchaSettings } from './captcha-settings.ts'
 export { backupsFolder, dataPaths } from './data-paths.ts'
 export type { DataPaths } from './data-paths.ts'
 export { environmentOnlyNames } from './environment-only.ts'

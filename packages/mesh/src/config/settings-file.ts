@@ -9,7 +9,9 @@ import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
+import { captchaSettingsSchema } from './captcha-settings.ts'
 import { withoutEnvironmentOnly } from './environment-only.ts'
+import { hostPattern } from './host-pattern.ts'
 import { readJsonDocument } from './json-document.ts'
 import { walletSettingsSchema } from './wallet-settings.ts'
 
@@ -99,14 +101,6 @@ const hostAndPort = z
     /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/,
     'an exact host and port are expected, such as 192.168.1.20:8080, [fd12::1]:443 or wiki.internal:443',
   )
-const hostPattern = z
-  .string()
-  .max(253)
-  .regex(
-    /^(?:\*|(?:\*\.)?[A-Za-z0-9._-]+|[0-9a-fA-F:]+)$/,
-    'a host, *.domain for every name below a domain, or * is expected',
-  )
-
 const allowedHosts = z.array(hostPattern).max(1000)
 
 /** The way out of agents' containers; see SECURITY.md before opening anything. */
@@ -258,6 +252,7 @@ export const settingsSchema = z.strictObject({
         .default(browserBounds.idleMinutes.default),
       /** What a browser may keep of an agent, in MB of 1024 × 1024 bytes. */
       profile_limit_mb: countWithin(browserBounds.profileLimitMb),
+      captcha: captchaSettingsSchema,
     })
     .prefault({}),
   /** How many agents there may be at once that agents made for one task. */

@@ -23,7 +23,7 @@ import { fleetStatsRoutes, internalRoutes, operatorAgentRoutes } from './operato
 import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
 import { createReadOutJournal } from './read-out-journal.ts'
 export { followEvents } from './events.routes.ts'
-export { browserFindings } from './doctor/browser-findings.ts'
+export { browserFindings, captchaFindings } from './doctor/browser-findings.ts'
 export { credentialFinding } from './doctor/credential-findings.ts'
 export { dataFindings } from './doctor/data-findings.ts'
 export { environmentFindings } from './doctor/environment-findings.ts'

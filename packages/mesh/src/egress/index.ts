@@ -58,6 +58,7 @@ export interface EgressNeeds {
 
 export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'
+export { listNamesHost } from './policy/host-list.ts'
 export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */

@@ -15,13 +15,26 @@ import type { CredentialCall } from '../credentials/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import { silentLog } from '../platform/log.ts'
 import type { AgentSurface, PeopleSurface } from '../http/index.ts'
+import { createReservations } from '../spending/reservations.ts'
+import { createSpendTable } from '../spending/spend-table.ts'
+import { agentScope, utcDay } from '../spending/sum-scopes.ts'
 import { createFakeBrowserContainers } from './fake-browser.ts'
 import { aLedgerHarness } from './ledger-harness.ts'
+import { playCaptchaSolver } from './played-captcha-solver.ts'
 
 type Handler = (request: object) => unknown
 
 /** The browsers' module over a real ledger and played browsers; what it offers is called as its doors would. */
-export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: number } = {}) {
+export async function aBrowserHarness({
+  maxLive = 2,
+  env = {},
+  captcha = {},
+}: {
+  readonly maxLive?: number
+  /** Where keys of who answers CAPTCHAs stand. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly captcha?: JsonObject
+} = {}) {
   const records = new Map<string, PermissionRecord>(
     ['ada', 'bob', 'cleo'].map((id) => [id, permissionRecordSchema.parse({ can_use_browser: true })]),
   )
@@ -33,7 +46,7 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
   }
   const ledger = aLedgerHarness({ guard, decide })
   const containers = createFakeBrowserContainers()
-  const settings = settingsSchema.parse({ browser: { max_live: maxLive } })
+  const settings = settingsSchema.parse({ browser: { max_live: maxLive, captcha } })
   const files = new Map<string, Buffer>()
   const archived = new Set<string>()
   const secrets = new Map<string, { readonly value: string; readonly origins: readonly string[] }>()
@@ -41,6 +54,19 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
   const backListeners = new Set<() => void>()
   let browserOf: (token: string) => string | null = () => null
   ledger.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
+  const solver = playCaptchaSolver()
+  const budget = { dailyUsd: 1 }
+  const spend = createSpendTable(ledger.database)
+  const stopped = new AbortController()
+  const spending = createReservations({
+    ...ledger,
+    spend,
+    life: 'life',
+    stopped: stopped.signal,
+    budgetOf: () => ({ daily_usd: budget.dailyUsd, monthly_usd: 1000, project: null }),
+    treeOf: (runId) => [runId],
+    addRunCost: () => {},
+  })
   const kernel: Kernel = {
     ...ledger,
     decide,
@@ -75,6 +101,7 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     runs: { tellRun: ledger.ledger.tellRun, holdLease: () => () => {} },
     egress: {
       api: {
+        fetchForMesh: solver.fetch,
         browsers: {
           proxy: { listen: async () => {}, port: () => 8421, close: async () => {} },
           identifyBy: (given) => {
@@ -104,6 +131,8 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
         }),
       },
     },
+    spending,
+    env,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-browsers-')),
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })
@@ -129,6 +158,14 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     archived,
     secrets,
     told,
+    solver,
+    budget,
+    /** What the agent has spent today, and what is set aside for it, nano-dollars. */
+    money: (agentId: string) => {
+      spending.settleWaiting()
+      const { spentNano, unconfirmedNano } = spend.total(agentScope(agentId), utcDay(ledger.clock.now()))
+      return { spentNano, unconfirmedNano }
+    },
     call,
     browserOf: (token: string) => browserOf(token),
     /** The engine was away and answers again. */
@@ -150,6 +187,8 @@ export async function aBrowserHarness({ maxLive = 2 }: { readonly maxLive?: numb
     browsers: (caller: Caller) => call('GET /api/browsers', { caller }),
     end: async () => {
       await module.stop?.()
+      stopped.abort()
+      spending.flush()
       await ledger.ledger.close()
       await containers.removeAll()
     },

@@ -3,7 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { isBrowserAction } from '@flotilla/protocol/browser-tools'
-import type { BrowserAction, BrowserActionReply, BrowserStatus } from '@flotilla/protocol/browser-service-api'
+import { captchaAnswerSchema } from '@flotilla/protocol/browser-service-api'
+import type {
+  BrowserAction,
+  BrowserActionReply,
+  BrowserStatus,
+  Captcha,
+  CaptchaAnswer,
+} from '@flotilla/protocol/browser-service-api'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJson } from '../intake/index.ts'
 import type { BrowserContainers, BrowserSpec } from '../sandbox/browser-containers.ts'
@@ -13,11 +20,15 @@ import type { WallReport } from '../sandbox/wall-report.ts'
 export interface FakeBrowser {
   readonly port: number
   readonly acted: { readonly action: string; readonly params: Record<string, unknown> }[]
+  /** Answers of CAPTCHAs that were put into its page. */
+  readonly answers: CaptchaAnswer[]
   /** What the screens were asked as, and what came in on them. */
   readonly screens: string[]
   readonly typedOnScreen: string[]
   mode: 'view' | 'control'
   page: { url: string; title: string }
+  /** The CAPTCHA of its page; null once it is answered. */
+  asks: Captcha
   /** Answers in place of the usual; undefined for the usual. */
   answer: (action: BrowserAction) => Promise<BrowserActionReply | string | undefined> | undefined
   close(): Promise<void>
@@ -28,6 +39,7 @@ const pixel =
 
 export async function startFakeBrowser(): Promise<FakeBrowser> {
   const acted: FakeBrowser['acted'] = []
+  const answers: CaptchaAnswer[] = []
   const screens: string[] = []
   const typedOnScreen: string[] = []
   const sockets = new WebSocketServer({
@@ -78,6 +90,15 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
     if (request.url === '/status') return void send(200, status())
     if (request.url === '/picture') return void send(200, { image_base64: pixel })
     if (request.url === '/close') return void send(200, { closed: true })
+    if (request.url === '/captcha-answer') {
+      const answer = captchaAnswerSchema.parse(body)
+      const answered = browser.asks?.site_key === answer.site_key && browser.mode === 'view'
+      if (answered) {
+        answers.push(answer)
+        browser.asks = null
+      }
+      return void send(200, { answered })
+    }
     if (request.url === '/watch-mode') {
       browser.mode = body.mode
       return void send(200, { mode: body.mode })
@@ -92,16 +113,18 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
     const { url, title } = browser.page
     const host = URL.canParse(url) ? new URL(url).host : ''
     const page = { url, title, host, tab_index: 0, tabs: 1 }
-    return { ok: true, data: { page, dialogs: [], notices: [], ...dataOf(action) } }
+    return { ok: true, data: { page, dialogs: [], notices: [], ...dataOf(action, browser.asks) } }
   }
 
   const browser: FakeBrowser = {
     port: (server.address() as AddressInfo).port,
     acted,
+    answers,
     screens,
     typedOnScreen,
     mode: 'view',
     page: { url: 'about:blank', title: '' },
+    asks: null,
     answer: () => undefined,
     close: () =>
       new Promise((resolve) => {
@@ -113,15 +136,15 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
   return browser
 }
 
-function dataOf(action: BrowserAction): object {
+function dataOf(action: BrowserAction, captcha: Captcha): object {
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the others say no more than their page
   switch (action) {
     case 'navigate':
-      return { http_status: 200, captcha: null }
+      return { http_status: 200, captcha }
     case 'click':
-      return { captcha: null }
+      return { captcha }
     case 'snapshot':
-      return { captcha: null, text: 'button "Go" [e1]', elements: 1, left_out: '' }
+      return { captcha, text: 'button "Go" [e1]', elements: 1, left_out: '' }
     case 'screenshot':
       return { image_base64: pixel, mime_type: 'image/png', width: 1, height: 1 }
     case 'download':

@@ -20,6 +20,7 @@ import {
 import type { DataPaths } from '../../config/index.ts'
 import {
   browserFindings,
+  captchaFindings,
   credentialFinding,
   dataFindings,
   diskFinding,
@@ -356,7 +357,7 @@ async function browsers(meshPort: number, homeId: string): Promise<readonly Doct
     const reply = meshInternalApi.browsersFailed.response.parse(
       await askMesh({ meshPort, homeId }, meshInternalEndpoints.browsersFailed),
     )
-    return browserFindings(reply.browsers)
+    return [...browserFindings(reply.browsers), ...captchaFindings(reply.captcha_solver)]
   } catch (error) {
     return [warning('browser', `the mesh did not tell of its browsers: ${reason(error)}`, 'See its log.')]
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { browserFindings } from './browser-findings.ts'
+import { browserFindings, captchaFindings } from './browser-findings.ts'
 
 test('names a wall that does not hold as an error, and every other end as a warning', () => {
   const [walls, ended, ...more] = browserFindings([
@@ -13,4 +13,18 @@ test('names a wall that does not hold as an error, and every other end as a warn
   })
   expect(ended).toMatchObject({ id: 'browser', level: 'warning', detail: expect.stringContaining('with 78') })
   expect(more).toEqual([])
+})
+
+test('of a CAPTCHA solver it says how far it goes, that it rests, and nothing where there is none', () => {
+  const solver = { host: 'solver.example', per_hour: 7, daily_usd: 0.5, rests_until: null }
+  expect(captchaFindings(null)).toEqual([])
+  expect(captchaFindings(solver)).toEqual([
+    expect.objectContaining({
+      level: 'ok',
+      detail: expect.stringMatching(/solver\.example, at most 7 an hour and USD 0\.5 a day.*may forbid/),
+    }),
+  ])
+  expect(captchaFindings({ ...solver, rests_until: Date.parse('2026-11-23T12:00:00Z') })).toEqual([
+    expect.objectContaining({ level: 'warning', detail: expect.stringContaining('until 2026-11-23T12:00') }),
+  ])
 })

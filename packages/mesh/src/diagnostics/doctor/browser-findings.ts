@@ -1,4 +1,5 @@
-import { failure, warning } from './finding.ts'
+import type { CaptchaSolverView } from '@flotilla/protocol/mesh-internal-api'
+import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
 /** Of browsers that did not come up, or ended unasked; nothing is said of those that are well. Pure. */
@@ -19,4 +20,19 @@ export function browserFindings(
           'Its next use tries again. A filter that does not stand is one that the kernel lacks: modprobe nf_tables (or ip_tables), then try again.',
         )
   })
+}
+
+/** Nothing is said where CAPTCHAs are for people alone. Pure. */
+export function captchaFindings(solver: CaptchaSolverView | null): readonly DoctorFinding[] {
+  if (solver === null) return []
+  const { host, per_hour, daily_usd, rests_until } = solver
+  const words = `CAPTCHAs are answered by ${host}, at most ${per_hour} an hour and USD ${daily_usd} a day; the terms of a site may forbid it (browser.captcha.never_solve)`
+  if (rests_until === null) return [ok('captcha-solver', words)]
+  return [
+    warning(
+      'captcha-solver',
+      `the CAPTCHA solver at ${host} failed several times in a row and is not asked until ${new Date(rests_until).toISOString()}`,
+      'People are asked until then. See the balance of its account, CAPTCHA_SOLVER_KEY, and browser.captcha in config/settings.json.',
+    ),
+  ]
 }

@@ -38,9 +38,11 @@ export const runNoteSchema = z.discriminatedUnion('kind', [
   /** A person had its browser, or was asked to; `after` is null where nobody knows what it shows now. */
   z.strictObject({
     kind: z.literal('browser-returned'),
-    how: z.enum(['returned', 'expired', 'lost']),
+    how: z.enum(['returned', 'solved', 'expired', 'lost']),
     before: z.strictObject({ url: z.string(), title: z.string() }),
     after: z.nullable(z.strictObject({ url: z.string(), title: z.string() })),
+    /** Milliseconds since 1970; meshes before this one left it out. */
+    at: z.number().nullable().default(null),
   }),
   /** What another agent answered to a message of this run. */
   z.strictObject({

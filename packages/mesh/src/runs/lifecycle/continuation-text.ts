@@ -88,14 +88,17 @@ function titleOf(text: string): PromptText {
 }
 
 /** Titles are words of pages, and are said as such. */
-function browserText({ how, before, after }: Extract<RunNote, { kind: 'browser-returned' }>): string {
+function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'browser-returned' }>): string {
   const words = {
     returned: 'The person has given your browser back to you.',
+    solved: 'The question whether a person is there was answered for you; send the form, or go on.',
     expired: 'Nobody came to help with the page in your browser. Do without it, or tell who asked you.',
     lost: 'Your browser was closed meanwhile; its tabs come back with your next use of it.',
   }[how]
   const shown = (page: typeof before) =>
     `${page.url === '' ? 'no page' : page.url} (title, by the page: "${titleOf(page.title)}")`
   const now = after === null ? '' : ` It shows ${shown(after)} now.`
-  return `${words} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
+  // An agent takes the same words for the same turn, which it has done, and one page may ask twice.
+  const when = at === null ? '' : ` (${new Date(at).toISOString()})`
+  return `${words}${when} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
 }

@@ -44,6 +44,7 @@ import { channelsMigration } from './20261123090000-channels.ts'
 import { channelLetterPeopleMigration } from './20261123125000-channel-letter-people.ts'
 import { channelMarksMigration } from './20261123093000-channel-marks.ts'
 import { channelFilesMigration } from './20261123130000-channel-files.ts'
+import { captchaSolverMigration } from './20261123231000-captcha-solver.ts'
 import { walletPaymentsMigration } from './20261123223000-wallet-payments.ts'
 import { walletMigration } from './20261123174000-wallet.ts'
 import { browserHandOversMigration } from './20261123180000-browser-hand-overs.ts'
@@ -117,4 +118,5 @@ export const allMigrations: readonly Migration[] = [
   heardExchangesMigration,
   browserHandOversMigration,
   walletPaymentsMigration,
+  captchaSolverMigration,
 ]

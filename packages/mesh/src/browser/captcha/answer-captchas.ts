@@ -1,0 +1,241 @@
+import type { Captcha } from '@flotilla/protocol/browser-service-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunTicket } from '../../access/index.ts'
+import type { CaptchaSettings } from '../../config/index.ts'
+import { listNamesHost } from '../../egress/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
+import { nanoFromUsd, usdFromNano, utcDay } from '../../spending/index.ts'
+import type { Reservation, Spending } from '../../spending/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { BrowserService } from '../browser-service.ts'
+import type { HandOver } from '../hand-over-table.ts'
+import { solverName } from '../hand-overs.ts'
+import type { HandOvers } from '../hand-overs.ts'
+import type { ShownPage } from '../shown-page.ts'
+import type { CaptchaTask, SolveCaptcha } from './captcha-solver.ts'
+import type { SolverKeys } from './solver-keys.ts'
+import { beginSolve, endSolve } from './solver-state.ts'
+import type { SolverStateTable } from './solver-state-table.ts'
+import { tryKeys } from './try-keys.ts'
+
+const putInWithinMs = 15_000
+
+export interface AskedCaptcha {
+  readonly agentId: string
+  readonly run: RunTicket | null
+  readonly captcha: NonNullable<Captcha>
+  readonly page: ShownPage
+}
+
+/**
+ * CAPTCHAs answered for money, where the owner has set that up.
+ *
+ * 1. Nothing leaves before its money is set aside, the caps of all agents are counted up and the journal has it.
+ * 2. Meanwhile the browser is handed over as to a person, and the run waits parked.
+ * 3. What comes to nothing ends where it would have begun without: a person is asked.
+ * 4. Keys go to who answers and nowhere else; into the page goes the answer alone, and only where it still asks just that.
+ */
+export interface AnswerCaptchas {
+  /** Null where it is for a person; nobody was told of it then. */
+  begin(asked: AskedCaptcha): Promise<HandOver | null>
+  /** Until when nobody is asked; null where somebody is. */
+  restsUntil(): number | null
+  counts(): Readonly<Record<'solved' | 'failed' | 'left', number>>
+  /** After the signal: what is under way writes down what it cost. */
+  settled(): Promise<void>
+}
+
+export interface AnswerCaptchasDeps {
+  /** Null where nothing is set up. */
+  readonly keys: SolverKeys | null
+  readonly solve: SolveCaptcha
+  readonly captchaSettings: () => CaptchaSettings
+  readonly state: SolverStateTable
+  readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
+  readonly handOvers: Pick<HandOvers, 'of' | 'beginSolving' | 'askAfterAll' | 'wait'>
+  readonly serviceOf: (agentId: string) => Pick<BrowserService, 'answerCaptcha'> | null
+  /** Gives it back with what it shows now. */
+  readonly giveBack: (handOver: HandOver) => Promise<void>
+  readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
+  readonly database: Database
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+  readonly stopped: AbortSignal
+}
+
+interface Work {
+  readonly keys: SolverKeys
+  readonly task: CaptchaTask
+  readonly host: string
+  readonly handOver: HandOver
+  readonly reservation: Reservation
+  readonly mostNano: number
+  readonly day: string
+}
+
+export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
+  const { database, journal, clock, spending, handOvers, state, stopped } = deps
+  const counts = { solved: 0, failed: 0, left: 0 }
+  // One of a browser at most, and so no more than there are browsers.
+  const underWay = new Set<Promise<void>>()
+
+  function leave({ agentId, captcha }: AskedCaptcha, why: string): null {
+    counts.left += 1
+    const { kind, host } = captcha
+    journal.append({
+      actor: `agent:${agentId}`,
+      action: 'captcha.left',
+      subject: host,
+      detail: { kind, why },
+    })
+    return null
+  }
+
+  const isOurs = ({ id, agentId }: HandOver): boolean => {
+    const open = handOvers.of(agentId)
+    return open?.id === id && open.takenBy === solverName
+  }
+
+  async function work(of: Work): Promise<void> {
+    const { handOver, task, host, reservation, mostNano } = of
+    const { agentId } = handOver
+    const tried = await tryKeys(deps.solve, {
+      ...of,
+      settings: deps.captchaSettings(),
+      eachNano: mostNano / (of.keys.secondary === null ? 1 : 2),
+      signal: stopped,
+    })
+    const { answer, costNano, unconfirmed } = tried
+    if (costNano === 0) spending.refund(reservation)
+    else {
+      spending.settle(reservation, {
+        costNano,
+        promptTokens: 0,
+        completionTokens: 0,
+        ...(unconfirmed === null ? {} : { unconfirmed }),
+      })
+    }
+    // What is set aside stays counted, and the next start ends the hand-over.
+    if (stopped.aborted) return
+    const isSolved = answer.kind === 'solved'
+    const isAnswered = isSolved && isOurs(handOver) && (await putIn(of, answer.token))
+    counts[isSolved ? 'solved' : 'failed'] += 1
+    database.transaction(() => {
+      const ended = endSolve(state.read(), clock.now(), { day: of.day, mostNano, costNano, isSolved })
+      state.write(ended.state)
+      const detail = { hand_over: handOver.id, kind: task.kind, cost_usd: usdFromNano(costNano) }
+      journal.append({
+        actor: 'system',
+        action: isSolved ? 'captcha.solved' : 'captcha.failed',
+        subject: host,
+        detail: isSolved
+          ? { ...detail, key: tried.key, answered: isAnswered }
+          : { ...detail, why: answer.why },
+      })
+      if (ended.rests && !isSolved) {
+        const minutes = bounds.restMs / 60_000
+        deps.tellOwner({
+          agentId,
+          message: `CAPTCHAs go to people for ${minutes} minutes: the solver failed ${bounds.failuresMax} times in a row, the last time because ${answer.why}.\nSee its account and browser.captcha in config/settings.json; it is asked again after that.`,
+        })
+      }
+    })
+    if (!isOurs(handOver)) return
+    if (isAnswered) await deps.giveBack(handOver)
+    else handOvers.askAfterAll(handOver)
+  }
+
+  async function putIn({ handOver, task, host }: Work, token: string): Promise<boolean> {
+    const service = deps.serviceOf(handOver.agentId)
+    if (service === null) return false
+    const signal = AbortSignal.any([stopped, AbortSignal.timeout(putInWithinMs)])
+    const answer = { kind: task.kind, host, site_key: task.siteKey, token }
+    return service.answerCaptcha(answer, signal).catch(() => false)
+  }
+
+  function start(of: Work): void {
+    const working = work(of)
+      .catch((err: unknown) => {
+        deps.log.error({ err, agentId: of.handOver.agentId }, 'a CAPTCHA was not answered; a person is asked')
+        if (!stopped.aborted && isOurs(of.handOver)) handOvers.askAfterAll(of.handOver)
+      })
+      .finally(() => underWay.delete(working))
+    underWay.add(working)
+  }
+
+  return {
+    begin: async (asked) => {
+      const { agentId, run, captcha, page } = asked
+      const { keys } = deps
+      if (keys === null || run === null) return null
+      const task = taskOf(captcha, page)
+      if (task === null) return leave(asked, 'it is none that is answered by a token')
+      const settings = deps.captchaSettings()
+      if (listNamesHost(settings.never_solve, captcha.host)) return leave(asked, 'the owner wants it so')
+      const mostNano = nanoFromUsd(settings.answer_usd) * (keys.secondary === null ? 1 : 2)
+      const caps = { mostNano, perHour: settings.per_hour, dailyNano: nanoFromUsd(settings.daily_usd) }
+      const now = clock.now()
+      const day = utcDay(now)
+      const early = beginSolve(state.read(), { now, day }, caps)
+      if (typeof early === 'string') return leave(asked, early)
+      const reservation = await spending
+        .reserve({
+          agentId,
+          run,
+          model: 'captcha-solver',
+          promptTokens: 0,
+          promptNano: mostNano,
+          outputNanoPerToken: 0,
+          answers: 1,
+          maxTokens: 1,
+        })
+        .catch((error: unknown) => {
+          if (error instanceof Problem) return error
+          throw error
+        })
+      if (reservation instanceof Problem) return leave(asked, reservation.code)
+      const begun = database.transaction(() => {
+        const next = beginSolve(state.read(), { now, day }, caps)
+        if (typeof next === 'string') return next
+        const handOver = handOvers.beginSolving(agentId, page)
+        if (handOver === null) return 'a person has it'
+        handOvers.wait(handOver, run.runId)
+        state.write(next)
+        journal.append({
+          actor: `agent:${agentId}`,
+          action: 'captcha.asked',
+          subject: captcha.host,
+          detail: { hand_over: handOver.id, kind: task.kind, most_usd: usdFromNano(mostNano) },
+        })
+        return handOver
+      })
+      if (typeof begun === 'string') {
+        spending.refund(reservation)
+        return leave(asked, begun)
+      }
+      start({ keys, task, host: captcha.host, handOver: begun, reservation, mostNano, day })
+      return begun
+    },
+    restsUntil: () => {
+      const { restsUntil } = state.read()
+      return restsUntil !== null && clock.now() < restsUntil ? restsUntil : null
+    },
+    counts: () => ({ ...counts }),
+    settled: async () => void (await Promise.allSettled(underWay)),
+  }
+}
+
+/** Null for what only a person can answer. Pure. */
+function taskOf(
+  { kind, host, site_key: siteKey }: NonNullable<Captcha>,
+  page: ShownPage,
+): CaptchaTask | null {
+  if (kind === 'generic' || siteKey === null || !URL.canParse(page.url)) return null
+  const { protocol, hostname, origin, pathname } = new URL(page.url)
+  if (!/^https?:$/.test(protocol) || hostname !== host) return null
+  return { kind, siteKey, pageUrl: `${origin}${pathname}` }
+}

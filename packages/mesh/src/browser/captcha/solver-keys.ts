@@ -1,0 +1,27 @@
+import { createSecret } from '../../credentials/index.ts'
+import type { Secret } from '../../credentials/index.ts'
+
+/** What whoever answers CAPTCHAs wants to be paid by. It comes out of the mesh's environment, and goes to them alone. */
+export interface SolverKeys {
+  readonly primary: Secret
+  /** Tried where the first comes to nothing. */
+  readonly secondary: Secret | null
+  readonly proxyLogin: Secret | null
+  readonly proxyPassword: Secret | null
+}
+
+/** As the environment has them, and no file. Null without a key: then nobody is asked. Pure. */
+export function readSolverKeys(env: Readonly<Record<string, string | undefined>>): SolverKeys | null {
+  const secret = (name: string): Secret | null => {
+    const value = env[name]?.trim() ?? ''
+    return value === '' ? null : createSecret(name.toLowerCase(), value)
+  }
+  const primary = secret('CAPTCHA_SOLVER_KEY')
+  if (primary === null) return null
+  return {
+    primary,
+    secondary: secret('CAPTCHA_SOLVER_KEY_SECONDARY'),
+    proxyLogin: secret('CAPTCHA_SOLVER_PROXY_LOGIN'),
+    proxyPassword: secret('CAPTCHA_SOLVER_PROXY_PASSWORD'),
+  }
+}

@@ -1,0 +1,30 @@
+import { readJson } from '../../intake/index.ts'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import type { Database } from '../../storage/index.ts'
+import { freshSolverState, solverStateSchema } from './solver-state.ts'
+import type { SolverState } from './solver-state.ts'
+
+/** One row. It outlives the mesh: a start gives nobody a new hour or a new day. */
+export interface SolverStateTable {
+  read(): SolverState
+  /** Joins the caller's transaction. */
+  write(state: SolverState): void
+}
+
+export function createSolverStateTable(database: Database): SolverStateTable {
+  return {
+    read: () => {
+      const row = database.prepare('SELECT state FROM captcha_solver WHERE id = 1').get()
+      return row === undefined
+        ? freshSolverState
+        : solverStateSchema.parse(readJson(String(row['state']), jsonLimits.body))
+    },
+    write: (state) => {
+      database
+        .prepare(
+          'INSERT INTO captcha_solver (id, state) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state',
+        )
+        .run(JSON.stringify(state))
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { beginSolve, endSolve, freshSolverState, solverStateSchema } from './solver-state.ts'
+import type { SolverState } from './solver-state.ts'
+
+const minute = 60_000
+const day = '2026-11-23'
+const caps = { mostNano: 10, perHour: 3, dailyNano: 25 }
+
+function begun(state: SolverState, at: number | { now: number; day: string }, of = caps): SolverState {
+  const next = beginSolve(state, typeof at === 'number' ? { now: at, day } : at, of)
+  if (typeof next === 'string') throw new Error(next)
+  return next
+}
+
+const ended = (state: SolverState, now: number, isSolved: boolean) =>
+  endSolve(state, now, { day, mostNano: 10, costNano: isSolved ? 4 : 0, isSolved })
+
+describe('what may be asked', () => {
+  test('is so many an hour, whichever they came to, and again when the first is an hour ago', () => {
+    const free = { ...caps, mostNano: 0 }
+    const full = [0, 1, 2].reduce((state, at) => begun(state, at * minute, free), freshSolverState)
+    expect(beginSolve(full, { now: 59 * minute, day }, free)).toBe('its hour is full')
+    expect(begun(full, 60 * minute, free).startedAt).toEqual([1, 2, 60].map((at) => at * minute))
+  })
+
+  test('is so much a day, by what is set aside until it is known', () => {
+    const two = begun(begun(freshSolverState, 0), 1)
+    expect(beginSolve(two, { now: 2, day }, caps)).toBe('its day is spent')
+    const { state } = ended(two, 3, true)
+    expect(state.dayNano).toBe(14)
+    expect(begun(state, 4).dayNano).toBe(24)
+  })
+
+  test('begins anew with the day, and what ends after midnight is of its own day', () => {
+    const spent = begun(begun(freshSolverState, 0), 1)
+    const next = begun(spent, { now: 2, day: '2026-11-24' })
+    expect(next).toMatchObject({ day: '2026-11-24', dayNano: 10 })
+    expect(ended(next, 3, true).state.dayNano).toBe(10)
+  })
+
+  test('of money is none where the owner gives none', () => {
+    expect(beginSolve(freshSolverState, { now: 0, day }, { ...caps, dailyNano: 0 })).toBe('its day is spent')
+  })
+})
+
+describe('three failures in a row', () => {
+  const free = { mostNano: 0, perHour: 500, dailyNano: 0 }
+  const failed = (state: SolverState, now: number) => ended(begun(state, now, free), now, false)
+
+  test('let it rest for half an hour, and the owner is told once', () => {
+    const first = failed(freshSolverState, 0)
+    const second = failed(first.state, 1)
+    const third = failed(second.state, 2)
+    expect([first.rests, second.rests, third.rests]).toEqual([false, false, true])
+    expect(beginSolve(third.state, { now: 30 * minute + 1, day }, free)).toBe('it rests after failures')
+    // One more is tried then, and where that fails it rests again, untold.
+    const fourth = failed(third.state, 30 * minute + 2)
+    expect(fourth.rests).toBe(false)
+    expect(beginSolve(fourth.state, { now: 31 * minute, day }, free)).toBe('it rests after failures')
+  })
+
+  test('are none with an answer among them', () => {
+    const two = failed(failed(freshSolverState, 0).state, 1).state
+    const answered = ended(begun(two, 2, free), 2, true)
+    expect(answered.state.failuresInARow).toBe(0)
+    expect(failed(answered.state, 3)).toMatchObject({ rests: false, state: { restsUntil: null } })
+  })
+})
+
+test('the state fits its form at the largest cap', () => {
+  const free = { mostNano: 0, perHour: 500, dailyNano: 0 }
+  const full = Array.from({ length: 500 }).reduce<SolverState>(
+    (state) => begun(state, 1, free),
+    freshSolverState,
+  )
+  expect(solverStateSchema.parse(full)).toEqual(full)
+  expect(beginSolve(full, { now: 2, day }, free)).toBe('its hour is full')
+})

@@ -1,0 +1,70 @@
+import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
+import * as z from 'zod'
+
+const hourMs = 60 * 60_000
+
+/** What the caps and the breaker rest on, over all agents together. Times are milliseconds since 1970. */
+export const solverStateSchema = z.strictObject({
+  /** Of the last hour. */
+  startedAt: z.array(z.int()).max(bounds.perHour.max),
+  /** UTC, `2026-11-23`. */
+  day: z.string().max(10),
+  /** Of that day: what was spent, and what is set aside. */
+  dayNano: z.int().nonnegative(),
+  failuresInARow: z.int().nonnegative(),
+  restsUntil: z.int().nullable(),
+})
+export type SolverState = z.output<typeof solverStateSchema>
+
+export const freshSolverState: SolverState = {
+  startedAt: [],
+  day: '',
+  dayNano: 0,
+  failuresInARow: 0,
+  restsUntil: null,
+}
+
+export interface SolverMoment {
+  readonly now: number
+  readonly day: string
+}
+
+export type SolverRefusal = 'it rests after failures' | 'its hour is full' | 'its day is spent'
+
+/** With one more that is asked, and `mostNano` set aside for it; or why none is. Pure. */
+export function beginSolve(
+  state: SolverState,
+  { now, day }: SolverMoment,
+  caps: { readonly mostNano: number; readonly perHour: number; readonly dailyNano: number },
+): SolverState | SolverRefusal {
+  if (state.restsUntil !== null && now < state.restsUntil) return 'it rests after failures'
+  const startedAt = state.startedAt.filter((at) => now - at < hourMs)
+  if (startedAt.length >= caps.perHour) return 'its hour is full'
+  const dayNano = (state.day === day ? state.dayNano : 0) + caps.mostNano
+  if (dayNano > caps.dailyNano) return 'its day is spent'
+  return { ...state, startedAt: [...startedAt, now], day, dayNano, restsUntil: null }
+}
+
+/** What one came to. `rests`: it rests from here on, and did not at the failure before. Pure. */
+export function endSolve(
+  state: SolverState,
+  now: number,
+  end: {
+    /** On which it began. */
+    readonly day: string
+    readonly mostNano: number
+    readonly costNano: number
+    readonly isSolved: boolean
+  },
+): { readonly state: SolverState; readonly rests: boolean } {
+  const dayNano =
+    state.day === end.day ? Math.max(0, state.dayNano - end.mostNano + end.costNano) : state.dayNano
+  if (end.isSolved) return { state: { ...state, dayNano, failuresInARow: 0, restsUntil: null }, rests: false }
+  const failuresInARow = state.failuresInARow + 1
+  const isOver = failuresInARow >= bounds.failuresMax
+  return {
+    state: { ...state, dayNano, failuresInARow, restsUntil: isOver ? now + bounds.restMs : null },
+    // Told once, until one is answered again.
+    rests: failuresInARow === bounds.failuresMax,
+  }
+}

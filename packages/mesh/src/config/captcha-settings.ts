@@ -1,0 +1,34 @@
+import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
+import * as z from 'zod'
+import { hostPattern } from './host-pattern.ts'
+
+const amount = ({ min, max, default: usual }: { min: number; max: number; default: number }) =>
+  z.number().min(min).max(max).default(usual)
+
+/** Part of `config/settings.json`: who answers CAPTCHAs and for how much. It works only where its key is in the environment. */
+export const captchaSettingsSchema = z
+  .strictObject({
+    /** Who speaks `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha do. */
+    solver_url: z.url({ protocol: /^https?$/ }).default('https://api.2captcha.com'),
+    /** Whose the secondary key is; the same where it is left out. */
+    secondary_solver_url: z.url({ protocol: /^https?$/ }).optional(),
+    /** Answers that are asked for in any hour, of all agents together. */
+    per_hour: amount(bounds.perHour).pipe(z.number().int()),
+    /** What all agents together may spend on them in a day, UTC. */
+    daily_usd: amount(bounds.dailyUsd),
+    /** Set aside for one; what it costs is booked. */
+    answer_usd: amount(bounds.answerUsd),
+    /** Through which the page is to be visited by who answers; login and password are in the environment. */
+    proxy: z
+      .strictObject({
+        type: z.enum(['http', 'socks5']),
+        address: z.union([z.ipv4(), z.ipv6()]),
+        port: z.number().int().min(1).max(65_535),
+      })
+      .optional(),
+    /** Sites whose pages only a person answers. */
+    never_solve: z.array(hostPattern).max(bounds.neverSolveMax).default([]),
+  })
+  .prefault({})
+
+export type CaptchaSettings = z.output<typeof captchaSettingsSchema>
