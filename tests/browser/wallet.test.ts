@@ -28,7 +28,7 @@ const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
 /** A token calls itself so, in the 20 characters that are kept of it; an RPC says the other of a payment. */
-const symbol = '<svg onload=ran(1)>'
+const symbol = '<svg/onload=ran(1)>'
 const note = '<img src=x onerror="window.ran=2">'
 
 /** Pages of a fleet that has paid, on a chain of a process and at prices of a server. */

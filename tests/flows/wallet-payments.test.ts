@@ -198,6 +198,32 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(await history()).toHaveLength(3)
   })
 
+  it('are made once over an RPC that answers twice, and over one that lets them wait', async () => {
+    const before = await balance(friend)
+    const count = (await history()).length
+    rpc.answersTwice = 'eth_sendRawTransaction'
+    expect(await told('wallet_transfer', to(friend))).toContain('paid')
+    rpc.answersTwice = null
+    expect((await history())[0]).toMatchObject({ note: expect.stringContaining('not JSON-RPC') })
+    await newestIs('landed')
+
+    let letGo = (): void => {}
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    rpc.trick = ({ method, pass }) =>
+      method === 'eth_sendRawTransaction' ? pass().then((said) => held.then(() => said)) : null
+    const asked = told('wallet_transfer', to(friend))
+    // It stands before anybody answers, and what became of it is found without that answer.
+    await eventually('it is signed', async () => (await history()).length === count + 2 || null)
+    await newestIs('landed')
+    letGo()
+    expect(await asked).toContain('paid')
+    rpc.trick = () => null
+    await buried()
+    await newestIs('confirmed')
+    expect((await balance(friend)) - before).toBe(2n * 10n ** 16n)
+    expect(await history()).toHaveLength(count + 2)
+  })
+
   it('to a stranger wait for a person, who sees what is paid, and are made once when they say yes', async () => {
     const runId = await mesh.submit('stranger, please', { agent: 'scout' })
     const waiting = await eventually('it waits', async () => {
