@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises'
+import { text as read } from 'node:stream/consumers'
 import { walletEndpoints } from '@flotilla/protocol/wallet-api'
+import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wallet-payments-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anvilProgram, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
+import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -74,12 +76,16 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
       wallet_spend_limit_daily_usd: 1,
     })
     await pays({ to: friend, amount: '0.5' })
-    rpc.trick = ({ method, id, pass }) =>
+    await eventually('it landed', async () => {
+      const reply = await mesh.call(walletPaymentEndpoints.walletPayments)
+      const { payments } = walletPaymentApi.walletPayments.response.parse(reply.json())
+      return payments[0]?.state === 'landed' || null
+    })
+    rpc.trick = ({ method, id }) =>
       method === 'eth_sendRawTransaction'
-        ? pass().then(() => ({ jsonrpc: '2.0', id, error: { code: -32000, message: note } }))
+        ? Promise.resolve({ jsonrpc: '2.0', id, error: { code: -32000, message: note } })
         : null
     await pays({ to: friend, amount: '0.25', token })
-    rpc.trick = () => null
     await pays({ to: stranger, amount: '0.01' })
   })
   afterAll(async () => {
@@ -99,6 +105,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     await looked.openWhole('/wallet', 'Payments without an end')
     const part = (name: string) => page.getByRole('region', { name, exact: true })
     await part('Payments').getByText(symbol).waitFor()
+    await part('Payments').getByText(note).waitFor()
     await part('Waiting for you').getByText(`to ${stranger} on base`).waitFor()
     await part('Limits').getByText('of $1.00, $0.25 left').waitFor()
     expect(
@@ -113,7 +120,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
 
     const saved = page.waitForEvent('download')
     await part('Payments').getByRole('button', { name: 'Export as CSV' }).click()
-    const text = await readFile(await (await saved).path(), 'utf8')
+    const text = await read(await (await saved).createReadStream())
     const told = await flotilla({ url: mesh.url, home: mesh.home }, 'wallet', 'history', '--csv')
     expect(text.split('\n')).toHaveLength(4)
     expect(text).toBe(told.out)
@@ -126,10 +133,10 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
   })
 
   it('says why nothing is signed any more, and lets it go on with the owner’s proof', async () => {
-    // A second program on the same seed.
+    // A second program on the same seed, which is ahead of the one payment that nobody took.
     await anvil.rpc('anvil_impersonateAccount', [payer])
-    await sendFrom(anvil, { from: payer, to: friend, value: '0x1' })
-    expect(await pays({ to: friend, amount: '0.01' })).toContain('wallet-stopped')
+    for (const value of ['0x1', '0x2']) await sendFrom(anvil, { from: payer, to: friend, value })
+    expect(await pays({ to: friend, amount: '0.01' })).toContain('another program pays from the same seed')
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
     await looked.openWhole('/wallet', 'The wallet signs nothing')
