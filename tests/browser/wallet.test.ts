@@ -153,6 +153,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
   it('is opened with its passphrase after a start, and not with another', async () => {
     const passphrase = 'a long sentence that nobody guesses'
     await mesh.call(walletEndpoints.walletImport, { body: { mnemonic, passphrase } })
+    await mesh.terminate()
     await mesh.restart()
     const looked = await openPage(browser, mesh.url)
     const { page } = looked

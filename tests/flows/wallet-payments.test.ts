@@ -145,8 +145,10 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     const coins = await balance(friend)
     expect(await told('wallet_transfer', to(friend))).toContain('paid')
     expect(await told('wallet_transfer', to(friend, { amount: '0.25', token: at.dollar }))).toContain('paid')
-    expect((await balance(friend)) - coins).toBe(10n ** 16n)
-    expect(await tokensOf(friend)).toBe(250_000n)
+    await eventually(
+      'both landed',
+      async () => (await balance(friend)) - coins === 10n ** 16n && (await tokensOf(friend)) === 250_000n,
+    )
     await buried()
     await eventually(
       'both are confirmed',
@@ -235,11 +237,13 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(waiting.consequences.join(' ')).toContain(`${stranger} was never paid before`)
     expect(waiting.costs[0]).toMatch(/^Its fee is at most 0\.\d+ ETH/)
     expect(await balance(stranger)).toBe(0n)
-    await mesh.call(controlEndpoints.pendingConfirm, {
+    const confirmed = await mesh.call(controlEndpoints.pendingConfirm, {
       params: { id: waiting.id },
       body: { digest: waiting.digest },
     })
-    expect(await balance(stranger)).toBe(10n ** 16n)
+    expect(confirmed.json()).toMatchObject({ state: 'done' })
+    // The chain says that it has it a moment before its block.
+    await eventually('it landed', async () => (await balance(stranger)) === 10n ** 16n)
     expect((await mesh.ended(runId)).outcome).toMatchObject({ status: 'done' })
     expect((await history())[0]).toMatchObject({ approved_by: expect.any(String), run_id: runId })
     await buried()

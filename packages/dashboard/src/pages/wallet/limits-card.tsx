@@ -28,7 +28,8 @@ export function PaymentLimits() {
           </ul>
           <p className="body small muted">
             A day begins at 00:00 UTC. A person is asked first above {formatUsd(data.approve_above_usd)},
-            before an address is paid for the first time, and where somebody could take all of a token.
+            before an address is paid for the first time, where somebody could take all of a token, and where
+            a token looks like one that you know.
           </p>
         </>
       )}

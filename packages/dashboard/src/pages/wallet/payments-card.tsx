@@ -127,7 +127,7 @@ function Row({ payment }: { readonly payment: PaymentView }) {
           {payment.tx_id}
         </span>
       </td>
-      <td className="muted">
+      <td className="muted wallet-when">
         <Ago at={payment.signed_at} />
       </td>
     </tr>

@@ -46,21 +46,23 @@ function NoWallet() {
 
 /** What agents would pay, once a person says yes. */
 function Waiting() {
-  const asked = useMesh('pending', { query: { state: 'pending', limit: 100 } })
+  const asked = useMesh('pending', { query: { state: 'open', limit: 100 } })
   const waiting = (asked.data?.pending ?? []).filter(({ kind }) => kind === paymentApprovalKind)
   if (asked.error) return <Failed error={asked.error} retry={asked.refetch} />
   if (waiting.length === 0) return null
   return (
     <Card title="Waiting for you" more={<Badge tone="warn">{waiting.length} waiting</Badge>}>
-      <ul className="body stack">
-        {waiting.map((one) => (
-          <Asked key={one.id} approval={one} />
-        ))}
-      </ul>
-      <div className="body row">
-        <Link href="/approvals" className="button primary">
-          Look at what {waiting.length === 1 ? 'it does' : 'they do'}
-        </Link>
+      <div className="body stack">
+        <ul className="stack">
+          {waiting.map((one) => (
+            <Asked key={one.id} approval={one} />
+          ))}
+        </ul>
+        <div className="row">
+          <Link href="/approvals" className="button primary">
+            Look at what {waiting.length === 1 ? 'it does' : 'they do'}
+          </Link>
+        </div>
       </div>
     </Card>
   )
