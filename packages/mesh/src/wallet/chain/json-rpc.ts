@@ -164,7 +164,7 @@ export function plainLine(text: string, maxChars = refusalMaxChars): string {
 
 /** What a token calls itself, in plain characters; each other one that is seen is a question mark. Pure. */
 export function plainSymbol(text: string): string {
-  return [...text.slice(0, symbolMaxChars * 4).normalize('NFKC')]
+  return Array.from(text.slice(0, symbolMaxChars * 4).normalize('NFKC'))
     .filter((char) => !/\p{Cf}|\p{Cc}|\p{M}|\s/u.test(char))
     .slice(0, symbolMaxChars)
     .map((char) => (/[\x21-\x7e]/.test(char) ? char : '?'))

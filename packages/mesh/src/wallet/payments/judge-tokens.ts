@@ -38,13 +38,13 @@ export function imitatedBy(
 function isDrawnAs(drawn: string, name: string): boolean {
   return (
     drawn.length === name.length &&
-    [...drawn].every((char, at) => char === unknownChar || char === name.charAt(at))
+    Array.from(drawn).every((char, at) => char === unknownChar || char === name.charAt(at))
   )
 }
 
 /** What is left of it for whoever reads in a hurry. */
 function shapeOf(text: string): string {
-  return [...text.toUpperCase().replaceAll('VV', 'W').replaceAll('RN', 'M')]
+  return Array.from(text.toUpperCase().replaceAll('VV', 'W').replaceAll('RN', 'M'))
     .map((char) => alike[char] ?? char)
     .filter((char) => /[A-Z0-9?]/.test(char))
     .join('')
