@@ -66,7 +66,7 @@ withEngine(
       expect(group.oomKills()).toBe(1)
       // Each holds less than the agent does, which a kernel without advice would end.
       const many = await life.mesh.invoke(operatorAgentId, 'run_command', {
-        command: 'for i in $(seq 8); do head -c 20M /dev/zero | tail & done; wait; echo over',
+        command: 'for i in $(seq 8); do head -c 20M /dev/zero | tail > /dev/null & done; wait; echo over',
         timeout_s: 60,
       })
       expect(many.outcome?.text).toContain('over')

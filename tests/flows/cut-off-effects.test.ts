@@ -309,6 +309,11 @@ const withoutCase: Readonly<Record<string, string>> = {
     'its effect is outside: tests/flows/outside-effects.test.ts kills agents and meshes in mid-call',
   'POST /mesh/browser/{}':
     'its effect is in a page: tests/docker/browser-fleet.test.ts kills the mesh in mid-action, and nothing is done again',
+  'POST /mesh/wallet/transfer':
+    'tests/flows/wallet-payments.test.ts kills the mesh before and after each row of a payment',
+  'POST /mesh/wallet/execute': 'it is signed and sent by the code of a transfer',
+  'POST /mesh/wallet/simulate': 'it asks a chain, and changes nothing',
+  'POST /mesh/wallet/read': 'it asks a chain, and changes nothing',
   'POST /mesh/mcp': 'its effect is outside and has no key: it is made once, and never again',
   'POST /mesh/operator/agents/{}/archive':
     'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',

@@ -30,6 +30,8 @@ const typed: Readonly<Record<string, string>> = {
   'npx flotilla stop': '',
   'npx flotilla --help': '',
   'npx flotilla <command> --help': '',
+  'npx flotilla start --isolation gvisor': '',
+  'npx flotilla permissions set payer required_isolation=gvisor': '',
 }
 
 let reader: PageReader
@@ -76,6 +78,8 @@ function look(line: string, { out }: CommandEnded): void {
 async function filled(line: string, _before: string, { folder, upstream }: PageReader): Promise<string> {
   if (line === 'npx flotilla init')
     return `${line} --provider openai --model gpt-5-mini --base-url ${upstream.baseUrl}`
+  // An agent and an engine of one's own, which packages/mesh/src/sandbox/docker-gvisor.test.ts has.
+  if (line.includes('isolation')) return 'true'
   if (line.includes('RUN')) return line.replace('RUN', await endedRun())
   if (!line.includes('backup')) return line
   const passphrase = join(folder, '.backup-passphrase')
