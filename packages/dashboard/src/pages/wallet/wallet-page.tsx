@@ -47,7 +47,9 @@ function NoWallet() {
 /** What agents would pay, once a person says yes. */
 function Waiting() {
   const asked = useMesh('pending', { query: { state: 'open', limit: 100 } })
-  const waiting = (asked.data?.pending ?? []).filter(({ kind }) => kind === paymentApprovalKind)
+  const waiting = (asked.data?.pending ?? []).filter(
+    ({ kind, state }) => kind === paymentApprovalKind && state === 'pending',
+  )
   if (asked.error) return <Failed error={asked.error} retry={asked.refetch} />
   if (waiting.length === 0) return null
   return (
