@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { expect } from 'vitest'
 import type { WatchedPage } from './open-browser.ts'
 
@@ -9,11 +10,14 @@ const views = [
   { theme: 'light', width: 390, of: 'colours' },
 ] as const
 
+/** Each theme and each width once; the soak tests see each theme at each width. */
+const corners = views.filter(({ of }) => of === 'all')
+
 /** What is wrong with a page as it stands, in both themes and at both widths; takes a picture of each. */
 export async function wrongWith(watched: WatchedPage, name: string): Promise<readonly string[]> {
   const { page, faults } = watched
   const breaches: string[] = []
-  for (const { theme, width, of } of views) {
+  for (const { theme, width, of } of process.env['FLOTILLA_SOAK'] === '1' ? views : corners) {
     await page.emulateMedia({ colorScheme: theme })
     if (page.viewportSize()?.width !== width) {
       await page.setViewportSize({ width, height: width < 600 ? 844 : 800 })
