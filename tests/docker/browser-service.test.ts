@@ -553,6 +553,8 @@ withEngine(
 
       it('a launch that fails leaves no display and no process, and the next one that can works', async () => {
         heedsLesson(117)
+        // There is a profile from here on.
+        await open('/form')
         await browser.post('/close')
         await browser.run('mv /data/profile /data/kept && mkdir /data/profile && chmod 500 /data/profile')
         const launches = process.env['FLOTILLA_SOAK'] === '1' ? 100 : 3
