@@ -20,6 +20,7 @@ const pages = [
   { name: 'blackboard-empty', path: '/blackboard', shows: 'Nothing stands there' },
   { name: 'approvals', path: '/approvals', shows: 'is stopped and removed' },
   { name: 'costs', path: '/costs', shows: 'The whole fleet' },
+  { name: 'wallet-none', path: '/wallet', shows: 'No wallet yet' },
   { name: 'triggers', path: '/triggers', shows: 'Send the morning report.' },
   { name: 'journal', path: '/journal', shows: 'agent.created' },
   { name: 'settings-providers', path: '/settings', shows: 'What agents think with' },

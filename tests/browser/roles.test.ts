@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     })
     await openWhole('/work', 'No task yet')
     expect(await buttonsOf(page, ['Give a task …'])).toEqual({ 'Give a task …': looksOnly })
-    for (const path of ['/approvals', '/journal', '/settings', '/welcome']) {
+    for (const path of ['/approvals', '/journal', '/settings', '/wallet', '/welcome']) {
       await openWhole(path, 'This is an owner’s')
     }
     await openWhole('/agents/scribe?tab=permissions', 'This is an owner’s')

@@ -3,6 +3,7 @@ import { getTransferSolInstruction } from '@solana-program/system'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Plan } from '../../packages/mesh/src/wallet/chain/paying-chain.ts'
 import { describeChain } from '../../packages/mesh/src/wallet/chain/chain.conformance.ts'
+import { describePayingChain } from '../../packages/mesh/src/wallet/chain/paying-chain.conformance.ts'
 import { createManualClock } from '../../packages/protocol/src/testing/manual-clock.ts'
 import { startSolana } from '../support/solana/rpc-server.ts'
 import type { SolanaServer } from '../support/solana/rpc-server.ts'
@@ -69,6 +70,18 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       alsoRich: [],
       hasRaw,
       close: async () => {},
+    }
+  })
+
+  describePayingChain('over the JSON-RPC of Solana', async () => {
+    const [payer, friend] = [aRichWallet(), aRichWallet()]
+    return {
+      chain: chainAt(server),
+      payer: payer.address,
+      friend: friend.address,
+      key: payer.key,
+      mine: async () => server.chain.advance(2),
+      bury: async () => server.chain.advance(40),
     }
   })
 

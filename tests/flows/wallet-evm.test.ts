@@ -1,3 +1,4 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createPinnedFetch } from '../../packages/mesh/src/egress/fetch/pinned-fetch.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
@@ -6,7 +7,7 @@ import { describePayingChain } from '../../packages/mesh/src/wallet/chain/paying
 import type { Order, PayingChain, Place } from '../../packages/mesh/src/wallet/chain/paying-chain.ts'
 import { evmKey } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
 import { seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
-import { anvilProgram, startAnvil } from '../support/anvil.ts'
+import { anvilProgram, dataFeeOracle, dataFeeRaw, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { deploy, faucet, sendFrom, startTrickyRpc, tokenWords } from '../support/wallet-stand-ins.ts'
 import type { TrickyRpc } from '../support/wallet-stand-ins.ts'
@@ -16,6 +17,18 @@ const never = new AbortController().signal
 const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const other = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+
+/** Where Permit2 is on every chain. */
+const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+/**
+ * Stands in for it: writes the log of its `approve(token, spender, amount, expiration)` for whoever calls, and nothing else.
+ * The amounts are copied from the call (0x37), the topics pushed last to first (0x35 reads the call, 0x33 is the caller).
+ */
+const permit2Approves = `0x60406044600037602435600435337f${topicOf('Approval(address,address,address,uint160,uint48)')}60406000a400`
+
+function topicOf(signature: string): string {
+  return Buffer.from(keccak_256(Buffer.from(signature))).toString('hex')
+}
 
 /** The adapter for real chains, on a real one of a process. */
 describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', () => {
@@ -173,6 +186,28 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     })
   })
 
+  it('says who may take a token by way of Permit2, and whether all of it', async () => {
+    await anvil.rpc('anvil_setCode', [permit2, permit2Approves])
+    const approves = (raw: bigint) =>
+      effects(
+        call(permit2, 'approve(address,address,uint160,uint48)', [
+          at.dollar,
+          at.taker,
+          String(raw),
+          '1900000000',
+        ]),
+      )
+    const grant = { asset: lower(at.dollar), spender: lower(at.taker), raw: 900n, unlimited: false }
+    expect(await approves(900n)).toEqual({ changes: [], payees: [], grants: [grant] })
+    expect(await approves(2n ** 160n - 1n)).toMatchObject({
+      grants: [{ ...grant, raw: await held(at.dollar, payer), unlimited: true }],
+    })
+    expect(await approves(0n)).toMatchObject({ grants: [] })
+    // What lets it take anything at all, of the token itself.
+    const all = call(at.dollar, 'approve(address,uint256)', [permit2, String(2n ** 256n - 1n)])
+    expect(await effects(all)).toMatchObject({ grants: [{ spender: lower(permit2), unlimited: true }] })
+  })
+
   it('says why a call would be undone, and what an address holds too little of', async () => {
     await called(call(at.silent, 'setReverting(bool)', [true]), faucet)
     expect(await effects(transfer(at.silent, 1n))).toEqual({
@@ -202,6 +237,19 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
       reason: expect.stringContaining('method not found'),
     })
     rpc.trick = () => null
+  })
+
+  it('counts what the bytes of a transaction may cost on Ethereum, and refuses where that is not told', async () => {
+    const { feeMaxRaw, unsigned } = await plan(transfer(null, 5n))
+    const { gasLimit, maxFeePerGas } = JSON.parse(unsigned) as { gasLimit: string; maxFeePerGas: string }
+    expect(feeMaxRaw).toBe(BigInt(gasLimit) * BigInt(maxFeePerGas) + 2n * dataFeeRaw)
+    const code = await anvil.rpc('eth_getCode', [dataFeeOracle, 'latest'])
+    await anvil.rpc('anvil_setCode', [dataFeeOracle, '0x'])
+    await expect(plan(transfer(null, 5n))).rejects.toMatchObject({
+      code: 'upstream-failed',
+      detail: expect.stringContaining('what the data of a transaction costs'),
+    })
+    await anvil.rpc('anvil_setCode', [dataFeeOracle, code])
   })
 
   it('signs the same bytes for the same plan, which are sent twice and land once', async () => {

@@ -145,8 +145,10 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     const coins = await balance(friend)
     expect(await told('wallet_transfer', to(friend))).toContain('paid')
     expect(await told('wallet_transfer', to(friend, { amount: '0.25', token: at.dollar }))).toContain('paid')
-    expect((await balance(friend)) - coins).toBe(10n ** 16n)
-    expect(await tokensOf(friend)).toBe(250_000n)
+    await eventually(
+      'both landed',
+      async () => (await balance(friend)) - coins === 10n ** 16n && (await tokensOf(friend)) === 250_000n,
+    )
     await buried()
     await eventually(
       'both are confirmed',
@@ -198,6 +200,34 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(await history()).toHaveLength(3)
   })
 
+  it('are made once over an RPC that answers twice, and over one that lets them wait', async () => {
+    const before = await balance(friend)
+    const count = (await history()).length
+    rpc.answersTwice = 'eth_sendRawTransaction'
+    expect(await told('wallet_transfer', to(friend))).toContain('paid')
+    rpc.answersTwice = null
+    expect((await history())[0]).toMatchObject({ note: expect.stringContaining('not JSON-RPC') })
+
+    let letGo = (): void => {}
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    rpc.trick = ({ method, pass }) =>
+      method === 'eth_sendRawTransaction' ? pass().then((said) => held.then(() => said)) : null
+    const asked = told('wallet_transfer', to(friend))
+    // It stands before anybody answers, and what became of it is found without that answer.
+    await eventually('it is signed', async () => (await history()).length === count + 2 || null)
+    await newestIs('landed')
+    letGo()
+    expect(await asked).toContain('paid')
+    rpc.trick = () => null
+    await buried()
+    await eventually(
+      'both are confirmed',
+      async () => (await history()).every(({ state }) => state === 'confirmed') || null,
+    )
+    expect((await balance(friend)) - before).toBe(2n * 10n ** 16n)
+    expect(await history()).toHaveLength(count + 2)
+  })
+
   it('to a stranger wait for a person, who sees what is paid, and are made once when they say yes', async () => {
     const runId = await mesh.submit('stranger, please', { agent: 'scout' })
     const waiting = await eventually('it waits', async () => {
@@ -209,11 +239,13 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(waiting.consequences.join(' ')).toContain(`${stranger} was never paid before`)
     expect(waiting.costs[0]).toMatch(/^Its fee is at most 0\.\d+ ETH/)
     expect(await balance(stranger)).toBe(0n)
-    await mesh.call(controlEndpoints.pendingConfirm, {
+    const confirmed = await mesh.call(controlEndpoints.pendingConfirm, {
       params: { id: waiting.id },
       body: { digest: waiting.digest },
     })
-    expect(await balance(stranger)).toBe(10n ** 16n)
+    expect(confirmed.json()).toMatchObject({ state: 'done' })
+    // The chain says that it has it a moment before its block.
+    await eventually('it landed', async () => (await balance(stranger)) === 10n ** 16n)
     expect((await mesh.ended(runId)).outcome).toMatchObject({ status: 'done' })
     expect((await history())[0]).toMatchObject({ approved_by: expect.any(String), run_id: runId })
     await buried()

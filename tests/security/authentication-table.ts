@@ -117,6 +117,7 @@ export const authenticationTable = {
     'GET /settings': 'viewer',
     'GET /settings/{part}': 'viewer',
     'GET /triggers': 'viewer',
+    'GET /wallet': 'viewer',
     'GET /welcome': 'viewer',
     'GET /work': 'viewer',
     'GET /work/{view}': 'viewer',

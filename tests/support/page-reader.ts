@@ -22,7 +22,7 @@ import type { ReadmeStep } from './readme-steps.ts'
  * to them, other tests say, and it takes longer than they do.
  */
 const asksOnly =
-  /^flotilla (?<words>(?:agents?|apply site-monitor|blackboard|budget|changes|channels|costs|credentials|cron|fork|heartbeat|history|journal verify|messages|models|pause|pending|people|permissions|projects|replay|resume|runs|status|tasks|templates|topics|trace|undo|walls|watchers|webhooks)(?: [^`$|<>;&*~\\]*)?)$/
+  /^flotilla (?<words>(?:agents?|apply site-monitor|blackboard|budget|changes|channels|costs|credentials|cron|fork|heartbeat|history|journal verify|messages|models|pause|pending|people|permissions|projects|replay|resume|runs|status|tasks|templates|topics|trace|undo|wallet|walls|watchers|webhooks)(?: [^`$|<>;&*~\\]*)?)$/
 
 /** As a shell takes them apart; quotes are all that such lines have of it. */
 const wordsOf = (line: string): readonly string[] =>

@@ -24,18 +24,25 @@ export interface TrickyRpc extends StandIn {
   /** Methods that it was asked, in their order. */
   readonly asked: string[]
   trick: RpcTrick
+  /** Says the whole answer to this method, and the same again behind it. */
+  answersTwice: string | null
 }
 
 /** Stands before a real chain and lies where it is told to. */
 export async function startTrickyRpc(anvil: Anvil): Promise<TrickyRpc> {
   const pass = async (body: string): Promise<unknown> =>
     (await fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
-  const rpc: Omit<TrickyRpc, keyof StandIn> & { asked: string[] } = { asked: [], trick: () => null }
+  const rpc: Omit<TrickyRpc, keyof StandIn> & { asked: string[] } = {
+    asked: [],
+    trick: () => null,
+    answersTwice: null,
+  }
   const standIn = await serve(async (request) => {
     const body = await textOf(request)
     const { method, id } = JSON.parse(body) as { method: string; id: unknown }
     rpc.asked.push(method)
-    return JSON.stringify(await (rpc.trick({ method, id, pass: () => pass(body) }) ?? pass(body)))
+    const said = JSON.stringify(await (rpc.trick({ method, id, pass: () => pass(body) }) ?? pass(body)))
+    return rpc.answersTwice === method ? said + said : said
   })
   return Object.assign(rpc, standIn)
 }

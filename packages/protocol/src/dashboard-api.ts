@@ -23,6 +23,7 @@ export const dashboardPageEndpoints = {
   approvals: { method: 'GET', path: '/approvals', summary: 'Page: what waits for a person' },
   costs: { method: 'GET', path: '/costs', summary: 'Page: spend and budgets' },
   triggers: { method: 'GET', path: '/triggers', summary: 'Page: what starts work by itself' },
+  wallet: { method: 'GET', path: '/wallet', summary: 'Page: the wallet, and what agents pay from it' },
   journal: { method: 'GET', path: '/journal', summary: 'Page: the record of decisions and effects' },
   settings: { method: 'GET', path: '/settings', summary: 'Page: what the owner sets up' },
   settingsPart: {

@@ -66,6 +66,7 @@ export const rolesOfRoutes = {
   'GET /runs': 'viewer',
   'GET /runs/{id}': 'viewer',
   'GET /triggers': 'viewer',
+  'GET /wallet': 'viewer',
   'GET /work': 'viewer',
   'GET /work/{view}': 'viewer',
   'GET /work/{view}/{item}': 'viewer',

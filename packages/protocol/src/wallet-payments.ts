@@ -28,6 +28,9 @@ export const paymentLimits = {
   listedToAgentMax: 20,
 } as const
 
+/** The kind of approval in which a payment waits for a person. */
+export const paymentApprovalKind = 'wallet-payment'
+
 export const paymentViewSchema = z.strictObject({
   id: z.string(),
   agent_id: z.string(),

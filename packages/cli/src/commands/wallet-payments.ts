@@ -1,3 +1,4 @@
+import { formatPaymentsCsv } from '@flotilla/client/format-payments-csv'
 import { paymentLimits } from '@flotilla/protocol/wallet-payments'
 import type { PaymentView, WalletLimits } from '@flotilla/protocol/wallet-payments'
 import type { Command } from 'commander'
@@ -47,7 +48,7 @@ async function history(context: CommandContext, line: CommandLine): Promise<void
     await context.mesh()
   ).call('walletPayments', { query: agentId === undefined ? {} : { agent_id: agentId }, signal })
   terminal.printJson(reply)
-  if (flagOption(line, 'csv')) terminal.print(...csvOf(reply.payments))
+  if (flagOption(line, 'csv')) terminal.print(...formatPaymentsCsv(reply.payments))
   else if (reply.payments.length === 0) terminal.print('Nothing was paid yet.')
   else terminal.print(...renderTable(columns, reply.payments.map(paymentRow)))
 }
@@ -63,41 +64,6 @@ function paymentRow(payment: PaymentView): string[] {
     payment.given_back ? 'given back' : `${payment.counted_usd} USD`,
     payment.what,
     payment.tx_id,
-  ]
-}
-
-/** RFC 4180; what a spreadsheet would take for a formula is text. */
-function csvOf(payments: readonly PaymentView[]): string[] {
-  const fields = [
-    'id',
-    'signed_at',
-    'ended_at',
-    'agent_id',
-    'run_id',
-    'chain',
-    'from',
-    'to',
-    'what',
-    'state',
-    'counted_usd',
-    'given_back',
-    'approved_by',
-    'tx_id',
-    'block',
-    'note',
-  ] as const
-  const times: readonly string[] = ['signed_at', 'ended_at']
-  const cell = (payment: PaymentView, field: (typeof fields)[number]): string => {
-    const value = payment[field]
-    if (value === null) return ''
-    if (typeof value === 'number' && times.includes(field)) return new Date(value).toISOString()
-    const text = String(value)
-    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-  }
-  return [
-    fields.join(','),
-    ...payments.map((payment) => fields.map((field) => cell(payment, field)).join(',')),
   ]
 }
 

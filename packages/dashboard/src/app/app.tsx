@@ -19,6 +19,7 @@ import {
   RunsPage,
   SettingsPage,
   TriggersPage,
+  WalletPage,
   WorkPage,
   WelcomePage,
 } from './pages.ts'
@@ -66,6 +67,11 @@ export function App({ services }: { readonly services: Services }) {
                 </Route>
                 <Route path="/costs">
                   <CostsPage />
+                </Route>
+                <Route path="/wallet">
+                  <Reserved call="walletStatus" title="Wallet" isPage>
+                    <WalletPage />
+                  </Reserved>
                 </Route>
                 <Route path="/triggers">
                   <TriggersPage />

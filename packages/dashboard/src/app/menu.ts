@@ -15,6 +15,7 @@ export const menu: readonly PageEntry[] = [
   { path: '/blackboard', title: 'Blackboard', icon: 'blackboard' },
   { path: '/approvals', title: 'Approvals', icon: 'approvals' },
   { path: '/costs', title: 'Costs', icon: 'costs' },
+  { path: '/wallet', title: 'Wallet', icon: 'wallet' },
   { path: '/triggers', title: 'Triggers', icon: 'triggers' },
   { path: '/journal', title: 'Journal', icon: 'journal' },
   { path: '/settings', title: 'Settings', icon: 'settings' },

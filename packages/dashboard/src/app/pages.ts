@@ -32,6 +32,9 @@ export const CostsPage = lazy(async () => ({
 export const TriggersPage = lazy(async () => ({
   default: (await arrived(() => import('../pages/triggers-page.tsx'))).TriggersPage,
 }))
+export const WalletPage = lazy(async () => ({
+  default: (await arrived(() => import('../pages/wallet/wallet-page.tsx'))).WalletPage,
+}))
 export const JournalPage = lazy(async () => ({
   default: (await arrived(() => import('../pages/journal-page.tsx'))).JournalPage,
 }))

@@ -20,6 +20,7 @@ const tasks: Stale = ['tasks', 'task', 'projects', 'project']
 const board: Stale = ['blackboard', 'blackboardHistory', 'blackboardWatchList']
 const topics: Stale = ['topicsView', 'topicSignals']
 const browsers: Stale = ['browsers']
+const approvals: Stale = ['pending', ...work, 'walletPayments', 'walletLimitsNow']
 const money: Stale = ['budgets', 'costReport', 'status']
 
 /** Which answers of the mesh an event makes old. A kind without a line does not compile. */
@@ -51,8 +52,8 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'budget.changed': money,
   'budget.reached': money,
   'journal.broken': ['status'],
-  'approval.asked': ['pending', ...work],
-  'approval.settled': ['pending', ...work],
+  'approval.asked': approvals,
+  'approval.settled': approvals,
   'agent.edited': edits,
   'edit.undone': edits,
   'cron.changed': ['cronJobs', 'cronHistory', 'heartbeats'],

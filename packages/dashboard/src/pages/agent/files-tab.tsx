@@ -4,6 +4,7 @@ import { keptLimits } from '@flotilla/protocol/kept-api'
 import type { ShownEntry } from '@flotilla/protocol/kept-api'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { formatBytes } from '../../data/format.ts'
+import { saveFile } from '../../data/save-file.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { readText } from './read-text.ts'
@@ -108,7 +109,11 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
       title={name}
       more={
         file.data && (
-          <button type="button" className="button small" onClick={() => save(path, file.data)}>
+          <button
+            type="button"
+            className="button small"
+            onClick={() => saveFile(path.split('/').at(-1) ?? 'file', file.data)}
+          >
             Download
           </button>
         )
@@ -134,14 +139,4 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
       </div>
     </Card>
   )
-}
-
-/** As bytes that no browser makes a page of. */
-function save(path: string, bytes: Uint8Array): void {
-  const url = URL.createObjectURL(new Blob([new Uint8Array(bytes)], { type: 'application/octet-stream' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = path.split('/').at(-1) ?? 'file'
-  link.click()
-  URL.revokeObjectURL(url)
 }

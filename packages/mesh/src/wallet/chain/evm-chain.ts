@@ -6,15 +6,14 @@ import * as z from 'zod'
 import { jsonColumn } from '../../storage/index.ts'
 import { evmAddressOf } from './evm-address.ts'
 import { decodeReturned, encodeCall } from './evm-call.ts'
+import { dataFeeOf } from './evm-data-fee.ts'
 import { effectsOf } from './evm-effects.ts'
 import { feeBlockSchema, hex, logSchema, simulateEvm } from './evm-simulate.ts'
 import type { EvmCallRequest } from './evm-simulate.ts'
-import { createJsonRpc, plainLine, quantitySchema } from './json-rpc.ts'
+import { createJsonRpc, plainSymbol, quantitySchema } from './json-rpc.ts'
 import type { JsonRpcDeps, RpcSession } from './json-rpc.ts'
 import type { Fate, Order, PayingChain } from './paying-chain.ts'
 
-/** Of what a token says of its own name. */
-const symbolMaxChars = 20
 /** Tenths of the gas that was estimated. */
 const gasTenths = 12n
 /** The base fee doubles within six blocks at most. */
@@ -131,6 +130,8 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       const request = await requestOf(session, from, order)
       const nonce = await session.ask('eth_getTransactionCount', [from, 'pending'], quantitySchema)
       const fees = await feesOf(session)
+      const dataFee = await dataFeeOf(session, name, request.data)
+      if (dataFee === null) throw failed('it does not tell what the data of a transaction costs')
       const simulation = await simulateEvm(session, request)
       const holds = await session.ask('eth_getBalance', [from, 'latest'], quantitySchema)
       const place = { kind: 'nonce', nonce: Number(nonce) } as const
@@ -138,7 +139,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
         from,
         to: request.to,
         place,
-        feeMaxRaw: gasLimit * fees.maxFeePerGas,
+        feeMaxRaw: gasLimit * fees.maxFeePerGas + dataFee,
         warnings: [],
         unsigned: JSON.stringify({
           to: request.to,
@@ -221,7 +222,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
         args: [],
         returns: ['string'],
       }).catch(() => ['?'])
-      return { decimals: count, symbol: plainLine(String(symbol[0]), symbolMaxChars) || '?' }
+      return { decimals: count, symbol: plainSymbol(String(symbol[0])) || '?' }
     },
     async held(token, address, signal) {
       const session = await open(signal)

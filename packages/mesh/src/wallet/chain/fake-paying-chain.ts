@@ -6,6 +6,7 @@ import type { Effects, Fate, Order, PayingChain, Simulation, TokenFacts } from '
 /** Blocks that lie on one that stays. */
 const finalBlocks = 3
 const feeMaxRaw = 10n ** 12n
+const addressForm = /^0x[0-9a-fA-F]{40}$/
 
 interface Sent {
   readonly id: string
@@ -87,6 +88,7 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
     plan: async (from, order, signal) => {
       signal.throwIfAborted()
       const to = order.do === 'call' ? order.contract : (order.asset ?? order.to)
+      if (!addressForm.test(to)) throw new Problem('bad-request', { detail: 'that is no address' })
       const nonce = landedBy(from).length + pool.filter((one) => one.from === from).length
       const unsigned = JSON.stringify({ from, order: { ...order, raw: String(order.raw) } })
       return {
@@ -134,8 +136,8 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
         throw new Problem('bad-request', { detail: `${address} is no contract on ${name}` })
       return facts
     },
-    held: async (_token, _address, signal) => {
-      signal.throwIfAborted()
+    held: async (token, _address, signal) => {
+      await fake.token(token, signal)
       return 0n
     },
     read: async (_contract, { returns }, signal) => {

@@ -13,6 +13,8 @@ const answerTimeoutMs = 10_000
 const replyMaxBytes = 1024 * 1024
 /** Of what the far end says against a question. */
 const refusalMaxChars = 200
+/** Of what a token says of its own name. */
+const symbolMaxChars = 20
 
 /** A quantity of JSON-RPC: 256 bits at most, and no zero before them but a lone one. */
 export const quantitySchema = z
@@ -158,4 +160,13 @@ export function plainLine(text: string, maxChars = refusalMaxChars): string {
     .slice(0, maxChars)
     .replace(/[^\x20-\x7e]+/g, ' ')
     .trim()
+}
+
+/** What a token calls itself, in plain characters; each other one that is seen is a question mark. Pure. */
+export function plainSymbol(text: string): string {
+  return Array.from(text.slice(0, symbolMaxChars * 4).normalize('NFKC'))
+    .filter((char) => !/\p{Cf}|\p{Cc}|\p{M}|\s/u.test(char))
+    .slice(0, symbolMaxChars)
+    .map((char) => (/[\x21-\x7e]/.test(char) ? char : '?'))
+    .join('')
 }

@@ -56,12 +56,46 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect(await fate()).toMatchObject({ kind: 'landed', succeeded: true, final: true })
     })
 
+    test('refuses what makes no sense there, before anything is signed', async () => {
+      const { chain, payer, friend } = await make()
+      const nonsense = { code: 'bad-request' }
+      for (const to of ['', 'nowhere', `${friend}1`]) {
+        await expect(chain.plan(payer, { ...pays, to, raw: 1n }, never), to).rejects.toMatchObject(nonsense)
+        await expect(chain.token(to, never), to).rejects.toMatchObject(nonsense)
+        await expect(chain.held(to, payer, never), to).rejects.toMatchObject(nonsense)
+      }
+      // An address, and no token.
+      await expect(chain.token(friend, never)).rejects.toMatchObject(nonsense)
+      await expect(chain.held(friend, payer, never)).rejects.toMatchObject(nonsense)
+    })
+
+    test('tells apart two payments that are equal, and lands both', async () => {
+      const { chain, payer, friend, key, mine } = await make()
+      const ids: string[] = []
+      for (let count = 0; count < 2; count++) {
+        const plan = await chain.plan(payer, { ...pays, to: friend, raw: 11n }, never)
+        const signed = chain.sign(plan, plan.place, key)
+        ids.push(signed.id)
+        await chain.broadcast(signed, never)
+        await mine()
+        expect(await chain.follow({ from: payer, place: plan.place, id: signed.id }, never)).toMatchObject({
+          kind: 'landed',
+          succeeded: true,
+        })
+      }
+      expect(new Set(ids).size).toBe(2)
+    })
+
     test('rejects with the reason of a signal that is aborted', async () => {
       const { chain, payer, friend } = await make()
       const reason = new Error('nobody waits')
       const gone = AbortSignal.abort(reason)
       await expect(chain.plan(payer, { ...pays, to: friend, raw: 1n }, gone)).rejects.toBe(reason)
       await expect(chain.token(friend, gone)).rejects.toBe(reason)
+      await expect(chain.held(friend, payer, gone)).rejects.toBe(reason)
+      const { place } = await chain.plan(payer, { ...pays, to: friend, raw: 1n }, never)
+      await expect(chain.follow({ from: payer, place, id: friend }, gone)).rejects.toBe(reason)
+      await expect(chain.broadcast({ id: friend, bytes: '0x' }, gone)).rejects.toBe(reason)
     })
   })
 }

@@ -86,7 +86,7 @@ export type Fate =
 
 export interface TokenFacts {
   readonly decimals: number
-  /** As the contract says, on one line of plain characters; it may claim any. */
+  /** As the contract says, in plain characters, with a question mark for each other one; it may claim any. */
   readonly symbol: string
 }
 

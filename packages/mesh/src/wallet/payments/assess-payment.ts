@@ -8,6 +8,7 @@ import { microUsdOf } from '../prices/agree-on-price.ts'
 import type { PriceOf } from '../prices/price-book.ts'
 import { usdOfMicro, wholeUnits } from './amounts.ts'
 import { describeAddress, isSameAddress } from './judge-payees.ts'
+import { imitatedBy } from './judge-tokens.ts'
 
 /** Others whom a call may pay or empower; more is not understood. */
 const payeesMax = 20
@@ -57,10 +58,19 @@ export function createAssessPayment(deps: {
     const chain = deps.chain(name)
     const settings = deps.settings()
 
+    /** By the address of a token, what it could be taken for. */
+    const imitating = new Map<string, string>()
+
+    async function factsOf(token: string) {
+      const facts = await chain.token(token, signal)
+      const imitated = imitatedBy({ address: token, symbol: facts.symbol }, settings.known_addresses)
+      if (imitated !== null) imitating.set(token, `${facts.symbol} is not the ${imitated} that you know`)
+      return facts
+    }
+
     /** What so much of an asset is called and counts for. */
     async function worth(asset: string | null, raw: bigint): Promise<{ words: string; microUsd: number }> {
-      const facts =
-        asset === null ? { decimals: coinDecimals, symbol: coin } : await chain.token(asset, signal)
+      const facts = asset === null ? { decimals: coinDecimals, symbol: coin } : await factsOf(asset)
       const { decimals } = facts
       const attoUsd = await priceOf({ chain: name, token: asset }, signal)
       const microUsd = microUsdOf(raw, { decimals, attoUsd })
@@ -96,6 +106,11 @@ export function createAssessPayment(deps: {
     const first = described.filter(({ address, isNamed }) => !isNamed && !payees.isKnownPayee(name, address))
     const limitUsd = settings.approve_above_usd
     const gained = (effects?.changes ?? []).filter(({ raw }) => raw > 0n)
+    for (const { asset } of gained) {
+      // Things that are counted one by one have no decimals to tell.
+      if (asset !== null) await factsOf(asset).catch(() => signal.throwIfAborted())
+    }
+    const imitations = [...imitating].map(([token, words]) => `the token ${token} that calls itself ${words}`)
     return {
       order,
       plan,
@@ -132,6 +147,7 @@ export function createAssessPayment(deps: {
             ({ address }) => !isSameAddress(address, order.do === 'transfer' ? order.to : order.contract),
           )
           .map(({ words }) => `It also pays or empowers ${words}.`),
+        ...imitations.map((words) => `WARNING: ${words}.`),
         ...plan.warnings.map((warning) => `Mind that ${warning}.`),
         `It counts for ${usdOfMicro(chargedMicroUsd)} USD of the limits of the agent.`,
       ],
@@ -141,6 +157,7 @@ export function createAssessPayment(deps: {
         ...first.map(({ address }) => `${address} was never paid before`),
         ...(grants.some(({ grant }) => grant.unlimited) ? ['it lets somebody take all of a token'] : []),
         ...(effects === null ? ['what it moves is not known'] : []),
+        ...imitations,
       ],
     }
   }

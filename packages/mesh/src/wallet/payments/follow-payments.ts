@@ -93,7 +93,8 @@ export function createFollowPayments(
         { from: intent.sender, place: intent.place, id: intent.txId },
         signal,
       )
-      const after = learn(intent.id, fate, '')
+      // What was wrong with sending it stays until it is sent again.
+      const after = learn(intent.id, fate, fate.kind === 'missing' ? intent.note : '')
       if (fate.kind === 'missing' && after !== null) await send(after, signal)
     } catch (error) {
       if (signal.aborted) throw error

@@ -2,6 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { chainNames, chains } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
+import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import type {
   PaymentAnswer,
   PaymentView,
@@ -31,8 +32,6 @@ const askedMax = 16
 const payTimeoutMs = 60_000
 /** What a payment may count for above what a person was shown, in percent. */
 const driftPercent = 2
-
-export const approvalKindName = 'wallet-payment'
 
 type AgentCaller = Extract<Caller, { kind: 'agent' }>
 
@@ -157,7 +156,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
         signing.requireWithin(payment, assessed)
         if (assessed.reasons.length === 0)
           return { state: 'paid', payment: viewOf(signing.sign(payment, assessed)) }
-        const row = deps.ask(caller, { kind: approvalKindName, args: approvalArgs(payment, assessed) })
+        const row = deps.ask(caller, { kind: paymentApprovalKind, args: approvalArgs(payment, assessed) })
         return { state: 'waiting', approval_id: row.id, because: [...assessed.reasons] }
       })
       return answer.state === 'paid' ? { state: 'paid', payment: await sent(answer.payment, signal) } : answer

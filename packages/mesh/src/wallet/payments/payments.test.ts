@@ -301,6 +301,32 @@ describe('a person is asked', () => {
     expect(await because(harness, asked)).toEqual(['waiting', 'it lets somebody take all of a token'])
     expect(await harness.pay.simulate(scout, call, never)).toMatchObject({ counted_usd: 0.500001 })
   })
+
+  describe('a token that is like one that the owner knows', () => {
+    const known = { wallet: { approve_above_usd: 99, known_addresses: { friend, USDC: stranger } } }
+
+    test('waits for a person with a warning, whatever it counts for', async () => {
+      const harness = aPaymentsHarness({ ...known, record: { wallet_allowed_contracts: [token] } })
+      harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USD?' })
+      const words = `the token ${token} that calls itself USD? is not the USDC that you know`
+      expect(await because(harness, harness.send('0.01', { token }))).toEqual(['waiting', words])
+      expect(harness.asked[0]?.args).toMatchObject({
+        lines: expect.arrayContaining([`WARNING: ${words}.`]),
+      })
+    })
+
+    test('is told of too where it is what one gets', async () => {
+      const harness = aPaymentsHarness({ ...known, record: { wallet_allowed_contracts: ['*'] } })
+      harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDC' })
+      harness.chain.simulation = () => ({
+        kind: 'moves',
+        effects: { changes: [{ asset: token, raw: 5n }], payees: [], grants: [] },
+      })
+      const call = { chain: 'base' as const, contract: friend, function: 'swap()', args: [] }
+      const { asks_a_person: reasons } = await harness.pay.simulate(scout, call, never)
+      expect(reasons).toEqual([`the token ${token} that calls itself USDC is not the USDC that you know`])
+    })
+  })
 })
 
 test('what an agent writes of a call is one plain line for whoever decides', async () => {

@@ -1,4 +1,4 @@
-import { intentStates } from '@flotilla/protocol/wallet-payments'
+import { intentStates, paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import type { PermissionStore } from '../../access/index.ts'
 import type { Control } from '../../control/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
@@ -11,7 +11,7 @@ import { createAssessPayment } from './assess-payment.ts'
 import { createFollowPayments } from './follow-payments.ts'
 import { createIntentTable } from './intent-table.ts'
 import { createManagePayments } from './manage-payments.ts'
-import { approvalKindName, createPay } from './pay.ts'
+import { createPay } from './pay.ts'
 import { createSignPayment } from './sign-payment.ts'
 
 /** Agents whose limits are told. */
@@ -39,7 +39,7 @@ export function createPayments(
   const signing = createSignPayment(deps)
   const follow = createFollowPayments(deps)
   const pay = createPay({ ...deps, assess, signing, follow, ask: control.approvals.ask })
-  control.addApprovalKind(approvalKindName, pay.kind)
+  control.addApprovalKind(paymentApprovalKind, pay.kind)
   const manage = createManagePayments({
     ...deps,
     signing,

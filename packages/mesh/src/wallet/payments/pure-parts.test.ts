@@ -1,11 +1,13 @@
 import { intentStates } from '@flotilla/protocol/wallet-payments'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { plainSymbol } from '../chain/json-rpc.ts'
 import { baseUnits, wholeUnits } from './amounts.ts'
 import { moreThan } from './follow-payments.ts'
 import { hasEnded, neverLanded, nextLookAfter, stateAfter } from './intent-record.ts'
 import type { IntentNews } from './intent-record.ts'
 import { describeAddress } from './judge-payees.ts'
+import { imitatedBy } from './judge-tokens.ts'
 
 const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -119,4 +121,47 @@ describe('an address', () => {
     const other = `0x${token.slice(2, 6)}${'0'.repeat(32)}${token.slice(-4)}`
     expect(describeAddress(other, known).words).toContain(`like ${token}`)
   })
+})
+
+describe('a token that calls itself', () => {
+  const names = { USDC: friend, dao_treasury: token }
+
+  test.each([
+    ['USDC', 'USDC'],
+    ['usdc', 'USDC'],
+    ['U5DC', 'USDC'],
+    ['USD.C', 'USDC'],
+    // One letter of another alphabet.
+    ['USD?', 'USDC'],
+    ['?S?C', 'USDC'],
+    ['ETH', 'ETH'],
+    ['P0L', 'POL'],
+    ['S0I', 'SOL'],
+    ['DAO-Treasury', 'dao_treasury'],
+  ])('%s is told from %s', (symbol, name) => {
+    expect(imitatedBy({ address: '0x01', symbol }, names)).toBe(name)
+  })
+
+  test.each(['USDT', 'USDC.e', 'WETH', 'USD', '?', '???', '???C', '', 'ETHX'])(
+    '%j is like none that is known',
+    (symbol) => {
+      expect(imitatedBy({ address: '0x01', symbol }, names)).toBeNull()
+    },
+  )
+
+  test('what the owner knows it by is no imitation', () => {
+    expect(imitatedBy({ address: friend.toLowerCase(), symbol: 'USDC' }, names)).toBeNull()
+  })
+})
+
+describe('a symbol', () => {
+  test.each([
+    ['USDX', 'USDX'],
+    ['USD\u0421', 'USD?'],
+    ['U\u200bSD\u202eC', 'USDC'],
+    ['\uff35\uff33\uff24\uff23', 'USDC'],
+    ['C\u0301', '?'],
+    ['a b\n', 'ab'],
+    ['x'.repeat(99), 'x'.repeat(20)],
+  ])('%j is shown as %s', (text, shown) => expect(plainSymbol(text)).toBe(shown))
 })

@@ -1,7 +1,7 @@
 import { address, getAddressEncoder, getProgramDerivedAddress } from '@solana/addresses'
 import type { Address } from '@solana/addresses'
 import { Problem } from '@flotilla/protocol/problem'
-import { plainLine } from '../chain/json-rpc.ts'
+import { plainSymbol } from '../chain/json-rpc.ts'
 import type { TokenFacts } from '../chain/paying-chain.ts'
 import { associatedAccount } from './build-message.ts'
 import { readAddress } from './solana-address.ts'
@@ -66,12 +66,11 @@ export function secondText(data: Buffer, at: number): string | null {
   if (from + 4 > data.length) return null
   const bytes = data.readUInt32LE(from)
   if (from + 4 + bytes > data.length) return null
-  return plainLine(
+  return plainSymbol(
     data
       .subarray(from + 4, from + 4 + Math.min(bytes, symbolMaxBytes))
-      .toString('utf8')
-      // The older format fills up with zeros.
-      .replaceAll('\0', ''),
+      // The older format fills up with zeros, of which nothing is seen.
+      .toString('utf8'),
   )
 }
 

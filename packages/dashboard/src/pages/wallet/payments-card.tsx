@@ -1,0 +1,145 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { formatPaymentsCsv } from '@flotilla/client/format-payments-csv'
+import type { IntentState, PaymentView } from '@flotilla/protocol/wallet-payments'
+import { formatUsd } from '../../data/format.ts'
+import { saveFile } from '../../data/save-file.ts'
+import { useChoice } from '../../data/use-choice.ts'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Choice } from '../../design/choice.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import type { Tone } from '../../live/state-tone.ts'
+import { followedMs } from './followed-ms.ts'
+
+/** Rows at first, and with each press more. */
+const shownAtOnce = 50
+
+/** What agents paid, newest first, and what became of it. */
+export function Payments() {
+  const [{ agent }, choose] = useChoice(['agent'])
+  const [shown, setShown] = useState(shownAtOnce)
+  const query = agent === '' ? {} : { agent_id: agent }
+  const paid = useMesh('walletPayments', { query }, { refetchInterval: followedMs })
+  const holders = useMesh('walletAddresses').data?.addresses ?? []
+  const payments = paid.data?.payments ?? []
+  return (
+    <Card
+      title="Payments"
+      more={
+        <span className="row">
+          <Choice
+            name="Agent"
+            value={agent}
+            of={holders.map(({ agent_id: id }) => id)}
+            onChange={(value) => choose('agent', value)}
+          />
+          <button
+            type="button"
+            className="button small"
+            disabled={payments.length === 0}
+            onClick={() => saveFile('payments.csv', csvText(payments))}
+          >
+            Export as CSV
+          </button>
+        </span>
+      }
+    >
+      {paid.isPending && <Loading />}
+      {paid.error && <Failed error={paid.error} retry={paid.refetch} />}
+      {paid.isSuccess && payments.length === 0 && (
+        <Empty title="Nothing was paid yet">
+          An agent pays once a person lets it:{' '}
+          <code>flotilla permissions set AGENT can_use_wallet=true wallet_allowed_chains+=base</code>
+        </Empty>
+      )}
+      {payments.length > 0 && <Table payments={payments.slice(0, shown)} />}
+      {payments.length > shown && (
+        <div className="body">
+          <button type="button" className="button" onClick={() => setShown(shown + shownAtOnce)}>
+            Show older ones
+          </button>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+/** Byte for byte what the command prints. */
+function csvText(payments: readonly PaymentView[]): string {
+  return `${formatPaymentsCsv(payments).join('\n')}\n`
+}
+
+function Table({ payments }: { readonly payments: readonly PaymentView[] }) {
+  return (
+    <Scrolls label="Table of payments">
+      <table className="table stacks">
+        <thead>
+          <tr>
+            <th>State</th>
+            <th>Agent</th>
+            <th>What</th>
+            <th className="right">Counted</th>
+            <th>Transaction</th>
+            <th>Signed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {payments.map((payment) => (
+            <Row key={payment.id} payment={payment} />
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
+  )
+}
+
+function Row({ payment }: { readonly payment: PaymentView }) {
+  const { agent_id: agent, run_id: run, approved_by: by } = payment
+  return (
+    <tr>
+      <td>
+        <Badge tone={tones[payment.state]}>{payment.state}</Badge>
+      </td>
+      <td>
+        <Link href={`/agents/${encodeURIComponent(agent)}`}>{agent}</Link>
+      </td>
+      <td className="wallet-what">
+        {payment.what}
+        <div className="small muted">
+          {payment.chain}
+          {by !== null && `, allowed by ${by}`}
+          {run !== null && (
+            <>
+              {', '}
+              <Link href={`/runs/${encodeURIComponent(run)}`}>
+                its run<span className="hidden-words">, of payment {payment.id}</span>
+              </Link>
+            </>
+          )}
+        </div>
+        {payment.note !== '' && <div className="small wallet-note">{payment.note}</div>}
+      </td>
+      <td className="right number" data-label="Counted">
+        {payment.given_back ? 'given back' : formatUsd(payment.counted_usd)}
+      </td>
+      <td data-label="Transaction">
+        <span className="mono small wallet-id" title={payment.tx_id}>
+          {payment.tx_id}
+        </span>
+      </td>
+      <td className="muted wallet-when">
+        <Ago at={payment.signed_at} />
+      </td>
+    </tr>
+  )
+}
+
+const tones: Readonly<Record<IntentState, Tone>> = {
+  signed: 'busy',
+  sent: 'busy',
+  landed: 'busy',
+  confirmed: 'ok',
+  failed: 'bad',
+  replaced: 'neutral',
+  expired: 'neutral',
+}

@@ -1,0 +1,84 @@
+import { Link } from 'wouter'
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
+import { useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
+import { Addresses } from './addresses-card.tsx'
+import { PaymentLimits } from './limits-card.tsx'
+import { Payments } from './payments-card.tsx'
+import { SeedCard } from './seed-card.tsx'
+import { followedMs } from './followed-ms.ts'
+import './wallet.css'
+
+/** The seed, what agents pay by it, and what they may. */
+export function WalletPage() {
+  const status = useMesh('walletStatus', {}, { refetchInterval: followedMs })
+  return (
+    <div className="page">
+      <PageHead title="Wallet" />
+      {status.isPending && <Loading />}
+      {status.error && <Failed error={status.error} retry={status.refetch} />}
+      {status.data?.state === 'none' && <NoWallet />}
+      {status.data && status.data.state !== 'none' && (
+        <>
+          <SeedCard wallet={status.data} />
+          <Waiting />
+          <Payments />
+          <PaymentLimits />
+          <Addresses owner={status.data.owner_address} />
+        </>
+      )}
+    </div>
+  )
+}
+
+function NoWallet() {
+  return (
+    <section className="card" aria-label="No wallet">
+      <Empty title="No wallet yet">
+        The addresses of all agents come of one seed, which is made at a terminal:{' '}
+        <code>flotilla wallet init --passphrase</code> prints its 24 words once. Then{' '}
+        <code>flotilla wallet addresses AGENT</code> gives an agent its own.
+      </Empty>
+    </section>
+  )
+}
+
+/** What agents would pay, once a person says yes. */
+function Waiting() {
+  const asked = useMesh('pending', { query: { state: 'open', limit: 100 } })
+  const waiting = (asked.data?.pending ?? []).filter(
+    ({ kind, state }) => kind === paymentApprovalKind && state === 'pending',
+  )
+  if (asked.error) return <Failed error={asked.error} retry={asked.refetch} />
+  if (waiting.length === 0) return null
+  return (
+    <Card title="Waiting for you" more={<Badge tone="warn">{waiting.length} waiting</Badge>}>
+      <div className="body stack">
+        <ul className="stack">
+          {waiting.map((one) => (
+            <Asked key={one.id} approval={one} />
+          ))}
+        </ul>
+        <div className="row">
+          <Link href="/approvals" className="button primary">
+            Look at what {waiting.length === 1 ? 'it does' : 'they do'}
+          </Link>
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+function Asked({ approval: { subject, summary, created_at: askedAt } }: { readonly approval: ApprovalView }) {
+  return (
+    <li>
+      <p className="plain-text">
+        <strong>{subject}</strong> would {summary}
+      </p>
+      <p className="small muted">
+        asked <Ago at={askedAt} />
+      </p>
+    </li>
+  )
+}
