@@ -1,6 +1,8 @@
-/** The clock, chance, the log, the version. */
+/** The clock, chance, the log, the version, and who is there. */
 
 export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'
+export { createRoster } from './roster.ts'
+export type { Roster } from './roster.ts'
 export { freshBytes, loopCpuMs, randomChance, randomId, randomToken, systemClock } from './system-clock.ts'
 export { productVersion } from './version.ts'

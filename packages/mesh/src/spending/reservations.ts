@@ -93,7 +93,8 @@ export function createReservations(deps: ReservationsDeps): Reservations {
   const utcDay = createUtcDay()
   const parts = { ...deps, holds, taskCalls }
   const runTokens = createRunTokens(deps)
-  const open = new Map<Reservation, OfRun>()
+  /** Weak, since a map keeps those that left for long: see `createRoster`. */
+  const open = new WeakMap<Reservation, OfRun>()
   let ended: SettledCall[] = []
   let isWriting = false
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { createRoster } from '../../platform/index.ts'
 import type { Destination } from '../policy/destination.ts'
 import { createOpenCounts } from '../open-counts.ts'
 import type { EgressCounts } from './egress-counts.ts'
@@ -67,7 +68,7 @@ interface HeldTunnel extends Tunnel {
 
 export function createTunnels(deps: TunnelsDeps): Tunnels {
   const { clock, counts } = deps
-  const open = new Set<HeldTunnel>()
+  const open = createRoster<HeldTunnel>()
   const places = createOpenCounts()
 
   function count(tunnel: HeldTunnel): void {
@@ -93,7 +94,7 @@ export function createTunnels(deps: TunnelsDeps): Tunnels {
   }
 
   return {
-    open: () => open.size,
+    open: open.size,
     reserve: (identity, destination) => {
       const { agentId } = identity.caller
       if (places.total() >= tunnelsMax || places.of(agentId) >= tunnelsPerAgentMax) {
@@ -120,23 +121,23 @@ export function createTunnels(deps: TunnelsDeps): Tunnels {
           counts.opened(agentId, destination.host)
         },
         close: () => {
-          if (!open.delete(tunnel)) return
+          if (!end()) return
           leave()
           count(tunnel)
           release(tunnel)
         },
       }
-      open.add(tunnel)
+      const end = open.join(tunnel)
       return tunnel
     },
     cut: (reason, agentId) => {
-      for (const tunnel of open) {
+      for (const tunnel of open.members()) {
         if (agentId === undefined || tunnel.identity.caller.agentId === agentId) tunnel.cutting.abort(reason)
       }
     },
     run: async (signal) => {
       while (!signal.aborted) {
-        for (const tunnel of open) poll(tunnel)
+        for (const tunnel of open.members()) poll(tunnel)
         await clock.sleep(tunnelPollMs, signal).catch(() => {})
       }
     },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { keptByChurn, keptMaxBytes } from '../../../../../tests/support/kept-by-churn.ts'
 import { createKeepAlive } from './keep-alive.ts'
 
 const intervalMs = 15_000
@@ -58,5 +59,11 @@ describe('a watch over silences', () => {
     expect(clock.sleepers()).toBe(0)
     await clock.advance(intervalMs)
     expect(rung).toEqual([])
+  })
+
+  test('keeps nothing of what has ended', () => {
+    const silence = createKeepAlive({ clock: createManualClock(), intervalMs })
+    const kept = keptByChurn((payload) => silence.watch(() => payload.length).end)
+    expect(kept).toBeLessThan(keptMaxBytes)
   })
 })

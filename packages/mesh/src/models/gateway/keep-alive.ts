@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { createRoster } from '../../platform/index.ts'
 
 /** Rings for whoever has heard nothing for an interval; one timer for all of them, however many there are. */
 export interface KeepAlive {
@@ -12,6 +13,7 @@ export interface Watched {
 }
 
 interface Entry {
+  isOver: boolean
   heardAt: number
   readonly onSilent: () => void
 }
@@ -26,14 +28,14 @@ export function createKeepAlive(deps: {
   readonly stopped?: AbortSignal
 }): KeepAlive {
   const { clock, intervalMs } = deps
-  const entries = new Set<Entry>()
+  const entries = createRoster<Entry>()
   let isWatching = false
 
   function ringTheSilent(): number {
     const now = clock.now()
     let dueAt = now + intervalMs
-    for (const entry of entries) {
-      if (now - entry.heardAt >= intervalMs) {
+    for (const entry of entries.members()) {
+      if (!entry.isOver && now - entry.heardAt >= intervalMs) {
         entry.heardAt = now
         entry.onSilent()
       }
@@ -45,7 +47,7 @@ export function createKeepAlive(deps: {
   async function keepWatching(): Promise<void> {
     isWatching = true
     try {
-      for (let waitMs = intervalMs; entries.size > 0; waitMs = ringTheSilent()) {
+      for (let waitMs = intervalMs; entries.size() > 0; waitMs = ringTheSilent()) {
         await clock.sleep(Math.max(1, waitMs), deps.stopped)
       }
     } catch {
@@ -57,14 +59,17 @@ export function createKeepAlive(deps: {
 
   return {
     watch(onSilent) {
-      const entry: Entry = { heardAt: clock.now(), onSilent }
-      entries.add(entry)
+      const entry: Entry = { isOver: false, heardAt: clock.now(), onSilent }
+      const leave = entries.join(entry)
       if (!isWatching) void keepWatching()
       return {
         heard: () => {
           entry.heardAt = clock.now()
         },
-        end: () => void entries.delete(entry),
+        end: () => {
+          entry.isOver = true
+          leave()
+        },
       }
     },
   }

@@ -1,0 +1,32 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** So many are there at once, as calls are in a busy mesh; the oldest leaves first, but not always. */
+const atOnce = 32
+const visitors = 20_000
+/** Between two small collections. */
+const betweenCollections = 200
+
+/**
+ * Bytes that are kept by small collections alone after `visitors` have come and gone, each with `payloadNumbers` of its own:
+ * some of them should be none. What outlives small collections in a mesh that is busy makes every one of them long.
+ */
+export function keptByChurn(enter: (payload: readonly number[]) => () => unknown): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void
+  const inside: (() => unknown)[] = []
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let visitor = 0; visitor < visitors; visitor += 1) {
+    inside.push(enter(Array.from({ length: payloadNumbers }, () => visitor)))
+    if (inside.length > atOnce) inside.splice(visitor % atOnce, 1)[0]?.()
+    if (visitor % betweenCollections === 0) collect({ type: 'minor' })
+  }
+  for (const leave of inside) leave()
+  for (let again = 0; again < 2; again += 1) collect({ type: 'minor' })
+  return process.memoryUsage().heapUsed - before
+}
+
+export const payloadNumbers = 100
+/** A tenth of what all of them bring, in bytes: 8 a number. */
+export const keptMaxBytes = (visitors * payloadNumbers * 8) / 10
