@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 
 /** So many are there at once, as calls are in a busy mesh; the oldest leaves first, but not always. */
 const atOnce = 32
-const visitors = 20_000
+const visitors = 10_000
 /** Between two small collections. */
 const betweenCollections = 200
 

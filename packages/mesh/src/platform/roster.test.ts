@@ -35,13 +35,14 @@ describe('a roster', () => {
     expect(roster.size()).toBe(2)
   })
 
-  test('keeps nothing of those who have left, as a set would', () => {
+  // A full collection at the wrong moment would let the set off, so it may come once.
+  test('keeps nothing of those who have left, as a set would', { retry: 2 }, () => {
+    const outgrown = new Set<readonly number[]>()
     const roster = createRoster<readonly number[]>()
     expect(keptByChurn((payload) => roster.join(payload))).toBeLessThan(keptMaxBytes)
-    const set = new Set<readonly number[]>()
     const kept = keptByChurn((payload) => {
-      set.add(payload)
-      return () => set.delete(payload)
+      outgrown.add(payload)
+      return () => outgrown.delete(payload)
     })
     expect(kept).toBeGreaterThan(keptMaxBytes)
   })
