@@ -1,11 +1,11 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserHumanApi, browserViewSchema } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh, startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 
@@ -17,9 +17,14 @@ const cassette = aCassette({
   ],
 })
 
-it('where agents run as plain processes a browser is refused in words, by the agent’s door and by every list', async () => {
-  const mesh = await startMeshForTest({ cassettes: { browser: cassette } })
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { browser: cassette } })
   await mesh.createWorker('scout')
+})
+afterAll(() => mesh?.stop())
+
+it('where agents run as plain processes a browser is refused in words, by the agent’s door and by every list', async () => {
   const ask = async (session: string) => (await mesh.ask('look', { agent: 'scout', session })).outcome?.text
   expect(await ask('a')).toBe('denied')
   const granted = await flotilla(mesh, 'permissions', 'set', 'scout', 'can_use_browser=true')
@@ -45,8 +50,6 @@ it('where agents run as plain processes a browser is refused in words, by the ag
 })
 
 it('a name that the browser does not know is refused when it is written', async () => {
-  const mesh = await startMeshForTest()
-  await mesh.createWorker('scout')
   const refused = await flotilla(mesh, 'permissions', 'set', 'scout', 'browser_actions=navigate,fly')
   expect(refused.code).not.toBe(0)
   expect(`${refused.out}${refused.err}`).toContain('the browser does not know fly')
@@ -63,13 +66,15 @@ it('who answers CAPTCHAs is set up by the environment alone, and a file that hol
     CAPTCHA_SOLVER_PROXY_LOGIN: 'canary-login',
     CAPTCHA_SOLVER_PROXY_PASSWORD: 'canary-password',
   }
-  const doctor = async (mesh: MeshProcess) => JSON.stringify((await mesh.command('doctor')).lines)
-  const filed = await startMeshForTest({ settings: keys })
+  const doctor = async (of: MeshProcess) => JSON.stringify((await of.command('doctor')).lines)
+  await mesh.kill9()
+  const settingsFile = join(mesh.home, 'config', 'settings.json')
+  const settings = JSON.parse(await readFile(settingsFile, 'utf8')) as object
+  await writeFile(settingsFile, JSON.stringify({ ...settings, ...keys }))
   const written = Object.entries(keys).map(([name, value]) => `${name}=${value}\n`)
-  await appendFile(join(filed.home, '.env'), written.join(''), { mode: 0o600 })
-  await filed.kill9()
-  await filed.restart()
-  const ofFiles = await doctor(filed)
+  await appendFile(join(mesh.home, '.env'), written.join(''), { mode: 0o600 })
+  await mesh.restart()
+  const ofFiles = await doctor(mesh)
   expect(ofFiles).toContain('findings')
   expect(ofFiles).not.toContain('captcha-solver')
   const set = { browser: { captcha: { solver_url: 'http://127.0.0.1:9/', per_hour: 7 } } }

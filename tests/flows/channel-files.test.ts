@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -13,6 +14,7 @@ import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { aWebhookPlatform } from '../support/webhook-platform.ts'
 
+const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'Here it is again.'
 // What comes in as a file goes out as a file, through the agent's own hands.
@@ -136,7 +138,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
   const out = 'UPDATE channel_letters SET pieces_out'
   const settled = 'UPDATE channel_letters SET state'
 
-  it.each([
+  const moments = [
     ['received, and no row written', `before ${messageRow}`],
     ['the row written, and nothing fetched', `after ${messageRow}`],
     ['the file stored, and no run made', `before ${filesOver}`],
@@ -147,37 +149,53 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
     ['the letter written, and nothing sent', `after ${letterRow}`],
     ['all sent, and not settled', `before ${settled}`],
     ['all over', `after ${settled}`],
-  ])('are there once where the mesh is killed: %s', async (step, moment) => {
-    await writeFile(arm, moment)
-    const said = saying(step)
-    await standUpOnceKilled()
-    await said
-    expect(await storyOf(step)).toEqual(onceIn(step))
-  })
+  ] as const
+  /** Before and after a row, of what comes in, of what is made of it, and of what goes out. */
+  const some = [
+    'the file stored, and no run made',
+    'the row of the artifact written',
+    'the letter written, and nothing sent',
+  ]
 
-  it.each([
+  it.each(moments.filter(([step]) => isSoak || some.includes(step)))(
+    'are there once where the mesh is killed: %s',
+    async (step, moment) => {
+      await writeFile(arm, moment)
+      const said = saying(step)
+      await standUpOnceKilled()
+      await said
+      expect(await storyOf(step)).toEqual(onceIn(step))
+    },
+  )
+
+  const sendings = [
     ['the words sent, and the file not begun', 'message.sent', `before ${begun}`],
     ['the file begun, and not sent', 'message.sent', `after ${begun}`],
     ['the file sent, and not written that it is', 'file.sent', `before ${out}`],
     ['written that the file is sent', 'file.sent', `after ${out}`],
-  ])('are there once where the mesh is killed: %s', async (step, type, moment) => {
-    let isBegun = false
-    let isArmed = false
-    platform.onEvent(async (event) => {
-      if (isBegun || event.conversation !== step || event.type !== type) return
-      isBegun = true
-      await writeFile(arm, moment)
-      // Not before the file is there: that it is gone says that the mesh was killed.
-      isArmed = true
-    })
-    try {
-      await saying(step)
-      await standUpOnceKilled(() => isArmed && !existsSync(arm))
-      expect(await storyOf(step)).toEqual(onceIn(step))
-    } finally {
-      platform.onEvent(null)
-    }
-  })
+  ] as const
+
+  it.each(sendings.filter((_, index) => isSoak || index % 2 === 1))(
+    'are there once where the mesh is killed: %s',
+    async (step, type, moment) => {
+      let isBegun = false
+      let isArmed = false
+      platform.onEvent(async (event) => {
+        if (isBegun || event.conversation !== step || event.type !== type) return
+        isBegun = true
+        await writeFile(arm, moment)
+        // Not before the file is there: that it is gone says that the mesh was killed.
+        isArmed = true
+      })
+      try {
+        await saying(step)
+        await standUpOnceKilled(() => isArmed && !existsSync(arm))
+        expect(await storyOf(step)).toEqual(onceIn(step))
+      } finally {
+        platform.onEvent(null)
+      }
+    },
+  )
 
   it.each([['while the file is given to the mesh'], ['while the platform takes the file']])(
     'are there once where the mesh is killed %s',

@@ -13,9 +13,9 @@ it(
     const report = await runChaos({
       runtime: 'process',
       seed: 20_261_122,
-      runs: soak ? 300 : 20,
+      runs: soak ? 300 : 12,
       maxMinutes: soak ? 60 : 0.5,
-      ...(soak ? {} : { blows: 8 }),
+      ...(soak ? {} : { blows: 5 }),
       progress: soak ? tell : () => undefined,
     })
     tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)

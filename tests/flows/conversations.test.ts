@@ -13,7 +13,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
 const twentyThousand = 'abcdefghij'.repeat(2000)
-const wait = 'echo began > began; for i in $(seq 1200); do [ -e go ] && break; sleep 0.05; done; echo over'
+const wait = 'echo began > began; for i in $(seq 300); do [ -e go ] && break; sleep 0.2; done; echo over'
 
 const cassette = aCassette(
   { when: '^wait$', turns: [runs(wait), says('It is over.')] },

@@ -228,7 +228,7 @@ describe('a power cut', () => {
               () => null,
             )
             if (status !== null) answers.add(status)
-            await sleep(5)
+            await sleep(20)
           }
         })()
         await back

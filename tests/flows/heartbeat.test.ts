@@ -5,11 +5,12 @@ import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-a
 import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { isTerminal } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMesh, startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
@@ -23,7 +24,15 @@ const cassette = aCassette(
     turns: [calls('hand_off', { to: 'scout', title: 'look there', description: '' }), says('Handed over.')],
   },
   {
-    agents: ['scout'],
+    agent_kind: 'operator',
+    when: '^delegate by the clock$',
+    turns: [
+      calls('hand_off', { to: 'punctual', title: 'look there', description: '' }),
+      says('Handed over.'),
+    ],
+  },
+  {
+    agents: ['scout', 'punctual'],
     when: '^Task task_',
     turns: [
       calls('complete_task', { summary: 'no way there', result: {}, status: 'blocked' }),
@@ -38,7 +47,7 @@ const cassette = aCassette(
     agents: ['slow'],
     when: '# Hard rules',
     turns: [
-      runs('echo look >> looks; for i in $(seq 400); do [ -e go ] && break; sleep 0.05; done'),
+      runs('echo look >> looks; for i in $(seq 80); do [ -e go ] && break; sleep 0.25; done'),
       runs('echo done >> looks'),
       says('I looked.'),
     ],
@@ -63,7 +72,7 @@ async function modelCalls(mesh: MeshProcess, agent: string): Promise<number> {
   return agents.find(({ agent_id: id }) => id === agent)?.calls ?? -1
 }
 
-/** Each test has agents of its own there, but for the one whose clock goes by seconds. */
+/** Each test has agents of its own there. */
 let mesh: MeshProcess
 beforeAll(async () => {
   mesh = await startMesh({ cassettes: { heart: cassette } })
@@ -106,6 +115,10 @@ describe('a heartbeat of a real fleet', () => {
     await mesh.ask('delegate')
     const [task] = await mesh.tasks()
     expect(task).toMatchObject({ assignee: 'scout', state: 'blocked' })
+    // Its day is written down when the run ends, a moment after the task.
+    await eventually('the work is over', async () =>
+      (await mesh.runs()).every(({ state }) => isTerminal(state)),
+    )
     await mesh.terminate()
     await mesh.restart()
     expect(await beat('scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
@@ -165,11 +178,10 @@ describe('a heartbeat of a real fleet', () => {
   it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
     verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound:heartbeat')
     verifies('events:heartbeat:default-schedule')
-    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
-    await mesh.createWorker('scout')
+    await mesh.createWorker('punctual')
     const job = async () => {
       const reply = await mesh.call(cronHumanEndpoints.cronJobs)
-      return cronHumanApi.cronJobs.response.parse(reply.json()).jobs.find(({ agent }) => agent === 'scout')
+      return cronHumanApi.cronJobs.response.parse(reply.json()).jobs.find(({ agent }) => agent === 'punctual')
     }
     expect(await job()).toMatchObject({ heartbeat: true, enabled: true, schedule: 'every 15m' })
     await mesh.call(cronHumanEndpoints.cronUpdate, {
@@ -178,17 +190,21 @@ describe('a heartbeat of a real fleet', () => {
     })
     await eventually('the clock lets it pass', async () => ((await job())?.skip_count ?? 0) > 0)
     expect(await job()).toMatchObject({ heartbeat: true, schedule: 'every 5s', run_count: 0 })
-    expect(await modelCalls(mesh, 'scout')).toBe(0)
-    await mesh.ask('delegate')
+    expect(await modelCalls(mesh, 'punctual')).toBe(0)
+    await mesh.ask('delegate by the clock', { session: 'clock' })
     const beaten = await eventually('the clock makes it look', async () =>
-      (await mesh.runs()).find(({ kind, state }) => kind === 'heartbeat' && state === 'done'),
+      (await mesh.runs()).find(
+        ({ agent_id: agent, kind, state }) =>
+          agent === 'punctual' && kind === 'heartbeat' && state === 'done',
+      ),
     )
     expect(beaten).toMatchObject({
-      agent_id: 'scout',
+      agent_id: 'punctual',
       origin: { kind: 'heartbeat' },
       outcome: { text: 'I told you of the task.' },
     })
     await eventually('the job has it', async () => ((await job())?.run_count ?? 0) > 0)
+    await mesh.call(heartbeatEndpoints.heartbeatSet, { params: { id: 'punctual' }, body: { schedule: null } })
   })
 
   it('is the command’s too; an archived agent and the operator’s schedule refuse', async () => {
@@ -255,7 +271,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(removed.json()).toMatchObject({ code: 'bad-request' })
     expect(await jobOf('operator')).toEqual(locked)
 
-    // A hand in the file changes nothing while the mesh runs, and is put right by the next one.
+    // A hand in the file changes nothing while the mesh runs; that the next one puts it right is said below.
     const whole = await readFile(path, 'utf8')
     expect(whole).toContain('"every 15m"')
     await writeFile(path, whole.replace('"every 15m"', '"every 7d"'))
@@ -265,8 +281,11 @@ describe('a heartbeat of a real fleet', () => {
     const listed = await mesh.call(cronHumanEndpoints.cronJobs)
     const { jobs } = cronHumanApi.cronJobs.response.parse(listed.json())
     expect(jobs.find(({ id }) => id === params.id)).toMatchObject({ schedule: 'every 15m', enabled: true })
-    await mesh.terminate()
-    await mesh.restart()
+    await writeFile(path, whole)
+    await eventually(
+      'it is not told any more',
+      async () => !(await (await fetch(`${mesh.url}/readyz`)).text()).includes("operator's heartbeat"),
+    )
     expect(await jobOf('operator')).toEqual(locked)
   })
 
@@ -285,7 +304,7 @@ describe('a heartbeat of a real fleet', () => {
 
 describe('the operator’s heartbeat', () => {
   it('goes on whatever the command line, the API and a hand in the file do to it, and each is told why', async () => {
-    verifies('events:heartbeat:operator-locked')
+    verifies('events:heartbeat:operator-locked', 'resources:operator:heartbeat-locked')
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const path = join(mesh.home, 'config', 'cron.json')
     const heart = async () => {

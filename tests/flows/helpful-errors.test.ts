@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
-import { text } from 'node:stream/consumers'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heedsLesson } from '../verifies.ts'
 import { aCassette, says } from '../support/cassettes.ts'
-import { pinnedNode, startMesh } from '../support/mesh-process.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import type { CommandResult } from '../support/flotilla-command.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { cliProgram } from '../support/programs.ts'
 
 let mesh: MeshProcess
 let folder = ''
@@ -25,31 +24,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-interface Told {
-  readonly code: number
-  readonly out: string
-  /** What stands on the terminal beside the result: detail, code and next. */
-  readonly err: string
-}
-
-/** Types a command at the real program. */
-async function typed(
+/** Types a command; what stands on the terminal beside the result is detail, code and next. */
+const typed = (
   words: readonly string[],
   more: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> } = {},
-): Promise<Told> {
-  const child = spawn(pinnedNode, [cliProgram, ...words], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, FLOTILLA_HOME: mesh.home, ...more.environment },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  child.stdin.on('error', () => undefined)
-  child.stdin.end(more.input ?? '')
-  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
-  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
-  return { code, out, err }
-}
+): Promise<CommandResult> =>
+  flotilla({ ...more, home: mesh.home, environment: { HOME: folder, ...more.environment } }, ...words)
 
 /** The repair that the terminal shows. */
-function next({ err }: Told): string {
+function next({ err }: CommandResult): string {
   return err.split(/^ {2}next /m)[1] ?? ''
 }
 
@@ -81,12 +64,11 @@ describe('at the terminal', () => {
   })
 
   it('a body of 5 MB that comes by another way is told with its limit in bytes', async () => {
-    const reply = await fetch(`${mesh.url}/api/agents/worker-1/chat`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-requested-with': 'curl' },
-      body: JSON.stringify({ message: 'a'.repeat(5_000_000) }),
+    const reply = await mesh.call(meshHumanEndpoints.chat, {
+      params: { id: 'worker-1' },
+      body: { message: 'a'.repeat(5_000_000) },
     })
-    expect(await reply.json()).toMatchObject({
+    expect(reply.json()).toMatchObject({
       code: 'body-too-large',
       detail: 'at most 1048576 bytes are taken here',
       repair: expect.stringContaining('flotilla put AGENT FILE') as string,

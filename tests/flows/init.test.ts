@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { flotillaWith } from '../support/flotilla-command.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import type { CommandResult } from '../support/flotilla-command.ts'
 import { heldPort } from '../support/held-port.ts'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
 /** What a person types who has a new machine; `input` is what the command reads. */
 function typed(words: readonly string[], input = ''): Promise<CommandResult> {
   const environment = { FLOTILLA_RUNTIME: 'process', FLOTILLA_PORT: String(port) }
-  return flotillaWith({ home, input, environment }, ...words)
+  return flotilla({ home, input, environment }, ...words)
 }
 
 const agentWords = ['--agent', 'scout', '--role', 'Looks things up.']
@@ -86,10 +86,10 @@ it('a first start that settings end says the field and what to write, and doctor
   await writeFile(join(other, 'config', 'settings.json'), '{\n  "default_model": 5\n}\n')
   const at = { home: other, environment: { FLOTILLA_RUNTIME: 'process', FLOTILLA_PORT: String(port) } }
   const words = 'settings.json line 2: default_model: write a text in quotes instead of a number'
-  const started = await flotillaWith(at, 'start', '-d')
+  const started = await flotilla(at, 'start', '-d')
   expect(started.code).not.toBe(0)
   expect(started.err).toContain(words)
-  const { findings } = JSON.parse((await flotillaWith(at, 'doctor', '--json')).out) as { findings: object[] }
+  const { findings } = JSON.parse((await flotilla(at, 'doctor', '--json')).out) as { findings: object[] }
   expect(findings).toContainEqual(
     expect.objectContaining({
       id: 'settings-file',

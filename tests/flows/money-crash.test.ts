@@ -13,13 +13,13 @@ import { startMeshForTest } from '../support/mesh-process.ts'
 import { killUnderCalls } from '../support/money-kills.ts'
 import { patient } from '../support/patience.ts'
 
-const kills = process.env['FLOTILLA_SOAK'] === '1' ? 80 : 4
+const kills = process.env['FLOTILLA_SOAK'] === '1' ? 80 : 2
 
 describe('money over kills of the mesh', () => {
   it(
     'is what the rows say, while an agent that outlives it calls at every moment of its start',
     async () => {
-      const { calls } = await killUnderCalls({ runtime: 'process', kills, seconds: kills > 20 ? 60 : 15 })
+      const { calls } = await killUnderCalls({ runtime: 'process', kills, seconds: kills > 20 ? 60 : 8 })
       expect(calls).toBeGreaterThan(kills)
     },
     patient(900_000),
@@ -50,12 +50,11 @@ describe('money over kills of the mesh', () => {
       expect(await mesh.terminate()).toBe(0)
       const rows = await gatherRows(mesh.home)
       const became = rows.runs.find(({ id }) => id !== steered)?.id
-      const booked = rows.money.spend.map(({ runId, unconfirmed }) => [runId, unconfirmed])
-      expect(booked).toEqual([
-        [steered, null],
-        [became, 'mesh-killed'],
-        [became, null],
-      ])
+      const bookedFor = (id: string | undefined) =>
+        rows.money.spend.filter(({ runId }) => runId === id).map(({ unconfirmed }) => unconfirmed)
+      expect(rows.money.spend).toHaveLength(3)
+      expect(bookedFor(steered)).toEqual([null])
+      expect(bookedFor(became)).toEqual(['mesh-killed', null])
       expect(billed).toHaveLength(3)
       expect(checkMoney(someFacts({ ...rows, billed }))).toEqual([])
     },

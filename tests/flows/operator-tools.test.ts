@@ -3,11 +3,12 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { taskDetailSchema, taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
 
 /** What the operator is asked, the call that it makes, and the answer, which is the tool's. */
 const does = (when: string, tool: string, input: JsonObject) => ({
@@ -39,10 +40,10 @@ const cassette = aCassette(
   },
   {
     agent_kind: 'operator',
-    when: '"Look", which you gave to ada, is done',
+    when: '"Look", which you gave to eve, is done',
     turns: [says('It was done again.')],
   },
-  { agents: ['ada'], when: '"title": ?"Look', turns: [calls('complete_task', { summary: 'Seen.' })] },
+  { agents: ['eve'], when: '"title": ?"Look', turns: [calls('complete_task', { summary: 'Seen.' })] },
   { when: '^hello$', turns: [says('Hello of ada.')] },
   {
     agent_kind: 'operator',
@@ -51,8 +52,13 @@ const cassette = aCassette(
   },
 )
 
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { operator: cassette } })
+})
+afterAll(() => mesh?.stop())
+
 it('the operator sees what waits, costs and was said, sets heartbeats of workers, and keeps what it saw', async () => {
-  const mesh = await startMeshForTest({ cassettes: { operator: cassette } })
   await mesh.createWorker('ada')
   await mesh.ask('hello', { agent: 'ada' })
   const ask = async (message: string) =>
@@ -88,9 +94,8 @@ it('the operator sees what waits, costs and was said, sets heartbeats of workers
 })
 
 it('the operator judges work that a person gave, and its worker learns from it', async () => {
-  const mesh = await startMeshForTest({ cassettes: { operator: cassette } })
-  await mesh.createWorker('ada')
-  const given = await mesh.call(taskHumanEndpoints.taskGive, { body: { to: 'ada', title: 'Look' } })
+  await mesh.createWorker('eve')
+  const given = await mesh.call(taskHumanEndpoints.taskGive, { body: { to: 'eve', title: 'Look' } })
   const id = taskHumanApi.taskGive.response.parse(given.json()).task.id
   const detail = async (of: string) => {
     const reply = await mesh.call(taskHumanEndpoints.task, { params: { id: of } })
@@ -106,8 +111,8 @@ it('the operator judges work that a person gave, and its worker learns from it',
   })
   const learned = await eventually('the verdict is among the learnings', async () => {
     // An agent takes down what was said of its work when it works again.
-    await mesh.ask('hello', { agent: 'ada', session: 'later' })
-    const text = await readFile(join(mesh.dataOf('ada'), 'learnings', 'feedback.md'), 'utf8').catch(() => '')
+    await mesh.ask('hello', { agent: 'eve', session: 'later' })
+    const text = await readFile(join(mesh.dataOf('eve'), 'learnings', 'feedback.md'), 'utf8').catch(() => '')
     return text.includes('Name the source.') ? text : null
   })
   expect(learned).toContain('Look')

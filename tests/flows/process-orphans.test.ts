@@ -25,6 +25,7 @@ fs.appendFileSync(book, process.pid + '\n')
 require('node:http').createServer((_, reply) => reply.end('ok')).listen(Number(process.env.FLOTILLA_PORT), '127.0.0.1')
 `
 
+const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const preload = join(repositoryRoot, 'tests', 'support', 'kill-at-step.mjs')
 
 interface Place {
@@ -102,8 +103,8 @@ test(
     const moments = steps.flatMap((step, number) =>
       ['before', 'after'].map((when) => ({ step, number, moment: `${when} ${number}` })),
     )
-    // Every third, which has both kinds of moment in turn.
-    const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 3
+    // Every seventh, which has both kinds of moment in turn.
+    const share = isSoak ? 1 : 7
     const chosen = moments.filter((_, index) => index % share === 0)
     const lane = async () => {
       for (let next = chosen.shift(); next !== undefined; next = chosen.shift()) {
@@ -166,7 +167,8 @@ test(
     const all = await liveWith('')
     const [spawned, told] = [all.indexOf('spawn'), all.indexOf('stdin.end')]
     expect(told).toBeGreaterThan(spawned)
-    for (let number = spawned; number <= told; number++) await liveWith(`after ${number}`)
+    const between = isSoak ? Array.from({ length: told - spawned - 1 }, (_, n) => spawned + 1 + n) : []
+    for (const number of [spawned, ...between, told]) await liveWith(`after ${number}`)
 
     const last = openMesh(home)
     await last.restart()

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { flotillaWith } from '../support/flotilla-command.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { aCassette, says } from '../support/cassettes.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
 /** Where no engine is looked at: what is in that of this machine is others'. */
 function prune(...words: readonly string[]) {
   const environment = { XDG_CACHE_HOME: caches, FLOTILLA_ENGINE_SOCKET: join(caches, 'none.sock') }
-  return flotillaWith({ home: mesh.home, environment }, ...words)
+  return flotilla({ home: mesh.home, environment }, ...words)
 }
 
 async function leave(path: string, ageMs = 30 * dayMs): Promise<string> {
@@ -90,7 +90,7 @@ it('takes nothing of a home that was never started, whose agents nobody knows', 
   const home = join(caches, 'new-home')
   const left = await leave(join(home, 'data', 'agents', hex('someone'), 'data', 'notes.txt'))
   const environment = { XDG_CACHE_HOME: caches, FLOTILLA_ENGINE_SOCKET: join(caches, 'none.sock') }
-  const { out } = await flotillaWith({ home, environment }, 'prune', '--yes')
+  const { out } = await flotilla({ home, environment }, 'prune', '--yes')
   expect(out).toContain('Nothing was left over.')
   expect(existsSync(left)).toBe(true)
 })

@@ -11,7 +11,7 @@ import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { steerViewSchema } from '@flotilla/protocol/steer'
 import type { SteerView } from '@flotilla/protocol/steer'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -66,23 +66,31 @@ const cassette = aCassette(
   },
 )
 
-async function startFleet(): Promise<MeshProcess> {
-  const mesh = await startMesh({ cassettes: { steer: cassette } })
+const isSoak = process.env['FLOTILLA_SOAK'] === '1'
+
+/** One for all tests: each has words and sessions of its own, and looks at the runs that came since its beginning. */
+let mesh: MeshProcess
+let ofOthers: ReadonlySet<string> = new Set()
+beforeAll(async () => {
+  // What tests before have killed is no reason for a quarantine.
+  mesh = await startMesh({ cassettes: { steer: cassette }, settings: { restarts_per_hour: 1000 } })
   await mesh.createWorker('left')
-  return mesh
-}
+})
+afterAll(() => mesh?.stop())
+beforeEach(async () => {
+  await mesh.standUp()
+  ofOthers = new Set((await mesh.runs()).map(({ id }) => id))
+})
+// What a test leaves at work ends, and the next finds nothing that lets it go.
+afterEach(async () => {
+  await letGo()
+  await allEnded()
+  await rm(join(mesh.dataOf('left'), 'go'))
+})
 
-async function fleet(): Promise<MeshProcess> {
-  const mesh = await startFleet()
-  onTestFinished(() => mesh.stop(), patient(120_000))
-  return mesh
-}
+const ownRuns = async () => (await mesh.runs()).filter(({ id }) => !ofOthers.has(id))
 
-async function steer(
-  mesh: MeshProcess,
-  text: string,
-  more: { key?: string; session?: string } = {},
-): Promise<SteerView> {
+async function steer(text: string, more: { key?: string; session?: string } = {}): Promise<SteerView> {
   const { key, session } = more
   const reply = await mesh.call(meshHumanEndpoints.steer, {
     params: { id: 'left' },
@@ -93,16 +101,16 @@ async function steer(
   return steerViewSchema.parse(reply.json())
 }
 
-async function linesOf(mesh: MeshProcess, file: string): Promise<string[]> {
+async function linesOf(file: string): Promise<string[]> {
   const text = await readFile(join(mesh.dataOf('left'), file), 'utf8').catch(() => '')
   return text.split('\n').filter((line) => line !== '')
 }
 
 /** A run of `left` that is in the middle of its command. */
-async function atWork(mesh: MeshProcess, tenths: number, session = 's'): Promise<string> {
-  const began = (await linesOf(mesh, 'marks')).length
+async function atWork(tenths: number, session = 's'): Promise<string> {
+  const began = (await linesOf('marks')).length
   const id = await mesh.submit(`slow ${tenths}`, { agent: 'left', session })
-  await eventually('the command runs', async () => (await linesOf(mesh, 'marks')).length > began)
+  await eventually('the command runs', async () => (await linesOf('marks')).length > began)
   return id
 }
 
@@ -110,34 +118,34 @@ async function atWork(mesh: MeshProcess, tenths: number, session = 's'): Promise
 const untilItMayGo = 2500
 
 /** Waits until the words have come to the agent, which says so in its log. */
-const isHeard = (mesh: MeshProcess, { id }: SteerView) =>
+const isHeard = ({ id }: SteerView) =>
   eventually('the agent hears it', async () => {
     const log = await readFile(join(mesh.dataOf('left'), '..', 'log'), 'utf8')
     return log.split('\n').some((line) => line.includes('a run was steered') && line.includes(id))
   })
 
 /** Ends the command. */
-const letGo = (mesh: MeshProcess) => writeFile(join(mesh.dataOf('left'), 'go'), '')
+const letGo = () => writeFile(join(mesh.dataOf('left'), 'go'), '')
 
-async function allEnded(mesh: MeshProcess): Promise<readonly RunView[]> {
+async function allEnded(): Promise<readonly RunView[]> {
   return eventually(
     'all runs end',
     async () => {
-      const found = await mesh.runs()
+      const found = await ownRuns()
       return found.every((run) => isTerminal(run.state)) ? found : null
     },
     100_000,
   )
 }
 
-async function killAgent(mesh: MeshProcess): Promise<void> {
+async function killAgent(): Promise<void> {
   const record = (await mesh.agentProcesses()).find((found) => found.agentId === 'left')
   if (!record) throw new Error('left has no process')
   process.kill(-record.pid, 'SIGKILL')
 }
 
 /** How often the words stand in the conversations that the agent has on its disk. */
-async function timesRemembered(mesh: MeshProcess, word: string): Promise<number> {
+async function timesRemembered(word: string): Promise<number> {
   const folder = join(mesh.dataOf('left'), '.flotilla', 'sessions')
   const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
   return texts
@@ -146,55 +154,42 @@ async function timesRemembered(mesh: MeshProcess, word: string): Promise<number>
 }
 
 /** What R1 promises of one steer, read from ledger, files and answers when everything has ended. */
-async function expectReadOnce(mesh: MeshProcess, said: SteerView, ended: readonly RunView[]): Promise<void> {
+async function expectReadOnce(said: SteerView, ended: readonly RunView[]): Promise<void> {
   const word = said.text.slice('also '.length)
   const listed = ended.flatMap((run) => run.steers).filter((one) => one.id === said.id)
   const now = listed[0]
   const own = ended.filter(({ input }) => input.kind === 'chat' && input.message === said.text)
-  expect(await timesRemembered(mesh, word), `${word} is remembered once`).toBe(1)
+  expect(await timesRemembered(word), `${word} is remembered once`).toBe(1)
   if (now?.state === 'taken') {
     expect([word, own, listed.length]).toEqual([word, [], 1])
-    expect((await linesOf(mesh, 'heard')).filter((line) => line === word).length).toBeLessThan(2)
+    expect((await linesOf('heard')).filter((line) => line === word).length).toBeLessThan(2)
   } else {
     expect([word, now?.state, own.map((run) => run.id)]).toEqual([word, 'became-run', [now?.became_run_id]])
     // Words that came a moment later may have found that very run at work.
     const later = own[0]?.steers.find(({ state }) => state === 'taken')?.text.slice('also '.length)
     expect(own[0]?.outcome?.text).toBe(later === undefined ? `${word} on its own.` : `Steered by ${later}.`)
-    expect(await linesOf(mesh, 'heard')).not.toContain(word)
+    expect(await linesOf('heard')).not.toContain(word)
   }
 }
 
 describe('a steer', () => {
-  let mesh: MeshProcess
-  beforeAll(async () => {
-    mesh = await startFleet()
-  })
-  afterAll(() => mesh?.stop())
-  beforeEach(() => mesh.standUp())
-  // What a test leaves at work ends, and the next finds nothing that lets it go.
-  afterEach(async () => {
-    await letGo(mesh)
-    await allEnded(mesh)
-    await rm(join(mesh.dataOf('left'), 'go'))
-  })
-
   it('changes what a run does while it works, and both run and events show it', async () => {
     const events = await readEvents({
       method: 'GET',
       url: `${mesh.url}${meshHumanEndpoints.events.path}`,
       headers: {},
     })
-    const id = await atWork(mesh, untilItMayGo)
-    const said = await steer(mesh, 'also red')
+    const id = await atWork(untilItMayGo)
+    const said = await steer('also red')
     expect(said).toMatchObject({ state: 'waiting', run_id: id, became_run_id: null })
-    await isHeard(mesh, said)
-    await letGo(mesh)
+    await isHeard(said)
+    await letGo()
     const run = await mesh.ended(id)
     expect(run.outcome).toMatchObject({ status: 'done', text: 'Steered by red.' })
     expect(run.steers).toMatchObject([{ id: said.id, state: 'taken', step: 2, text: 'also red' }])
     expect(await mesh.runs()).toHaveLength(1)
-    expect(await linesOf(mesh, 'heard')).toEqual(['red'])
-    await expectReadOnce(mesh, said, [run])
+    expect(await linesOf('heard')).toEqual(['red'])
+    await expectReadOnce(said, [run])
     const told = events.frames.flatMap(({ data }) => {
       const body = data['body'] as Record<string, unknown>
       return body['type'] === 'steer.changed' ? [[body['state'], body['run_id'], body['step']]] : []
@@ -226,7 +221,7 @@ describe('a steer', () => {
     const run = await mesh.ended(said.became_run_id ?? '')
     expect(run.outcome?.text).toBe('green on its own.')
     expect(run.steers).toEqual([said])
-    expect(await steer(mesh, 'also green', { key: 'one' })).toEqual(said)
+    expect(await steer('also green', { key: 'one' })).toEqual(said)
     const refused = await mesh.call(meshHumanEndpoints.steer, {
       params: { id: 'left' },
       body: { text: 'x'.repeat(4001) },
@@ -247,7 +242,7 @@ describe('a steer', () => {
 
   it('of any other agent is denied, whatever it may message', async () => {
     await mesh.createWorker('right')
-    const id = await atWork(mesh, untilItMayGo, 'denied')
+    const id = await atWork(untilItMayGo, 'denied')
     const run = await mesh.invoke('right', 'steer_agent', { to: 'left', text: 'also mine' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'denied' })
     expect((await mesh.run(id)).steers).toEqual([])
@@ -255,76 +250,74 @@ describe('a steer', () => {
 
   it('around the end of a run is read by that run or is one of its own', async () => {
     const said: SteerView[] = []
-    for (let round = 0; round < 4; round++) {
-      const id = await atWork(mesh, 3, `s${round}`)
+    const [rounds, each] = isSoak ? [4, 12] : [2, 6]
+    for (let round = 0; round < rounds; round++) {
+      const id = await atWork(3, `s${round}`)
       while (!isTerminal((await mesh.run(id)).state)) {
-        if (said.length < (round + 1) * 12)
-          said.push(await steer(mesh, `also w${said.length}`, { session: `s${round}` }))
+        if (said.length < (round + 1) * each)
+          said.push(await steer(`also v${said.length}`, { session: `s${round}` }))
+        else await sleep(20)
       }
     }
-    const ended = await allEnded(mesh)
-    for (const one of said) await expectReadOnce(mesh, one, ended)
-    expect(said.length).toBeGreaterThan(10)
+    const ended = await allEnded()
+    for (const one of said) await expectReadOnce(one, ended)
+    expect(said.length).toBeGreaterThan((rounds * each) / 5)
   })
 })
 
 describe('between acceptance and taking', () => {
   it('a killed mesh loses no steer', async () => {
-    const mesh = await fleet()
-    const id = await atWork(mesh, untilItMayGo)
-    const said = await steer(mesh, 'also red', { key: 'k' })
+    const id = await atWork(untilItMayGo, 'killed mesh')
+    const said = await steer('also amber', { key: 'k', session: 'killed mesh' })
     await mesh.kill9()
     await mesh.restart()
-    expect((await steer(mesh, 'also red', { key: 'k' })).id).toBe(said.id)
-    await isHeard(mesh, said)
-    await letGo(mesh)
+    expect((await steer('also amber', { key: 'k', session: 'killed mesh' })).id).toBe(said.id)
+    await isHeard(said)
+    await letGo()
     const run = await mesh.ended(id)
-    expect(run.outcome?.text).toBe('Steered by red.')
-    await expectReadOnce(mesh, said, await allEnded(mesh))
+    expect(run.outcome?.text).toBe('Steered by amber.')
+    await expectReadOnce(said, await allEnded())
   })
 
   it('a mesh that stays away while the agent takes it hears of it later', async () => {
-    const mesh = await fleet()
-    const id = await atWork(mesh, untilItMayGo)
-    const said = await steer(mesh, 'also red')
-    await isHeard(mesh, said)
+    const id = await atWork(untilItMayGo, 'away')
+    const said = await steer('also brown', { session: 'away' })
+    await isHeard(said)
     await mesh.kill9()
-    await letGo(mesh)
+    await letGo()
     // The command ends meanwhile: the agent takes the words in and finds nobody to tell.
     await sleep(1500)
     await mesh.restart()
-    expect((await mesh.ended(id)).outcome?.text).toBe('Steered by red.')
-    await expectReadOnce(mesh, said, await allEnded(mesh))
+    expect((await mesh.ended(id)).outcome?.text).toBe('Steered by brown.')
+    await expectReadOnce(said, await allEnded())
   })
 
   it('a killed agent reads it in its next attempt', async () => {
-    const mesh = await fleet()
-    const id = await atWork(mesh, untilItMayGo)
-    const said = await steer(mesh, 'also red')
-    await killAgent(mesh)
+    const id = await atWork(untilItMayGo, 'killed agent')
+    const said = await steer('also grey', { session: 'killed agent' })
+    await killAgent()
     const run = await mesh.ended(id)
-    expect(run).toMatchObject({ attempt: 2, state: 'done', outcome: { text: 'Steered by red.' } })
-    await expectReadOnce(mesh, said, await allEnded(mesh))
+    expect(run).toMatchObject({ attempt: 2, state: 'done', outcome: { text: 'Steered by grey.' } })
+    await expectReadOnce(said, await allEnded())
   })
 
   it(
     'both killed at any moment, each steer is read by one run once',
     async () => {
-      const mesh = await fleet()
-      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 6
+      const moments = isSoak ? 40 : 3
       const said: SteerView[] = []
       for (let n = 0; n < moments; n++) {
-        await atWork(mesh, 4, `m${n}`)
-        said.push(await steer(mesh, `also w${n}`, { key: `k${n}`, session: `m${n}` }))
+        await atWork(4, `m${n}`)
+        said.push(await steer(`also w${n}`, { key: `k${n}`, session: `m${n}` }))
         // From the moment of acceptance over the taking to the end of the run.
         await sleep((900 * n) / moments)
         if (n % 3 !== 1) await mesh.kill9()
-        if (n % 3 !== 0) await killAgent(mesh).catch(() => undefined)
+        if (n % 3 !== 0) await killAgent().catch(() => undefined)
         if (n % 3 !== 1) await mesh.restart()
-        await allEnded(mesh)
+        await allEnded()
       }
-      const ended = await allEnded(mesh)
-      for (const one of said) await expectReadOnce(mesh, one, ended)
+      const ended = await allEnded()
+      for (const one of said) await expectReadOnce(one, ended)
       expect(ended.filter((run) => run.state !== 'done')).toEqual([])
       expect((await mesh.command('verify-journal')).code).toBe(0)
     },

@@ -1,15 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { projectHumanEndpoints } from '@flotilla/protocol/project-api'
 import { isTerminal } from '@flotilla/protocol/run'
 import { taskDetailSchema, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import type { TaskDetailView } from '@flotilla/protocol/task-api'
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson } from '../verifies.ts'
 
@@ -40,35 +41,43 @@ const cassette = aCassette(
   { when: '^hello', turns: [says('Hello.')] },
 )
 
-async function aTeam(): Promise<MeshProcess> {
-  const mesh = await startMeshForTest({ cassettes: { team: cassette } })
-  await mesh.createWorker('left')
-  await mesh.createWorker('right')
-  return mesh
-}
+/** One for all tests, each of which has a team of its own there. */
+const team = ['left', 'right']
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { team: cassette } })
+})
+afterAll(() => mesh?.stop())
+beforeEach(async () => {
+  await mesh.standUp()
+  for (const id of team) await mesh.createWorker(id)
+})
+afterEach(async () => {
+  await mesh.standUp()
+  for (const id of team) await mesh.call(controlEndpoints.agentDelete, { params: { id } })
+})
 
-async function give(mesh: MeshProcess, body: object): Promise<string> {
+async function give(body: object): Promise<string> {
   const reply = await mesh.call(taskHumanEndpoints.taskGive, { body })
   expect(reply.status, reply.text).toBe(201)
   return (reply.json()['task'] as { id: string }).id
 }
 
-async function detail(mesh: MeshProcess, id: string): Promise<TaskDetailView> {
+async function detail(id: string): Promise<TaskDetailView> {
   const reply = await mesh.call(taskHumanEndpoints.task, { params: { id } })
   return taskDetailSchema.parse(reply.json())
 }
 
-const is = (mesh: MeshProcess, id: string, state: string) =>
+const is = (id: string, state: string) =>
   eventually(`task ${id} is ${state}`, async () => {
-    const found = await detail(mesh, id)
+    const found = await detail(id)
     return found.task.state === state ? found : null
   })
 
 describe('a task', () => {
   it('asks, is answered, is judged, and its agent keeps the verdict among its learnings', async () => {
-    const mesh = await aTeam()
-    const id = await give(mesh, { to: 'left', title: 'Ask' })
-    const { task } = await is(mesh, id, 'blocked')
+    const id = await give({ to: 'left', title: 'Ask' })
+    const { task } = await is(id, 'blocked')
     expect(task).toMatchObject({
       blocked_by: 'question',
       summary: 'Which folder?',
@@ -76,7 +85,7 @@ describe('a task', () => {
     })
     const answer = { action: 'answer', note: 'the second' }
     await mesh.call(taskHumanEndpoints.taskManage, { params: { id }, body: answer })
-    const done = await is(mesh, id, 'done')
+    const done = await is(id, 'done')
     expect(done.task).toMatchObject({ summary: 'It is the second folder.', round: 1 })
     expect(done.history.map(({ action }) => action)).toEqual([
       'given',
@@ -101,28 +110,26 @@ describe('a task', () => {
   })
 
   it('that asked stays blocked when the turn of its agent has ended', async () => {
-    const mesh = await aTeam()
-    const id = await give(mesh, { to: 'left', title: 'Ask' })
-    await is(mesh, id, 'blocked')
+    const id = await give({ to: 'left', title: 'Ask' })
+    await is(id, 'blocked')
     const run = await eventually('its run has ended', async () => {
       const [found] = await mesh.runs()
       return found && isTerminal(found.state) ? found : null
     })
     expect(run).toMatchObject({ state: 'done', outcome: { text: 'I wait for the answer.' } })
-    const { task, history } = await detail(mesh, id)
+    const { task, history } = await detail(id)
     expect(task).toMatchObject({ state: 'blocked', blocked_by: 'question', summary: 'Which folder?' })
     expect(history.at(-1)).toMatchObject({ action: 'block' })
   })
 
   it('that needs another begins after it, and a watcher is told, once, through a mesh that was killed', async () => {
     heedsLesson(49)
-    const mesh = await aTeam()
     const watch = { agent_id: 'right', pattern: 'output/**', tell: 'run' }
     await mesh.call(blackboardHumanEndpoints.blackboardWatchSet, { body: watch })
-    const first = await give(mesh, { to: 'left', title: 'First' })
-    const second = await give(mesh, { to: 'right', title: 'Second', needs: [first] })
-    await is(mesh, first, 'working')
-    expect((await detail(mesh, second)).task).toMatchObject({ state: 'pending', run_id: null })
+    const first = await give({ to: 'left', title: 'First' })
+    const second = await give({ to: 'right', title: 'Second', needs: [first] })
+    await is(first, 'working')
+    expect((await detail(second)).task).toMatchObject({ state: 'pending', run_id: null })
     const written = await mesh.call(blackboardHumanEndpoints.blackboardPut, {
       params: { key: 'output/report' },
       body: { value: 1 },
@@ -130,50 +137,22 @@ describe('a task', () => {
     expect(written.status, written.text).toBe(200)
     await mesh.kill9()
     await mesh.restart()
-    await is(mesh, first, 'done')
-    await is(mesh, second, 'done')
+    await is(first, 'done')
+    await is(second, 'done')
     const told = await eventually('the watcher was told', async () => {
       const found = (await mesh.runs()).filter(({ origin }) => origin.kind === 'watcher')
       return found.some(({ state }) => state === 'done') ? found : null
     })
     expect(told).toHaveLength(1)
-    const worked = (await mesh.runs()).filter(({ task_id: taskId }) => taskId !== null)
+    const worked = (await mesh.runs()).filter(({ task_id: taskId }) => [first, second].includes(taskId ?? ''))
     expect(new Set(worked.map(({ task_id: taskId }) => taskId))).toEqual(new Set([first, second]))
     expect(worked).toHaveLength(2)
     expect(await readFile(join(mesh.dataOf('left'), 'count.txt'), 'utf8')).toBe('once\n')
   })
 })
 
-describe('a project', () => {
-  it('is in the prompt’s folder of each member, also after a restart, and gone for who leaves', async () => {
-    const mesh = await aTeam()
-    const params = { name: 'acme' }
-    const change = (action: string, ...agents: string[]) =>
-      mesh.call(projectHumanEndpoints.projectManage, { params, body: { action, agents } })
-    expect((await change('create', 'left')).status).toBe(200)
-    const text = { section: 'Customers', text: 'They are patient.', expected_version: 0 }
-    expect((await mesh.call(projectHumanEndpoints.projectWrite, { params, body: text })).status).toBe(200)
-    const brief = (agent: string) => {
-      const folder = Buffer.from(agent, 'utf8').toString('hex')
-      return readFile(join(mesh.home, 'data', 'briefs', folder, 'PROJECT.md'), 'utf8')
-    }
-    await mesh.ask('hello', { agent: 'left' })
-    await mesh.ask('hello', { agent: 'right' })
-    expect(await brief('left')).toContain('## Customers\n\nThey are patient.')
-    expect(await brief('right')).toBe('')
-    await mesh.kill9()
-    await mesh.restart()
-    await change('add_members', 'right')
-    await change('remove_members', 'left')
-    await eventually('the briefings follow', async () =>
-      (await brief('right')).includes('They are patient.') && (await brief('left')) === '' ? true : null,
-    )
-  })
-})
-
 describe('at the terminal', () => {
   it('tasks, projects and the blackboard are given, moved and read', async () => {
-    const mesh = await aTeam()
     const cli = (...words: readonly string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const good = async (...words: readonly string[]) => {
       const { code, out, err } = await cli(...words)
@@ -184,11 +163,11 @@ describe('at the terminal', () => {
       task: { id: string }
     }
     const { id } = given.task
-    await is(mesh, id, 'blocked')
+    await is(id, 'blocked')
     expect(await good('tasks', '--state', 'blocked')).toContain(id)
     expect(await good('tasks', 'show', id)).toMatch(/Which folder\?/)
     expect(await good('tasks', 'answer', id, 'the second')).toContain('is pending')
-    await is(mesh, id, 'done')
+    await is(id, 'done')
     expect(await good('tasks', 'accept', id)).toContain('accepted')
     const late = await cli('tasks', 'cancel', id)
     expect([late.code, late.err]).toEqual([1, expect.stringContaining('the task is done')])
@@ -214,5 +193,31 @@ describe('at the terminal', () => {
     expect(await good('blackboard', 'delete', 'goals/week')).toContain('taken away')
     expect(await good('blackboard', 'unwatch', 'right', 'goals/**')).toContain('no longer')
     expect(await good('blackboard', 'goals/')).toContain('Nothing there.')
+  })
+})
+
+describe('a project', () => {
+  it('is in the prompt’s folder of each member, also after a restart, and gone for who leaves', async () => {
+    const params = { name: 'globex' }
+    const change = (action: string, ...agents: string[]) =>
+      mesh.call(projectHumanEndpoints.projectManage, { params, body: { action, agents } })
+    expect((await change('create', 'left')).status).toBe(200)
+    const text = { section: 'Customers', text: 'They are patient.', expected_version: 0 }
+    expect((await mesh.call(projectHumanEndpoints.projectWrite, { params, body: text })).status).toBe(200)
+    const brief = (agent: string) => {
+      const folder = Buffer.from(agent, 'utf8').toString('hex')
+      return readFile(join(mesh.home, 'data', 'briefs', folder, 'PROJECT.md'), 'utf8')
+    }
+    await mesh.ask('hello', { agent: 'left' })
+    await mesh.ask('hello', { agent: 'right' })
+    expect(await brief('left')).toContain('## Customers\n\nThey are patient.')
+    expect(await brief('right')).toBe('')
+    await mesh.kill9()
+    await mesh.restart()
+    await change('add_members', 'right')
+    await change('remove_members', 'left')
+    await eventually('the briefings follow', async () =>
+      (await brief('right')).includes('They are patient.') && (await brief('left')) === '' ? true : null,
+    )
   })
 })

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { evmAddress, solanaAddress } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
 import { isMnemonic, seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'
-import { flotilla, flotillaWith } from '../support/flotilla-command.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
@@ -160,7 +160,7 @@ describe('the wallet of a fleet', () => {
         closed: [],
       } as const
       for (const [name, options] of Object.entries(backups)) {
-        const made = await flotillaWith(
+        const made = await flotilla(
           {
             home: mesh.home,
             ...(name === 'closed' ? { environment: { FLOTILLA_BACKUP_PASSPHRASE: backupPassphrase } } : {}),
@@ -209,7 +209,7 @@ describe('the wallet of a fleet', () => {
         ['closed', true],
       ] as const) {
         const home = join(folder, `home-${name}`)
-        const restored = await flotillaWith(
+        const restored = await flotilla(
           { home, environment: { FLOTILLA_BACKUP_PASSPHRASE: name === 'closed' ? backupPassphrase : '' } },
           'restore',
           join(folder, name),

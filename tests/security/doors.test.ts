@@ -82,7 +82,12 @@ describe("the people's door", () => {
   ).filter(([name]) => nameOf(name) !== 'healthz' && nameOf(name) !== 'readyz')
   const writes = guarded.filter(([, endpoint]) => endpoint.method !== 'GET')
   const call = (endpoint: Endpoint, more: Record<string, string>) =>
-    mesh.call(endpoint, { params, headers: more, ...(endpoint.method === 'GET' ? {} : { body: {} }) })
+    mesh.call(endpoint, {
+      params,
+      headers: more,
+      reuses: true,
+      ...(endpoint.method === 'GET' ? {} : { body: {} }),
+    })
 
   it.each(guarded)(
     'refuses %s under a foreign Host, from a foreign page and through a proxy',

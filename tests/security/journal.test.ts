@@ -1,18 +1,35 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import { DatabaseSync } from 'node:sqlite'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyEndpoints } from '@flotilla/protocol/money-api'
 import { CloudEvent } from 'cloudevents'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { startMeshForTest } from '../support/mesh-process.ts'
+import { copyMeshForTest, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
-const aMesh = () => startMeshForTest({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
+/** Two homes that have lived, of which tests have copies: one whose mesh was killed in its first life, and one that was stopped. */
+let mesh: MeshProcess
+const killed = { home: '' }
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
+  await mesh.ask('hello')
+  await mesh.kill9()
+  for (const { pid } of await mesh.agentProcesses()) process.kill(-pid, 'SIGKILL')
+  killed.home = await mkdtemp(join(tmpdir(), 'flotilla-killed-'))
+  await cp(mesh.home, killed.home, { recursive: true })
+  await mesh.restart()
+  await mesh.terminate()
+})
+afterAll(() => mesh?.stop())
+const aStoppedMesh = () => copyMeshForTest(mesh)
+const aKilledMesh = () => copyMeshForTest(killed)
 
 interface Row {
   readonly type: string
@@ -46,7 +63,8 @@ const readiness = async (mesh: MeshProcess) => (await mesh.call(meshHumanEndpoin
 
 describe('the journal of a running mesh', () => {
   it('holds lifecycle, grants by hand, budgets, spending and runs, and is exported by filter', async () => {
-    const mesh = await aMesh()
+    const mesh = await aStoppedMesh()
+    await mesh.restart()
     await mesh.createWorker('scout')
     await mesh.ask('hello', { agent: 'scout' })
     await mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'agent', id: 'scout', daily_usd: 5 } })
@@ -90,10 +108,7 @@ describe('the journal of a running mesh', () => {
   })
 
   it('that was cut at its end, with a head made to fit, is found at the next start; a person may accept it', async () => {
-    const mesh = await aMesh()
-    await mesh.ask('hello')
-    expect(await readiness(mesh)).toMatchObject({ ready: true })
-    await mesh.terminate()
+    const mesh = await aStoppedMesh()
     tamper(
       mesh,
       `DELETE FROM journal WHERE seq > (SELECT max(seq) - 3 FROM journal);
@@ -133,9 +148,7 @@ describe('the journal of a running mesh', () => {
   })
 
   it('that somebody made anew with right hashes is not taken: they do not know the secret', async () => {
-    const mesh = await aMesh()
-    await mesh.ask('hello')
-    await mesh.kill9()
+    const mesh = await aKilledMesh()
     tamper(mesh, "UPDATE journal_head SET seal = '0000'")
     expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).out).toContain(
       'the end was not written by this mesh',
@@ -143,12 +156,10 @@ describe('the journal of a running mesh', () => {
   })
 
   it.each([
-    ['while it ran for the first time', (mesh: MeshProcess) => mesh.kill9()],
-    ['after a clean stop', (mesh: MeshProcess) => mesh.terminate()],
-  ])('that lost its checkpoints and the seal of its head %s is not sealed as it is', async (_when, end) => {
+    ['while it ran for the first time', aKilledMesh],
+    ['after a clean stop', aStoppedMesh],
+  ])('that lost its checkpoints and the seal of its head %s is not sealed as it is', async (_when, aMesh) => {
     const mesh = await aMesh()
-    await mesh.ask('hello')
-    await end(mesh)
     tamper(
       mesh,
       `DELETE FROM journal_checkpoints;

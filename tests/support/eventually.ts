@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { patient } from './patience.ts'
 
 const lookAfterMs = 40
-const lookEveryMaxMs = 250
+const lookEveryMaxMs = 1000
 /** What comes late is looked for the more seldom, so that those who wait leave the machine to those who work. */
 const shareOfWait = 8
 

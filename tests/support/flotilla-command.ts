@@ -22,23 +22,15 @@ export interface CommandPlace {
 }
 
 /**
- * Asks a mesh at `url` by a line of the command line, in this process; without it, one of its own works on the home.
- * `input` is what stands on standard input.
+ * A line of the command line, in this process: what one of its own does after its start, which costs more than most
+ * commands. It asks the mesh at `url`, or else that of the home. `input` is what stands on standard input.
  */
-export function flotilla(
+export async function flotilla(
   at: CommandPlace & { readonly url?: string },
   ...words: readonly string[]
 ): Promise<CommandResult> {
-  return at.url === undefined ? flotillaWith(at, ...words) : saidHere({ ...at, url: at.url }, words)
-}
-
-/** What a process of its own does after its start, which costs more than most commands. */
-async function saidHere(
-  at: CommandPlace & { readonly url: string },
-  words: readonly string[],
-): Promise<CommandResult> {
   const [out, err] = [keepText(), keepText()]
-  const code = await runWords([...words, '--url', at.url], {
+  const code = await runWords([...words, ...placeOf(at)], {
     environment: readEnvironment({ ...environmentOf(at.home), ...at.environment }),
     out: { write: out.write },
     err: { write: err.write },
@@ -47,6 +39,9 @@ async function saidHere(
   })
   return { code, out: out.text(), err: err.text() }
 }
+
+const placeOf = ({ url }: { readonly url?: string }): readonly string[] =>
+  url === undefined ? [] : ['--url', url]
 
 const environmentOf = (home: string) => ({
   PATH: process.env['PATH'] ?? '',
@@ -60,8 +55,7 @@ export async function flotillaWith(
   at: CommandPlace & { readonly url?: string },
   ...words: readonly string[]
 ): Promise<CommandResult> {
-  const place = at.url === undefined ? [] : ['--url', at.url]
-  const child = spawn(process.execPath, [cliProgram, ...words, ...place], {
+  const child = spawn(process.execPath, [cliProgram, ...words, ...placeOf(at)], {
     env: { ...environmentOf(at.home), ...at.environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

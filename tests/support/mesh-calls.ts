@@ -18,6 +18,8 @@ export interface CallOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs?: number
+  /** On a connection that is open already; where nothing is said, whoever reads with no headers of their own does so. */
+  readonly reuses?: boolean
 }
 
 export interface AskOptions {
@@ -63,7 +65,7 @@ export function meshCalls(url: () => string): MeshCalls {
       },
       body: raw ? body : JSON.stringify(body),
       // Whoever only looks, looks often: for each new connection the mesh asks the kernel whose it is.
-      reuses: endpoint.method === 'GET' && options.headers === undefined,
+      reuses: options.reuses ?? (endpoint.method === 'GET' && options.headers === undefined),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     })
   }

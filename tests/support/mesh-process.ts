@@ -75,7 +75,10 @@ export async function startMeshForTest(options: MeshOptions = {}): Promise<MeshP
 }
 
 /** A mesh that is not started yet, on a copy of the home of one that does not run; taken away when the test ends. */
-export async function copyMeshForTest(stopped: MeshProcess, options: MeshOptions = {}): Promise<MeshProcess> {
+export async function copyMeshForTest(
+  stopped: Pick<MeshProcess, 'home'>,
+  options: MeshOptions = {},
+): Promise<MeshProcess> {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
   await cp(stopped.home, home, { recursive: true })
   const mesh = openMesh(home, options)

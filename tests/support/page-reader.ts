@@ -18,19 +18,20 @@ import { cliProgram, userCaches } from './programs.ts'
 import type { ReadmeStep } from './readme-steps.ts'
 
 /**
- * Lines whose every effect is the mesh's, without a file, a variable or a pipe of the shell: what a process of its own adds
- * to them, other tests say, and it takes longer than they do.
+ * Lines whose every effect is the mesh's, without a file that is named from where the reader stands, a variable or a pipe of
+ * the shell: what a process of its own adds to them, other tests say, and it takes longer than they do.
  */
-const asksOnly =
-  /^flotilla (?<words>(?:agents?|apply site-monitor|blackboard|budget|changes|channels|costs|credentials|cron|fork|heartbeat|history|journal verify|messages|models|pause|pending|people|permissions|projects|replay|resume|runs|status|tasks|templates|topics|trace|undo|wallet|walls|watchers|webhooks)(?: [^`$|<>;&*~\\]*)?)$/
+const asksMesh =
+  /^flotilla (?<words>(?:agents?|apply|archive|blackboard|browser|budget|changes|channels|chat|costs|credentials|cron|fork|heartbeat|hibernate|history|journal|messages|models|pause|pending|people|permissions|projects|replay|restart|resume|runs|status|tasks|templates|topics|trace|unarchive|undo|wallet|walls|watchers|webhooks)(?: .*)?)$/
+/** Those for which a program of the home does the work, with the mesh or without it. */
+const asksHome = /^flotilla (?<words>(?:backup|doctor|prune|restore|verify)(?: .*)?)$/
+const ofShell = /[`$|<>;&*~\\]/
+const quoted = /"([^"]*)"|'([^']*)'/g
 
 /** As a shell takes them apart; quotes are all that such lines have of it. */
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g)].map(([word]) =>
-    word.replaceAll(
-      /"([^"]*)"|'([^']*)'/g,
-      (_whole, double?: string, single?: string) => double ?? single ?? '',
-    ),
+    word.replaceAll(quoted, (_whole, double?: string, single?: string) => double ?? single ?? ''),
   )
 
 const commandMaxMs = patient(120_000)
@@ -98,10 +99,16 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     // npx finds the program, which a test of its own says, and takes as long as the command itself. So does the door of a
     // checkout, which looks whether all is built.
     const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
-    const asked = asksOnly.exec(found)
-    if (asked) {
+    const [ofMesh, ofHome] = ofShell.test(found.replaceAll(quoted, ''))
+      ? []
+      : [asksMesh.exec(found)?.groups?.['words'], asksHome.exec(found)?.groups?.['words']]
+    if (ofMesh !== undefined) {
       const at = { url: `http://127.0.0.1:${port}`, home, input, environment }
-      return flotilla(at, ...wordsOf(asked.groups?.['words'] ?? ''))
+      return flotilla(at, ...wordsOf(ofMesh))
+    }
+    if (ofHome !== undefined) {
+      const own = { FLOTILLA_PORT: String(port), FLOTILLA_RUNTIME: 'process', ...environment }
+      return flotilla({ home, input, environment: own }, ...wordsOf(ofHome))
     }
     const child = spawn('sh', ['-c', found], {
       cwd: folder,
