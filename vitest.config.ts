@@ -18,8 +18,8 @@ const onEngine = {
 const testOf = (name: string): string => `tests/docker/${name}.test.ts`
 /** They change what all containers of this machine share: images, limits of a user. */
 const shared = ['image-origin', 'old-images', 'sandbox-image', 'sandbox-shared'].map(testOf)
-/** They weigh how long the machine halts. */
-const alone = ['exhaustion', 'parsing', 'pipelining'].map(testOf)
+/** It weighs how long the machine halts. */
+const alone = ['stalls'].map(testOf)
 
 /**
  * Six projects. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh and agent processes; `browser`

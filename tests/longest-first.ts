@@ -20,7 +20,8 @@ const longest: readonly string[] = [
   'tests/docker/agent-takeover.test.ts',
   'tests/docker/data-limit.test.ts',
   'tests/docker/egress.test.ts',
-  'tests/docker/money-crash.test.ts',
+  'tests/docker/agent-means.test.ts',
+  'tests/docker/exhaustion.test.ts',
 ]
 
 /** The order of files: those that take longest first, the others as the runner has them. */

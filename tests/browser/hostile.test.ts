@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
       '/work/goals': 'onerror=',
     }
     for (const [path, shows] of Object.entries(shown)) {
-      await watched.openWhole(path, shows)
+      await watched.turnTo(path, shows)
       // What is folded is shown as well.
       await watched.page.evaluate(
         `for (const one of document.querySelectorAll('main details:not([open]) > summary')) one.click()`,

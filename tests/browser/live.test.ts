@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { Browser, WebSocketRoute } from 'playwright-core'
@@ -12,7 +13,7 @@ import { pendingIds, startDashboardFleet } from './dashboard-fleet.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
-const eventsTold = 5000
+const eventsTold = process.env['FLOTILLA_SOAK'] === '1' ? 5000 : 2000
 /** Told at once. */
 const together = 100
 const perMinute = 20_000

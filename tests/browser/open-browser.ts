@@ -13,6 +13,7 @@ const root = join(import.meta.dirname, '..', '..')
 const pictures = join(root, 'reports', 'screenshots')
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+const soak = process.env['FLOTILLA_SOAK'] === '1'
 const browserUrl = process.env[browserVariable] ?? ''
 export const hasBrowser = browserUrl !== ''
 
@@ -33,6 +34,8 @@ export interface WatchedPage {
   open(path: string): Promise<void>
   /** Opens a path and waits until its data are there; where they do not come, says what stands there instead, and why. */
   openWhole(path: string, shows: string, skeletons?: number): Promise<void>
+  /** The same by the way that a link of the page leads, where one of ours is open; the soak tests load each anew. */
+  turnTo(path: string, shows: string, skeletons?: number): Promise<void>
   picture(name: string): Promise<void>
   /** Rules of accessibility that it breaks, with the elements. */
   breaches(of?: 'all' | 'colours'): Promise<readonly string[]>
@@ -81,23 +84,34 @@ export async function openPage(
     await page.goto(url + path)
     await page.locator('main').waitFor()
   }
+  // What stood there before is gone with the second frame: where data are awaited, their place is drawn meanwhile.
+  const turn = (path: string): Promise<void> =>
+    soak || !page.url().startsWith(url)
+      ? open(path)
+      : page.evaluate<void>(
+          `new Promise((done) => {
+            history.pushState(null, '', ${JSON.stringify(path)})
+            requestAnimationFrame(() => requestAnimationFrame(done))
+          })`,
+        )
+  const whole = async (path: string, shows: string, skeletons = 0): Promise<void> => {
+    try {
+      await page.locator('main').getByText(shows).filter({ visible: true }).first().waitFor()
+      await page.locator('[data-line=live]').first().waitFor({ state: 'attached' })
+      await expect.poll(() => page.locator('.skeleton').count()).toBe(skeletons)
+    } catch (error) {
+      const stands = await page.locator('body').innerText()
+      const told = `${path} does not show “${shows}” but:\n${stands}\n${troubles.join('\n')}`
+      throw new Error(told, { cause: error })
+    }
+  }
   return {
     page,
     context,
     faults,
     open,
-    openWhole: async (path, shows, skeletons = 0) => {
-      await open(path)
-      try {
-        await page.locator('main').getByText(shows).filter({ visible: true }).first().waitFor()
-        await page.locator('[data-line=live]').first().waitFor({ state: 'attached' })
-        await expect.poll(() => page.locator('.skeleton').count()).toBe(skeletons)
-      } catch (error) {
-        const stands = await page.locator('body').innerText()
-        const told = `${path} does not show “${shows}” but:\n${stands}\n${troubles.join('\n')}`
-        throw new Error(told, { cause: error })
-      }
-    },
+    openWhole: (path, shows, skeletons) => open(path).then(() => whole(path, shows, skeletons)),
+    turnTo: (path, shows, skeletons) => turn(path).then(() => whole(path, shows, skeletons)),
     picture: async (name) => {
       mkdirSync(pictures, { recursive: true })
       await page.screenshot({ path: join(pictures, `${name}.png`) })
@@ -122,7 +136,7 @@ async function axeBreaches(page: Page, of: 'all' | 'colours'): Promise<readonly 
     contextId,
     awaitPromise: true,
     returnByValue: true,
-    expression: `axe.run(document, { runOnly: ${JSON.stringify(runOnly)} }).then(({ violations }) =>
+    expression: `axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + (node.any[0]?.message ?? ''))))`,
   })
   await session.detach()

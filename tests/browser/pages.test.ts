@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
 
   it.each(pages)('$name is whole, quiet and readable in both themes and widths', async (one) => {
     const watched = await aPage()
-    await watched.openWhole(one.path.replace(':run', runId), one.shows, one.name === 'design' ? 4 : 0)
+    await watched.turnTo(one.path.replace(':run', runId), one.shows, one.name === 'design' ? 4 : 0)
     expect(await wrongWith(watched, one.name)).toEqual([])
   })
 

@@ -375,7 +375,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
       ({ input }) => input.kind === 'chat' && input.message === 'have the licences counted',
     )
     const path = one.path.replace(':task', task?.id ?? '').replace(':run', handed?.id ?? '')
-    await looked.openWhole(path, one.shows)
+    await looked.turnTo(path, one.shows)
     expect(await wrongWith(looked, one.name)).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCanaryDay, decoy, startCanaryMesh } from '../support/canary-day.ts'
 import type { CanaryDay } from '../support/canary-day.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'
-import type { CanaryHunt } from '../support/canary-hunt.ts'
+import type { CanaryHunt, Finding } from '../support/canary-hunt.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
@@ -15,6 +15,7 @@ const agents = ['operator', 'clerk', 'thinker', 'player'] as const
 /** What a container's user can write, and what the mesh puts before it. */
 const folders = ['/data', '/briefing', '/home', '/var', '/run', '/etc', '/opt'] as const
 const memoryMaxBytes = 512 * 1024 * 1024
+const emptyPage = Buffer.alloc(4096)
 
 withEngine(
   'credentials in containers',
@@ -56,17 +57,20 @@ withEngine(
 
     it('no canary of either tier is in the environment, files, log or memory of any container', async () => {
       verifies('authentication:credentials:system-never', 'authentication:zone-1:no-llm-keys')
-      const hunt = createCanaryHunt(day.canaries)
-      const control = createCanaryHunt([{ name: 'decoy', value: decoy }])
+      const control = { name: 'decoy', value: decoy }
+      const hunt = createCanaryHunt([...day.canaries, control])
       for (const agent of agents) {
         // One that was not needed since the mesh was restarted does not run.
         await mesh.invoke(agent, 'vault_list', {})
         await searchContainer(hunt, agent)
-        await searchContainer(control, agent)
       }
-      expect(hunt.findings()).toEqual([])
+      const ofControl = (one: Finding) => one.canary === control.name
+      expect(hunt.findings().filter((one) => !ofControl(one))).toEqual([])
       // What came back beside the canaries did get there: the search sees files and memory.
-      const seen = control.findings().map(({ place }) => place)
+      const seen = hunt
+        .findings()
+        .filter(ofControl)
+        .map(({ place }) => place)
       expect(seen).toEqual(expect.arrayContaining(['clerk: /data', 'clerk: memory']))
     })
 
@@ -95,11 +99,21 @@ async function memoryOf(pid: string): Promise<Buffer> {
       if (from === '' || bytes + size > memoryMaxBytes) continue
       const piece = Buffer.alloc(size)
       const read = await memory.read(piece, 0, size, start).catch(() => null)
-      if (read) pieces.push(piece.subarray(0, read.bytesRead))
+      if (read) pieces.push(...writtenPages(piece.subarray(0, read.bytesRead)))
       bytes += size
     }
   } finally {
     await memory.close()
   }
   return Buffer.concat(pieces)
+}
+
+/** Most of what a process may write to it never did, and no canary holds a byte of that. */
+function writtenPages(memory: Buffer): Buffer[] {
+  const pages: Buffer[] = []
+  for (let from = 0; from < memory.length; from += emptyPage.length) {
+    const page = memory.subarray(from, from + emptyPage.length)
+    if (!page.equals(emptyPage)) pages.push(page)
+  }
+  return pages
 }

@@ -13,19 +13,21 @@ export interface DiggerMesh {
   readonly longestSilence: <T>(during: Promise<T>) => Promise<{ readonly ms: number; readonly came: T }>
 }
 
-/** A mesh with one agent in a container, `digger`, which has a program of the attacker's in its data. */
-export async function startDiggerMesh(fileName: string, program: string): Promise<DiggerMesh> {
+/** A mesh with one agent in a container, `digger`, which has programs of the attacker's in its data, by their file names. */
+export async function startDiggerMesh(programs: Readonly<Record<string, string>>): Promise<DiggerMesh> {
   const mesh = await startMesh({
     runtime: 'docker',
     cassettes: { parsing: aCassette({ turns: [says('Read.')] }) },
     environment: { FLOTILLA_NO_INSTALL: '1' },
   })
   await mesh.createWorker('digger')
-  const put = await mesh.call(meshHumanEndpoints.fileWrite, {
-    params: { id: 'digger', path: fileName },
-    body: new Uint8Array(Buffer.from(program)),
-  })
-  if (put.status !== 200) throw new Error(put.text)
+  for (const [path, program] of Object.entries(programs)) {
+    const put = await mesh.call(meshHumanEndpoints.fileWrite, {
+      params: { id: 'digger', path },
+      body: new Uint8Array(Buffer.from(program)),
+    })
+    if (put.status !== 200) throw new Error(put.text)
+  }
 
   return {
     mesh,

@@ -29,7 +29,7 @@ withEngine(
     afterAll(() => mesh?.stop())
 
     const say = async (agent: string, command: string) => {
-      const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: 40 })
+      const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: 120 })
       return {
         run,
         text: typeof run.outcome?.result === 'string' ? run.outcome.result : JSON.stringify(run.outcome),
@@ -68,7 +68,7 @@ withEngine(
           60_000,
         )
       },
-      120_000,
+      patient(120_000),
     )
   },
   found,

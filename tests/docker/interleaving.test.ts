@@ -24,7 +24,7 @@ const agentStateSchema = z.enum(agentStates)
 const found = await engineOfThisMachine()
 const agents = ['a-1', 'a_1', 'A-1', 'b', 'c', 'd']
 /** All of them in `npm run test:soak`. */
-const stepCount = process.env['FLOTILLA_SOAK'] === '1' ? 300 : 45
+const stepCount = process.env['FLOTILLA_SOAK'] === '1' ? 300 : 25
 const underWayMax = 3
 const verbs = [
   'start',

@@ -4,7 +4,7 @@ import { killUnderCalls } from '../support/money-kills.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
 
-const kills = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 3
+const [kills, seconds] = process.env['FLOTILLA_SOAK'] === '1' ? [30, 60] : [3, 25]
 
 withEngine(
   'money over kills of the mesh',
@@ -12,7 +12,7 @@ withEngine(
     it(
       'is what the rows say, while a container that outlives it calls as the walls are tried',
       async () => {
-        const { calls } = await killUnderCalls({ runtime: 'docker', kills, seconds: 60 })
+        const { calls } = await killUnderCalls({ runtime: 'docker', kills, seconds })
         expect(calls).toBeGreaterThan(kills)
       },
       patient(1_200_000),

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
+import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
 import { sandboxName, spelledName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
@@ -58,10 +59,16 @@ withEngine(
       for (const line of said) expect(line).toMatch(/ (?:udp|tcp) (?:ConnectionRefused|Permission)Error$/)
     })
 
+    /** A mesh that may not shut it, and an agent that it started. */
+    let unshut: Promise<{ readonly runtime: SandboxRuntime; readonly state: SandboxState }> | undefined
+    const startUnshut = async () => {
+      const runtime = await home().again({ uid: 1000 })
+      return { runtime, state: await runtime.start(home().specOf({ agentId: 'unshut' })) }
+    }
+    afterAll(async () => (await unshut)?.runtime.close())
+
     it('where it cannot be shut, it knows nobody by what an agent could guess', async () => {
-      const again = await home().again({ uid: 1000 })
-      onTestFinished(() => again.close())
-      const state = await again.start(home().specOf({ agentId: 'unshut' }))
+      const { state } = await (unshut ??= startUnshut())
       await home().start({ agentId: 'other' })
       const { homeId } = home()
       const guesses = ['other', 'agent', spelledName(homeId, 'other'), sandboxName('x', 'other')]
@@ -86,13 +93,11 @@ withEngine(
     })
 
     it('where it cannot be shut, it asks nobody for names of the outside, neither by datagram nor by connection', async () => {
-      const again = await home().again({ uid: 1000 })
-      onTestFinished(() => again.close())
-      const gateway = again.doorHost()
+      const { runtime, state } = await (unshut ??= startUnshut())
+      const gateway = runtime.doorHost()
       const outside = await startNameServer(() => ['6.6.6.6'], { host: gateway, port: 53 })
       onTestFinished(() => outside.close())
-      const state = await again.start(home().specOf({ agentId: 'tunnel' }))
-      const own = sandboxName(home().homeId, 'tunnel')
+      const own = sandboxName(home().homeId, 'unshut')
       const names = `${own} the-secret.outside.test TXT.outside.test`
       const look = () => home().run(state, `python3 - ${names} <<'END'\n${lookProgram}\nEND`)
       await expect
@@ -111,10 +116,8 @@ withEngine(
 
     it('a container that an earlier life left open is shut when it is adopted, once', async ({ skip }) => {
       if (process.getuid?.() !== 0) skip('the name server is shut by root alone')
-      const earlier = await home().again({ uid: 1000 })
-      onTestFinished(() => earlier.close())
-      const state = await earlier.start(home().specOf({ agentId: 'open' }))
-      const name = sandboxName(home().homeId, 'open')
+      const { state } = await (unshut ??= startUnshut())
+      const name = sandboxName(home().homeId, 'unshut')
       const look = () => home().run(state, `python3 - ${name} <<'END'\n${lookProgram}\nEND`)
       await expect
         .poll(async () => (await look().catch(() => null))?.text, { timeout: patient(20_000) })
@@ -122,7 +125,7 @@ withEngine(
       for (let life = 0; life < 2; life++) {
         const later = await home().again()
         onTestFinished(() => later.close())
-        expect(await later.inspect('open')).toMatchObject({ running: true })
+        expect(await later.inspect('unshut')).toMatchObject({ running: true })
         for (const line of (await look()).text.trim().split('\n')) {
           expect(line).toMatch(/ (?:udp|tcp) (?:ConnectionRefused|Permission)Error$/)
         }

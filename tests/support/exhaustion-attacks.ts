@@ -113,8 +113,8 @@ def lives(s):
     try: return s.recv(1) != b''
     except BlockingIOError: return True
     except OSError: return False
-# The last of them may not have heard yet that they were hung up on.
-alive, until = len(held), time.time() + 15
+# The last of them may not have heard yet that they were hung up on, or wait for a busy mesh to take them.
+alive, until = len(held), time.time() + 80
 while alive > 256 and time.time() < until:
     time.sleep(0.2)
     alive = sum(lives(s) for s in held)

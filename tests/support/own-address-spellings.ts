@@ -1,11 +1,17 @@
 import { hostname, networkInterfaces } from 'node:os'
 
-/** Every way to write the addresses of this machine that a parser somewhere takes, as they stand in an authority. */
-export function ownAddressSpellings(names: readonly string[]): readonly string[] {
+/**
+ * Every way to write the addresses of this machine that a parser somewhere takes, as they stand in an authority. Of those
+ * that `isSpelt` leaves out, the usual one alone.
+ */
+export function ownAddressSpellings(
+  names: readonly string[],
+  isSpelt: (address: string) => boolean = () => true,
+): readonly string[] {
   const fours = new Set(['127.0.0.1', '127.0.0.53', '127.255.255.254', '0.0.0.0', ...ownAddresses('IPv4')])
   const sixes = new Set(['::1', '::', ...ownAddresses('IPv6')])
   return [
-    ...[...fours].flatMap(spellingsOfFour),
+    ...[...fours].flatMap((address) => (isSpelt(address) ? spellingsOfFour(address) : [address])),
     ...[...sixes].map((address) => `[${address}]`),
     '127.1',
     '127.0.1',

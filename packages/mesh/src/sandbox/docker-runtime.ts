@@ -224,12 +224,12 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       await releaseHeld(engine, tag)
       programs = await findVolumePrograms(options.path)
       if (options.uid === 0) await Promise.all([volumes.sweep(), profiles.sweep()])
-      const [tried] = await Promise.all([
-        tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal }),
-        warmPageCache(engine, { image: image.id, homeTag: tag, signal }),
-      ])
+      const tried = await tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal })
       ready = { ...ready, bound: tried }
-      if (tried.kind === 'meter') options.log.warn({ why: tried.why }, 'the data of agents is metered')
+      if (tried.kind === 'meter') {
+        options.log.warn({ why: tried.why }, 'the data of agents is metered')
+        await warmPageCache(engine, { image: image.id, homeTag: tag, signal })
+      }
       await new Promise<void>((resolve) => {
         watching ??= watchEngine(engine, {
           homeTag: tag,

@@ -9,11 +9,15 @@ import { volumePrograms, volumeSupport } from '../volume/volume-support.ts'
 import type { VolumePrograms } from '../volume/volume-image.ts'
 import { openAgentVolume } from './agent-volume.ts'
 import { hardenedHost, labelKeys, volumeName, type ContainerGround } from './container-options.ts'
+import { warmCommand } from './warm-page-cache.ts'
 
 /** No agent can have this id. */
 const trialId = '.trial'
 const trialBytes = 16 * 1024 * 1024
 const trialTimeoutMs = 60_000
+/** The owner waits for it. */
+const trialCpu = { quotaUs: 100_000, periodUs: 100_000 }
+const trial = 'grep -q " /data ext4 rw,nosuid,nodev" /proc/mounts && echo x > /data/trial'
 
 /** What this machine and this engine promise of themselves; nothing is made. */
 export async function volumesPromised(
@@ -32,7 +36,7 @@ export async function volumesPromised(
 
 /**
  * Where volumes of a fixed size are promised, has the engine mount one for a throw-away container that writes into
- * it. What does not work here is a reason to meter, not a failure.
+ * it, and then warms what agents read at their start. What does not work here is a reason to meter, not a failure.
  */
 export async function tryVolumes(
   engine: Engine,
@@ -54,10 +58,10 @@ export async function tryVolumes(
     const volume = await openAgentVolume(engine, volumes, { homeId, spec, bound: promised })
     const done = await runOnce(engine, {
       image: ground.image,
-      command: ['sh', '-c', 'grep -q " /data ext4 rw,nosuid,nodev" /proc/mounts && echo x > /data/trial'],
+      command: ['sh', '-c', `{ ${trial}; } || exit 1; { ${warmCommand}; } 2> /dev/null; exit 0`],
       labels: { [labelKeys.home]: homeTag(homeId), [labelKeys.role]: 'trial' },
       host: {
-        ...hardenedHost(ground, { ...sandboxSizes.worker, ...sandboxHardening }),
+        ...hardenedHost(ground, { ...sandboxSizes.worker, ...sandboxHardening, cpu: trialCpu }),
         NetworkMode: 'none',
         Mounts: [{ Type: 'volume', Source: name, Target: '/data' }],
       },

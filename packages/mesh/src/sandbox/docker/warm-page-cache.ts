@@ -4,16 +4,19 @@ import { runOnce } from '../run-once.ts'
 const warmTimeoutMs = 60_000
 
 /**
- * Reads what an agent's start reads, in a container of its own without limits: the kernel charges a file's pages to
- * whoever reads them first, and 108 MB of them would eat most of the first agent's memory.
+ * Reads what an agent's start reads. The kernel charges a file's pages to whoever reads them first, and 108 MB of them
+ * would eat most of the first agent's memory.
  */
+export const warmCommand = 'cat /usr/local/bin/node /opt/flotilla/*.cjs > /dev/null; node -e 0'
+
+/** In a container of its own, where no other that is thrown away can do it. */
 export async function warmPageCache(
   engine: Engine,
   options: { readonly image: string; readonly homeTag: string; readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   await runOnce(engine, {
     image: options.image,
-    command: ['sh', '-c', 'cat /usr/local/bin/node /opt/flotilla/*.cjs > /dev/null; node -e 0'],
+    command: ['sh', '-c', warmCommand],
     labels: { 'flotilla.home': options.homeTag, 'flotilla.role': 'warm-up' },
     host: { NetworkMode: 'none', CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'], ReadonlyRootfs: true },
     user: '1000:1000',

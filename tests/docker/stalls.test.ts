@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
@@ -9,9 +10,10 @@ import type { DiggerMesh } from './digger-mesh.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
+const pipelineSeconds = process.env['FLOTILLA_SOAK'] === '1' ? 5 : 3
 
 /** What a program in a container sends to the model door: bodies of one length, of one text or of two million values. */
-const program = `
+const parsingProgram = `
 const { request } = require('node:http')
 const { writeFileSync } = require('node:fs')
 const [kind, count, file] = process.argv.slice(2)
@@ -44,19 +46,42 @@ async function main() {
 main()
 `
 
+/** Pipelined requests, or such as wait for their answers, on many connections at once, for some seconds; says how often it was hung up on. */
+const pipelineProgram = `
+const { connect } = require('node:net')
+const [kind, where, seconds] = process.argv.slice(2)
+const target = new URL(where === 'proxy' ? process.env.HTTP_PROXY || process.env.http_proxy : process.env.OPENAI_BASE_URL)
+const one = where === 'proxy' ? 'GET http://a/ HTTP/1.1\\r\\nHost:a\\r\\n\\r\\n' : 'GET /x HTTP/1.1\\r\\nHost:a\\r\\n\\r\\n'
+const sent = kind === 'pipelined' ? one.repeat(9000) : one
+const end = Date.now() + seconds * 1000
+let hungUp = 0
+const open = () => {
+  const socket = connect(Number(target.port), target.hostname)
+  socket.on('error', () => undefined)
+  if (kind === 'honest') socket.resume()
+  socket.on('connect', () => socket.write(sent))
+  socket.on('close', () => {
+    hungUp += 1
+    if (Date.now() < end) setTimeout(open, 20)
+  })
+}
+for (let at = 0; at < 100; at++) open()
+setTimeout(() => { console.log('hung up ' + hungUp); process.exit() }, seconds * 1000 + 500)
+`
+
 withEngine(
-  'a container that sends what is dear to parse',
+  'a container that would stall the people',
   (engine) => {
     let digger: DiggerMesh
     let homeId: string
 
     beforeAll(async () => {
-      digger = await startDiggerMesh('send.cjs', program)
+      digger = await startDiggerMesh({ 'send.cjs': parsingProgram, 'pipeline.cjs': pipelineProgram })
       homeId = (await readFile(join(digger.mesh.home, 'data', 'home-id'), 'utf8')).trim()
     })
     afterAll(() => digger?.mesh.stop())
 
-    it('stalls the people by no more than honest bodies of the same length do, with a live run or without', async () => {
+    it('that sends what is dear to parse stalls them by no more than honest bodies of the same length do, with a live run or without', async () => {
       const { run, longestSilence } = digger
       await run('node send.cjs text 1')
       const honest = await longestSilence(run('node send.cjs text 4'))
@@ -91,6 +116,19 @@ withEngine(
         expect([403, 'EPIPE', 'ECONNRESET']).toContain(answer)
       expect(answers).toContain(403)
       expect(late.ms, `without a run, against ${honest.ms} ms`).toBeLessThan(4 * honest.ms)
+    })
+
+    // A machine that many use is silent for a quarter of a second by itself.
+    it('that does not wait for its answers stalls the people by no more than one that does, at its door and at the proxy', async () => {
+      const { run, longestSilence } = digger
+      for (const where of ['door', 'proxy']) {
+        const honest = await longestSilence(run(`node pipeline.cjs honest ${where} ${pipelineSeconds}`))
+        const hostile = await longestSilence(run(`node pipeline.cjs pipelined ${where} ${pipelineSeconds}`))
+        expect(hostile.came, where).toMatch(/hung up [1-9]/)
+        expect(hostile.ms, `at the ${where}, against ${honest.ms} ms`).toBeLessThan(
+          4 * Math.max(250, honest.ms),
+        )
+      }
     })
   },
   found,
