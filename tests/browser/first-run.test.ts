@@ -65,6 +65,8 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     // An address that is not everybody's.
     await giveProof(meshes[1] as MeshProcess, page)
     await page.getByRole('alert').getByText('Incorrect API key').waitFor()
+    // Where it is mended, and nowhere else.
+    expect(await page.locator('.toast').count()).toBe(0)
     await page.getByLabel('Key', { exact: true }).fill(rightKey)
     await page.getByRole('button', { name: 'Check and keep' }).click()
     await page.getByText('openai/hello').waitFor()

@@ -114,6 +114,10 @@ export async function openPage(
     turnTo: (path, shows, skeletons) => turn(path).then(() => whole(path, shows, skeletons)),
     picture: async (name) => {
       mkdirSync(pictures, { recursive: true })
+      // What was changed just before, a theme or a width, is drawn with the second frame from here.
+      await page.evaluate(
+        'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))',
+      )
       await page.screenshot({ path: join(pictures, `${name}.png`) })
     },
     breaches: (of = 'all') => axeBreaches(page, of),

@@ -139,6 +139,27 @@ describe('command line', () => {
   })
 })
 
+describe('a noun without a verb', () => {
+  it('shows what there is, and a word that is no verb is named with those that are', async () => {
+    const whole = await createWholeProgram(someDeps().deps)
+    const groups = whole.commands.filter(
+      ({ commands, registeredArguments }) => commands.length > 0 && registeredArguments.length === 0,
+    )
+    expect(groups.length).toBeGreaterThan(10)
+    for (const group of groups) {
+      const name = group.name()
+      const bare = await run(name)
+      // The journal is checked and written out, never listed.
+      if (name === 'journal') expect(bare.error).toBeInstanceOf(CommanderError)
+      else expect.soft(bare.error, name).not.toBeInstanceOf(CommanderError)
+      const { error, err } = await run(name, 'no-verb', 'more')
+      expect(error, name).toMatchObject({ exitCode: 1 })
+      expect(err).toContain("unknown command 'no-verb'")
+      if (name !== 'journal') expect(err).toContain(`flotilla ${name} takes: ${group.commands[0]?.name()}`)
+    }
+  })
+})
+
 describe('operands of chat', () => {
   it.each([
     [[], { agentId: 'operator', message: '' }],

@@ -4,6 +4,7 @@ import type { CliDeps } from './context.ts'
 import { exitCodeWords } from './exit-codes.ts'
 import { helpColumns } from './help-width.ts'
 import { wholeNumber } from './number-argument.ts'
+import { refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
 
 /** Options of the whole command line that take a word, which is no command. */
 const takesWord: readonly string[] = ['--home', '--port', '--url']
@@ -46,6 +47,7 @@ async function programOf(deps: CliDeps, isWanted: (names: readonly string[]) => 
       }
     }
   }
+  refuseUnknownVerbs(program)
   return program
 }
 

@@ -42,13 +42,13 @@ export const modelProblems = {
     title: 'The model provider refused the call',
     retryable: false,
     repair:
-      'Check the key and the model of that provider: FLOTILLA_SYSTEM_PROVIDER_API_KEY in .env, providers in config/settings.json; flotilla models shows how it does.',
+      'Check the key and the model of that provider, in .env and providers of config/settings.json; flotilla models shows how it does.',
   },
   'provider-unreachable': {
     status: 502,
     title: 'The model provider cannot be reached',
     retryable: true,
     repair:
-      'Check FLOTILLA_SYSTEM_PROVIDER_BASE_URL in .env, or base_url of it in config/settings.json, and the network of the mesh.',
+      'Check the address of that provider, in .env or base_url of it in config/settings.json, and the network of the mesh.',
   },
 } as const satisfies Record<string, ProblemKind>

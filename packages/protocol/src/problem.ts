@@ -35,7 +35,7 @@ export class Problem extends Error {
 }
 
 /** The same problem in other words, or with more beside them. Pure. */
-export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra'>): Problem {
+export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>): Problem {
   const { code, detail, cause, extra, retryAfterSeconds, repair } = problem
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   return new Problem(code, { detail, cause, repair, ...retry, ...told, extra: { ...extra, ...told.extra } })

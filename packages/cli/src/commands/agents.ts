@@ -21,8 +21,11 @@ export function addAgentsCommands(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, agents))
   const agent = program
     .command('agent')
-    .description('Makes agents of your own. flotilla agents lists them, flotilla edit changes one.')
+    .description(
+      'Makes agents of your own; without a verb it lists them, as flotilla agents does. flotilla edit changes one.',
+    )
     .addHelpText('after', '\nExample:\n  $ flotilla agent add auditor --role "Reads contracts."')
+    .action(commandAction(deps, agents))
   addWorkerOptions(
     agent
       .command('add')

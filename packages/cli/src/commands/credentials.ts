@@ -26,7 +26,7 @@ Example:
 An agent may use it once allowed_credentials of its record in config/permissions.json matches the name.`,
     )
   credentials
-    .command('list')
+    .command('list', { isDefault: true })
     .summary('names, hosts and fingerprints')
     .description(
       'Lists all credentials of both tiers. Values are never shown; a fingerprint tells two values apart.',
@@ -104,7 +104,8 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('credentials', { signal: context.signal })
   context.terminal.printJson(reply)
   if (reply.broken !== null) context.terminal.print(`No credential is filled in: ${reply.broken}`)
-  if (reply.credentials.length === 0) context.terminal.print('No credentials yet.')
+  if (reply.credentials.length === 0)
+    context.terminal.print('No credentials yet. Next: flotilla credentials set NAME --host HOST')
   else context.terminal.print(...renderTable(columns, reply.credentials.map(row)))
 }
 

@@ -41,7 +41,7 @@ Example:
   $ flotilla cron why cron_0123456789abcdef`,
     )
   cron
-    .command('list')
+    .command('list', { isDefault: true })
     .summary('jobs, when they come next, and how they went')
     .description('Lists jobs with their next due time, how often they fired, were skipped and failed.')
     .argument('[agent]', 'only the jobs of this agent')

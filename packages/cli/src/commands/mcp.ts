@@ -29,10 +29,10 @@ Examples:
   $ flotilla mcp add auditor wiki --http https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
     )
   mcp
-    .command('list')
+    .command('list', { isDefault: true })
     .summary('servers, whether they run, and their tools')
-    .description('Lists the MCP servers of an agent with their state and their tools.')
-    .argument('<agent>', 'id of the agent')
+    .description('Lists the MCP servers of an agent, or of all, with their state and their tools.')
+    .argument('[agent]', 'id of one agent')
     .addHelpText('after', '\nExample:\n  $ flotilla mcp list auditor')
     .action(commandAction(deps, list))
   mcp
@@ -82,17 +82,26 @@ function listOption(line: CommandLine, name: string): string[] {
 }
 
 async function list(context: CommandContext, line: CommandLine): Promise<void> {
-  const id = operand(line, 0)
+  const [id] = line.operands
   const { terminal, signal } = context
-  const reply = await (await context.mesh()).call('mcpServers', { params: { id }, signal })
-  terminal.printJson(reply)
-  if (reply.servers.length === 0) {
-    return terminal.print(`${id} has no MCP servers. Give it one: flotilla mcp add --help`)
+  const client = await context.mesh()
+  const ids =
+    id === undefined ? (await client.call('status', { signal })).agents.map((agent) => agent.id) : [id]
+  const found = []
+  for (const agent of ids) {
+    const { servers } = await client.call('mcpServers', { params: { id: agent }, signal })
+    found.push(...servers.map((server) => ({ agent, ...server })))
+  }
+  terminal.printJson({ servers: found })
+  if (found.length === 0) {
+    const who = id === undefined ? 'No agent has' : `${id} has no`
+    return terminal.print(`${who} MCP servers. Give it one: flotilla mcp add --help`)
   }
   terminal.print(
     ...renderTable(
-      [{ title: 'NAME' }, { title: 'STATE' }, { title: 'WHERE' }, { title: 'TOOLS' }, { title: 'DETAIL' }],
-      reply.servers.map(({ name, state, config, tools, detail, protocol }) => [
+      ['AGENT', 'NAME', 'STATE', 'WHERE', 'TOOLS', 'DETAIL'].map((title) => ({ title })),
+      found.map(({ agent, name, state, config, tools, detail, protocol }) => [
+        agent,
         name,
         protocol === null ? state : `${state} (${printable(protocol)})`,
         oneLine(whereIs(config), 60),

@@ -33,10 +33,12 @@ export function addPermissionsCommand(program: Command, deps: CliDeps): void {
       '\nExamples:\n  $ flotilla permissions show auditor\n  $ flotilla permissions explain auditor call-api llm',
     )
   permissions
-    .command('show')
+    .command('show', { isDefault: true })
     .summary('the permission record of an agent')
-    .description('Shows every field of the permission record of an agent.')
-    .argument('<agent>', 'id of the agent')
+    .description(
+      'Shows every field of the permission record of an agent, or what is switched on for each of them.',
+    )
+    .argument('[agent]', 'id of one agent')
     .addHelpText('after', '\nExample:\n  $ flotilla permissions show auditor')
     .action(commandAction(deps, show))
   permissions
@@ -96,21 +98,47 @@ Examples:
 }
 
 async function show(context: CommandContext, line: CommandLine): Promise<void> {
-  const { terminal, signal } = context
-  const id = operand(line, 0)
-  const { permissions } = await (await context.mesh()).call('agentConfig', { params: { id }, signal })
-  if (permissions === undefined) {
-    throw new CommandFailed('denied', {
-      detail: `The permission record of ${id} is an owner’s to see.`,
-      repair: `Whether it may do a certain thing: flotilla permissions explain ${id} ACTION`,
-    })
-  }
+  const { terminal } = context
+  const [id] = line.operands
+  if (id === undefined) return showAll(context)
+  const permissions = await recordOf(context, id)
   terminal.printJson(permissions)
   if (permissions === null) {
     terminal.print(`${id} has no permission record: everything is denied.`)
     return
   }
   terminal.print(...recordRows(permissions))
+}
+
+async function showAll(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const { agents } = await (await context.mesh()).call('status', { signal })
+  const records = []
+  for (const { id } of agents) records.push([id, await recordOf(context, id)] as const)
+  terminal.printJson({ agents: Object.fromEntries(records) })
+  terminal.print(
+    ...renderTable(
+      [{ title: 'AGENT' }, { title: 'SWITCHED ON', columnsMax: 100 }],
+      records.map(([id, record]) => [id, record === null ? 'nothing: it has no record' : switchedOn(record)]),
+    ),
+    'All fields of one: flotilla permissions show AGENT',
+  )
+}
+
+function switchedOn(record: PermissionRecord): string {
+  const on = Object.entries(record).flatMap(([field, value]) => (value === true ? [field] : []))
+  return on.join(', ') || 'nothing'
+}
+
+/** Null for an agent without one, which is denied everything. */
+async function recordOf(context: CommandContext, id: string): Promise<PermissionRecord | null> {
+  const mesh = await context.mesh()
+  const { permissions } = await mesh.call('agentConfig', { params: { id }, signal: context.signal })
+  if (permissions !== undefined) return permissions
+  throw new CommandFailed('denied', {
+    detail: `The permission record of ${id} is an owner’s to see.`,
+    repair: `Whether it may do a certain thing: flotilla permissions explain ${id} ACTION`,
+  })
 }
 
 async function tools({ terminal }: CommandContext): Promise<void> {

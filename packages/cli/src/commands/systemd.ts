@@ -23,6 +23,7 @@ export function addServiceCommand(program: Command, deps: CliDeps): void {
       'Has systemd keep the mesh of a home running: for the whole machine where root asks for it, else for this user. It installs nothing by itself; start the fleet once by hand before.',
     )
     .addHelpText('after', '\nExamples:\n  $ flotilla service install --print\n  $ flotilla service install')
+    .action(commandAction(deps, show))
   service
     .command('install')
     .summary('write the unit, and start it')
@@ -38,6 +39,18 @@ export function addServiceCommand(program: Command, deps: CliDeps): void {
     .description('Stops the mesh that systemd runs and takes the unit away. The home stays.')
     .addHelpText('after', '\nExample:\n  $ flotilla service uninstall')
     .action(commandAction(deps, uninstall))
+}
+
+async function show({ terminal }: CommandContext): Promise<void> {
+  const state = await serviceState()
+  terminal.printJson({ service: state === null ? null : { path: unitPath(), ...state } })
+  if (state === null) {
+    return terminal.print('systemd keeps no mesh running here. Have it do so: flotilla service install')
+  }
+  const { active, pid, restarts } = state
+  terminal.print(
+    `${unitPath()}: ${active}${pid === 0 ? '' : `, process ${pid}`}, started anew ${restarts} times by itself`,
+  )
 }
 
 const isSystem = (): boolean => process.getuid?.() === 0
@@ -72,6 +85,8 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
       repair: 'End it first: flotilla stop',
     })
   }
+  // Where systemd does not answer, nothing is written that it would never read.
+  await systemctl('daemon-reload')
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, unit, { mode: 0o644 })
   terminal.progress.step('Starting the mesh as a service')
@@ -96,9 +111,11 @@ async function uninstall({ terminal }: CommandContext): Promise<void> {
 export async function removeService(): Promise<string | null> {
   const path = unitPath()
   if (!(await isThere(path))) return null
-  await systemctl('disable', '--now', unitName)
+  // As sd_booted(3) asks it: without systemd, nothing runs by this unit.
+  const hasManager = await isThere('/run/systemd/system')
+  if (hasManager) await systemctl('disable', '--now', unitName)
   await rm(path, { force: true })
-  await systemctl('daemon-reload')
+  if (hasManager) await systemctl('daemon-reload')
   return path
 }
 

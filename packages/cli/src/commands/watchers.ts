@@ -28,7 +28,7 @@ export function addWatchersCommand(program: Command, deps: CliDeps): void {
     .description('File watchers of config/watchers.yaml, which is read again whenever it changes.')
     .addHelpText('after', `${example}\n\n  $ flotilla watchers check\n  $ flotilla watchers list`)
   watchers
-    .command('list')
+    .command('list', { isDefault: true })
     .summary('watchers and how they are')
     .description('Lists the watchers that are at work, what they remember and what waits.')
     .addHelpText('after', '\nExample:\n  $ flotilla watchers list')

@@ -32,7 +32,7 @@ export function addWebhooksCommand(program: Command, deps: CliDeps): void {
     .addHelpText('after', createHelp)
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
   webhooks
-    .command('list')
+    .command('list', { isDefault: true })
     .summary('all webhooks')
     .description('Lists all webhooks with what came to them lately. Secrets are never shown.')
     .addHelpText('after', createHelp)

@@ -54,11 +54,16 @@ export interface Undoing {
   readonly done: string
 }
 
-/** A call that changes something. What fails is told over the page; `done` names what to say when it went well. */
+/**
+ * A call that changes something. What fails is told over the page, unless the form tells it in its place; `done` names what
+ * to say when it went well.
+ */
 export function useAction<N extends PeopleEndpointName>(
   name: N,
   options: {
     readonly done?: string
+    /** The form draws the error beside its fields, and so nothing tells it a second time. */
+    readonly failsInPlace?: boolean
     readonly stale?: readonly PeopleEndpointName[]
     /** How to take it back, where that can be done, and what to say then. */
     readonly undo?: (reply: Reply<N>, parts: CallParts<N>) => Undoing
@@ -81,7 +86,7 @@ export function useAction<N extends PeopleEndpointName>(
       toasts.tell(options.done, undoing && undo)
     },
     onError: (error) => {
-      toasts.fail(error)
+      if (options.failsInPlace !== true) toasts.fail(error)
       // Somebody may have another role by now than the page has heard of.
       if (error instanceof Problem && error.code === 'denied')
         void queries.invalidateQueries({ queryKey: ['me'] })

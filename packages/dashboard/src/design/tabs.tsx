@@ -20,9 +20,18 @@ export function Tabs({
 }) {
   const list = useRef<HTMLElement>(null)
   useEffect(() => {
-    // The list of tabs may be wider than a phone.
-    const tab = list.current?.querySelector('[aria-current=page]')
-    tab?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    const nav = list.current
+    if (!nav) return undefined
+    // The list of tabs may be wider than a phone, and a phone is turned. Nothing else than the list moves.
+    const toCurrent = (): void => {
+      const at = nav.querySelector('[aria-current=page]')?.getBoundingClientRect()
+      const own = nav.getBoundingClientRect()
+      if (at) nav.scrollLeft += at.left + at.width / 2 - own.left - own.width / 2
+    }
+    toCurrent()
+    const watch = new ResizeObserver(toCurrent)
+    watch.observe(nav)
+    return () => watch.disconnect()
   }, [current])
   return (
     <nav ref={list} className="tabs" aria-label={label}>

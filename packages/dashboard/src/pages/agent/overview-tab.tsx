@@ -47,7 +47,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
                 </dd>
                 <dt>Isolation</dt>
                 <dd>
-                  <Isolation isolation={agent.isolation} />
+                  <Isolation isolation={agent.isolation} isRunning={agent.state === 'running'} />
                 </dd>
                 <dt>Waiting</dt>
                 <dd className="number">
@@ -118,9 +118,13 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
 
 function Isolation({
   isolation: { wanted, required, runs_on: runsOn, fallback },
+  isRunning,
 }: {
   readonly isolation: AgentView['isolation']
+  readonly isRunning: boolean
 }) {
+  // A runtime that isolates nothing places nothing on a rung.
+  if (isRunning && runsOn === null) return <>none: a plain process of this machine</>
   return (
     <>
       {runsOn ?? wanted}

@@ -42,8 +42,7 @@ export function Conversation({
     // What is said from now on is in the turns.
     { staleTime: Number.POSITIVE_INFINITY },
   )
-  const end = useRef<HTMLDivElement>(null)
-  const scrolled = useStayAtEnd(end)
+  const scrolled = useStayAtEnd()
   const isEmpty = turns.length === 0 && past.data?.messages.length === 0
 
   return (
@@ -101,7 +100,6 @@ export function Conversation({
             />
           ))}
         </ol>
-        <div ref={end} />
       </div>
       <Composer agent={agent.id} session={session} working={open ?? null} first={first} />
     </section>
@@ -109,7 +107,7 @@ export function Conversation({
 }
 
 /** Keeps the newest in view, unless the reader has scrolled away from it. */
-function useStayAtEnd(end: React.RefObject<HTMLDivElement | null>): React.RefObject<HTMLDivElement | null> {
+function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
   useEffect(() => {
@@ -118,16 +116,20 @@ function useStayAtEnd(end: React.RefObject<HTMLDivElement | null>): React.RefObj
     const look = () => {
       atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80
     }
-    const grown = new MutationObserver(() => {
-      if (atEnd.current) end.current?.scrollIntoView({ block: 'end' })
-    })
+    const follow = () => {
+      if (atEnd.current) element.scrollTop = element.scrollHeight
+    }
+    const grown = new MutationObserver(follow)
+    // A picture has its height when it is there, and tells its own element alone.
+    element.addEventListener('load', follow, { capture: true })
     element.addEventListener('scroll', look, { passive: true })
     grown.observe(element, { childList: true, subtree: true, characterData: true })
     return () => {
       element.removeEventListener('scroll', look)
+      element.removeEventListener('load', follow, { capture: true })
       grown.disconnect()
     }
-  }, [end])
+  }, [])
   return box
 }
 

@@ -23,7 +23,11 @@ export function ChannelForm({
 }) {
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
   const [answersTo, setAnswersTo] = useState('')
-  const add = useAction('channelAdd', { done: 'It is on.', stale: ['channels', 'credentials'] })
+  const add = useAction('channelAdd', {
+    done: 'It is on.',
+    failsInPlace: true,
+    stale: ['channels', 'credentials'],
+  })
   const values = Object.fromEntries(Object.entries(typed).filter(([, value]) => value.trim() !== ''))
   return (
     <form

@@ -27,7 +27,11 @@ export function ChannelNotices({
   const [to, setTo] = useState<Notices['to']>(notices.to)
   const [about, setAbout] = useState<Notices['about']>(notices.about)
   const [hours, setHours] = useState(notices.quiet_hours)
-  const set = useAction('channelNotices', { done: 'That holds from now on.', stale: ['channels'] })
+  const set = useAction('channelNotices', {
+    done: 'That holds from now on.',
+    failsInPlace: true,
+    stale: ['channels'],
+  })
   const offered = channelNames.filter(
     (name) => to.includes(name) || channels.some((one) => one.name === name && one.state !== 'off'),
   )

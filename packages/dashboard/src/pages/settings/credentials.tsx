@@ -109,7 +109,7 @@ function StoreForm({ name: asked, onDone }: { readonly name: string; readonly on
   const [name, setName] = useState(asked)
   const [value, setValue] = useState('')
   const [hosts, setHosts] = useState('')
-  const set = useAction('credentialSet', { done: 'It is stored.', stale })
+  const set = useAction('credentialSet', { done: 'It is stored.', failsInPlace: true, stale })
   const list = hosts.split(/[\s,]+/).filter((host) => host !== '')
   return (
     <form

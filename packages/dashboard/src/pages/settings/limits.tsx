@@ -82,6 +82,7 @@ function BudgetForm({
   const [perMonth, setPerMonth] = useState(String(monthly.limit_usd ?? ''))
   const set = useAction('budgetSet', {
     done: 'The budget holds from the next call on.',
+    failsInPlace: true,
     stale: ['budgets', 'status', 'costReport'],
   })
   const limit = (text: string) => (text.trim() === '' ? (scope === 'agent' ? undefined : null) : Number(text))

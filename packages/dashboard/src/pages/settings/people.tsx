@@ -64,7 +64,7 @@ function AddForm({ onToken }: { readonly onToken: OnToken }) {
   const [name, setName] = useState('')
   const [role, setRole] = useState<PersonRole>('member')
   const [agents, setAgents] = useState('*')
-  const add = useAction('personAdd', { stale })
+  const add = useAction('personAdd', { failsInPlace: true, stale })
   return (
     <form
       className="form"

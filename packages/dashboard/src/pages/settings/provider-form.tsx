@@ -23,7 +23,7 @@ export function ProviderForm({
   const list = useId()
   const stale = ['setup', 'models', 'status'] as const
   const check = useAction('setupCheck')
-  const store = useAction('setupProvider', { stale })
+  const store = useAction('setupProvider', { failsInPlace: true, stale })
   const offer = offers.find(({ name }) => name === provider)
   const busy = check.isPending || store.isPending
   const usual = offer?.usual_model?.slice(provider.length + 1) ?? null

@@ -25,7 +25,7 @@ export function HeartbeatForm({
   const parts = { params: { id: agentId } }
   const set = useAction('heartbeatSet', {
     done: `${agentId} looks around ${after ?? 'only when it is asked to'}.`,
-    stale: ['heartbeats', 'cronJobs'],
+    stale: ['heartbeats', 'cronJobs', 'cronHistory'],
     undo: () => ({
       by: 'heartbeatSet',
       run: () => client.call('heartbeatSet', { ...parts, body: { schedule: before } }),

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Settings } from '../../config/index.ts'
 import { createSecret } from '../../credentials/index.ts'
 import type { Vault } from '../../credentials/index.ts'
-import { problemFromRefusal } from '../gateway/provider-problem.ts'
+import { problemFromRefusal, replyOf } from '../gateway/provider-problem.ts'
 import { listProviderModels } from '../providers/list-provider-models.ts'
 import type { MakeProvider } from '../providers/make-provider.ts'
 import { boundFieldAt, credentialNamesOf, setupOf } from '../providers/provider-setup.ts'
@@ -74,17 +74,9 @@ export function createTryProvider(deps: {
             messages: [{ role: 'user', content: 'Answer with one word: ready' }],
             [boundField]: answerMaxTokens,
           }
-          const reply = await llm.complete(
-            {
-              form: 'chat',
-              agentId: 'setup',
-              model,
-              stream: false,
-              parameters,
-              body: JSON.stringify(parameters),
-            },
-            { signal: late },
-          )
+          const request = { form: 'chat', agentId: 'setup', model, stream: false, parameters } as const
+          const asked = llm.complete({ ...request, body: JSON.stringify(parameters) }, { signal: late })
+          const reply = await replyOf(asked, candidate.provider)
           if (reply.status < 200 || reply.status > 299) {
             const secrets = 'apiKey' in setup && setup.apiKey ? [setup.apiKey] : []
             throw await problemFromRefusal(reply, candidate.provider, secrets)

@@ -6,7 +6,7 @@ import type { Caller, Guard } from '../../access/index.ts'
 import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { readCountParameters } from '../formats/messages-parameters.ts'
-import { problemFromRefusal } from './provider-problem.ts'
+import { problemFromRefusal, replyOf } from './provider-problem.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { collect } from '../providers/collect-reply.ts'
@@ -49,7 +49,7 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
       parameters: forwarded,
       body: JSON.stringify({ model: model.model, ...forwarded }),
     }
-    const reply = await model.llm.complete(request, { signal, hold })
+    const reply = await replyOf(model.llm.complete(request, { signal, hold }), model.provider)
     if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
     return { body: await collect(reply, { hold }, (text) => text) }
   }

@@ -169,7 +169,7 @@ export async function attemptOnce<Answer>(
     if (failure.mayBeBilled) settleUnseen()
     return { failure }
   } catch (error) {
-    const failure = hearing.cut.aborted ? null : failureFromError(error)
+    const failure = hearing.cut.aborted ? null : failureFromError(error, model.provider)
     if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
     return { failure }

@@ -4,7 +4,7 @@ import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { FailureKind } from './model-health.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import { problemFromRefusal } from './provider-problem.ts'
+import { namingVariables, problemFromRefusal } from './provider-problem.ts'
 
 /** A gateway gave up waiting: what stands behind it may have answered it in vain. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
@@ -28,12 +28,12 @@ function withName(problem: Problem, model: string): Problem {
 }
 
 /** What a provider, or the reading of its answer, has thrown; null for what is no failure of a model. Pure. */
-export function failureFromError(error: unknown): Failure | null {
+export function failureFromError(error: unknown, provider: string): Failure | null {
   if (!(error instanceof Problem)) return null
   const kind = kindsByCode[error.code] ?? null
   // No connection: nothing has left. Refused by the provider's own code: nothing has left either.
   const mayBeBilled = kind !== null && kind !== 'outage'
-  return { problem: error, kind, retryAfterMs: 0, mayBeBilled }
+  return { problem: namingVariables(error, provider), kind, retryAfterMs: 0, mayBeBilled }
 }
 
 function kindOfStatus(status: number): FailureKind | null {

@@ -1,12 +1,13 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { saysTooLong } from '@flotilla/protocol/context-overflow'
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import * as z from 'zod'
 import { readJson } from '../../intake/index.ts'
 import { redact } from '../../credentials/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
+import { providerVariable } from '../providers/provider-setup.ts'
 
 /** Enough of a refusal to read its message. */
 const refusalMaxBytes = 16 * 1024
@@ -50,7 +51,36 @@ export async function problemFromRefusal(
   const own = byStatus[reply.status]
   if (own) return new Problem(own, { detail, extra })
   if (reply.status === 408 || reply.status === 504) return new Problem('upstream-timeout', { detail, extra })
-  return new Problem(reply.status >= 500 ? 'upstream-failed' : 'provider-refused', { detail, extra })
+  if (reply.status >= 500) return new Problem('upstream-failed', { detail, extra })
+  return namingVariables(new Problem('provider-refused', { detail, extra }), provider)
+}
+
+/** The answer to a call; what keeps it from coming is told with the names of this provider. */
+export async function replyOf(reply: Promise<ProviderReply>, provider: string): Promise<ProviderReply> {
+  try {
+    return await reply
+  } catch (error) {
+    throw error instanceof Problem ? namingVariables(error, provider) : error
+  }
+}
+
+/** What has gone wrong at a provider, with the very names under which it is set up. Pure. */
+export function namingVariables(problem: Problem, provider: string): Problem {
+  if (problem.code === 'provider-refused') {
+    const variable = providerVariable(provider, 'API_KEY')
+    return retold(problem, {
+      repair: `Check the key and the model of ${provider}: ${variable} in .env, providers.${provider} in config/settings.json; flotilla models shows how it does.`,
+    })
+  }
+  if (problem.code === 'provider-unreachable') {
+    const variable = providerVariable(provider, 'BASE_URL')
+    // In the detail too: of what ends a run, the detail alone is kept.
+    return retold(problem, {
+      detail: `${problem.detail}; ${variable} in .env says where ${provider} is`,
+      repair: `Check that it runs there (${variable} in .env, or providers.${provider}.base_url in config/settings.json), and the network of the mesh.`,
+    })
+  }
+  return problem
 }
 
 async function readStart(reply: ProviderReply): Promise<string> {

@@ -188,17 +188,22 @@ function credentialPrefix(provider: string): string {
   return provider.replaceAll('-', '_')
 }
 
+/** The name under which `.env` says this of a provider. Pure. */
+export function providerVariable(provider: string, name: string): string {
+  return `FLOTILLA_SYSTEM_${credentialPrefix(provider).toUpperCase()}_${name}`
+}
+
 function missing(provider: string, names: readonly string[]): Problem {
-  const prefix = `FLOTILLA_SYSTEM_${credentialPrefix(provider).toUpperCase()}_`
   return new Problem('not-configured', {
-    detail: `the provider ${provider} is not set up: put ${names.map((name) => prefix + name).join(' or ')} into .env`,
+    detail: `the provider ${provider} is not set up: put ${names.map((name) => providerVariable(provider, name)).join(' or ')} into .env`,
   })
 }
 
 function checkedUrl(provider: string, text: string): string {
   if (URL.canParse(text) && /^https?:/.test(text)) return text
-  const variable = `FLOTILLA_SYSTEM_${credentialPrefix(provider).toUpperCase()}_BASE_URL`
-  throw new Problem('not-configured', { detail: `${variable} is not an http or https address` })
+  throw new Problem('not-configured', {
+    detail: `${providerVariable(provider, 'BASE_URL')} is not an http or https address`,
+  })
 }
 
 /** The name under which this server takes the bound on an answer when the client used none. */
