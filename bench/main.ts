@@ -23,6 +23,7 @@ import { moneyBench } from './money.ts'
 import { runsBench } from './runs.ts'
 import { renderTable } from './table.ts'
 import { wakeBench } from './wake.ts'
+import { walletBench } from './wallet.ts'
 import { watchersBench } from './watchers.ts'
 import { webhooksBench } from './webhooks.ts'
 
@@ -34,6 +35,7 @@ const benches: readonly Bench[] = [
   memoryBench,
   mindFootprintBench,
   moneyBench,
+  walletBench,
   webhooksBench,
   channelsBench,
   cronBench,

@@ -310,7 +310,7 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/browser/{}':
     'its effect is in a page: tests/docker/browser-fleet.test.ts kills the mesh in mid-action, and nothing is done again',
   'POST /mesh/wallet/transfer':
-    'tests/flows/wallet-payments.test.ts kills the mesh before and after each row of a payment',
+    'tests/flows/wallet-cuts.test.ts cuts it off at each commit and each question to a chain',
   'POST /mesh/wallet/execute': 'it is signed and sent by the code of a transfer',
   'POST /mesh/wallet/simulate': 'it asks a chain, and changes nothing',
   'POST /mesh/wallet/read': 'it asks a chain, and changes nothing',

@@ -260,6 +260,94 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(await issuer.holds(mint, from.address)).toBe(5n)
   })
 
+  it('tell what they did once they stay, and what else left with them', async () => {
+    const [from, to] = [aRichWallet(), aWallet()]
+    const mint = await issuer.mint({ decimals: 6 })
+    await issuer.give(mint, from.address, 1_000n)
+    const first = await pay(await planOf(from, to.address, { raw: 400n, asset: mint }), from)
+    expect(first).toMatchObject({
+      effects: {
+        changes: [
+          { asset: null, raw: -tokenRent },
+          { asset: mint, raw: -400n },
+        ],
+      },
+    })
+    expect(await pay(await planOf(from, to.address, 3n * sol), from)).toMatchObject({
+      effects: { changes: [{ asset: null, raw: -3n * sol }] },
+    })
+    server.chain.alsoMoves = () => server.chain.svm.put(from.bytes, coinAccount(holds(from) - sol))
+    expect(await pay(await planOf(from, to.address, 2n * sol), from)).toMatchObject({
+      effects: { changes: [{ asset: null, raw: -3n * sol }] },
+    })
+  })
+
+  describe('of an address whose key somebody else has', () => {
+    const nobodys = () => false
+    /** What is seen of it with what is the mesh's own, from where it was looked last. */
+    async function looked(address: string, since: string | null, isOwn: (id: string) => boolean = nobodys) {
+      const found = await chainAt(server).signedElsewhere(address, { since, isOwn }, never)
+      if (found === null) throw new Error('numbers do not tell it here')
+      return found
+    }
+
+    it('show what that one signs from then on, once it stays, and nothing that others send', async () => {
+      const [from, to] = [aRichWallet(), aWallet()]
+      const chain = chainAt(server)
+      await pay(await planOf(from, to.address, sol), from)
+      const { foreign, seen } = await looked(from.address, null)
+      expect(foreign).toBeNull()
+      const sender = aRichWallet()
+      await pay(await planOf(sender, from.address, sol), sender)
+      const after = await looked(from.address, seen)
+      expect(after).toMatchObject({ foreign: null, seen: expect.not.stringMatching(seen) })
+      const plan = await planOf(from, to.address, sol)
+      const signed = chain.sign(plan, plan.place, from.key)
+      await chain.broadcast(signed, never)
+      expect(await looked(from.address, after.seen)).toEqual({ foreign: null, seen: after.seen })
+      server.chain.advance(40)
+      expect(await looked(from.address, after.seen, (id) => id === signed.id)).toMatchObject({
+        foreign: null,
+      })
+      expect(await looked(from.address, after.seen)).toMatchObject({ foreign: signed.id })
+      // A far end that does not know where it was looked last tells all of it again.
+      const all = server.chain.withPartOf(from.address).map((signature) => ({ signature, slot: 1 }))
+      server.disturb('getSignaturesForAddress', { kind: 'says', result: all })
+      expect(await looked(from.address, after.seen)).toMatchObject({ foreign: null })
+      server.disturb('getSignaturesForAddress', null)
+    })
+
+    it('are all looked at in turn, however many strangers send it something', async () => {
+      const [from, sender] = [aRichWallet(), aRichWallet()]
+      let { seen } = await looked(from.address, null)
+      for (let times = 0; times < 30; times++) {
+        const plan = await planOf(sender, from.address, 1_000_000n)
+        await chainAt(server).broadcast(chainAt(server).sign(plan, plan.place, sender.key), never)
+      }
+      await pay(await planOf(from, sender.address, sol), from)
+      const asked = server.asked.length
+      const first = await looked(from.address, seen)
+      expect(first.foreign).toBeNull()
+      expect(server.asked.slice(asked).filter((method) => method === 'getTransaction')).toHaveLength(25)
+      seen = first.seen
+      expect(await looked(from.address, seen)).toMatchObject({ foreign: expect.any(String) })
+      server.disturb('getTransaction', { kind: 'says', result: null })
+      await expect(looked(from.address, seen)).rejects.toMatchObject({
+        detail: expect.stringContaining('names a transaction and does not have it'),
+      })
+      server.disturb('getTransaction', null)
+    })
+  })
+
+  it('hold no place that another could take: they land or expire', async () => {
+    const from = aRichWallet()
+    const { place } = await planOf(from, aWallet().address, sol)
+    const sent = { from: from.address, bytes: '', place }
+    await expect(chainAt(server).replacing(sent, 'cancel', never)).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+  })
+
   describe('that never landed', () => {
     it('have expired when that is certain, and not before', async () => {
       const [from, to] = [aRichWallet(), aWallet()]

@@ -7,9 +7,9 @@ import { describePayingChain } from '../../packages/mesh/src/wallet/chain/paying
 import type { Order, PayingChain, Place } from '../../packages/mesh/src/wallet/chain/paying-chain.ts'
 import { evmKey } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
 import { seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
-import { anvilProgram, dataFeeOracle, dataFeeRaw, startAnvil } from '../support/anvil.ts'
+import { anvilProgram, dataFeeOracle, dataFeeRaw, operatorFeeRaw, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
-import { deploy, faucet, sendFrom, startTrickyRpc, tokenWords } from '../support/wallet-stand-ins.ts'
+import { deploy, faucet, sendFrom, startTrickyRpc, tokenWords, word } from '../support/wallet-stand-ins.ts'
 import type { TrickyRpc } from '../support/wallet-stand-ins.ts'
 
 const never = new AbortController().signal
@@ -239,16 +239,21 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     rpc.trick = () => null
   })
 
-  it('counts what the bytes of a transaction may cost on Ethereum, and refuses where that is not told', async () => {
+  it('counts what a transaction may cost beside its gas on a rollup, and refuses where that is not told', async () => {
     const { feeMaxRaw, unsigned } = await plan(transfer(null, 5n))
     const { gasLimit, maxFeePerGas } = JSON.parse(unsigned) as { gasLimit: string; maxFeePerGas: string }
-    expect(feeMaxRaw).toBe(BigInt(gasLimit) * BigInt(maxFeePerGas) + 2n * dataFeeRaw)
+    const gas = BigInt(gasLimit) * BigInt(maxFeePerGas)
+    expect(feeMaxRaw).toBe(gas + 2n * dataFeeRaw + operatorFeeRaw)
     const code = await anvil.rpc('eth_getCode', [dataFeeOracle, 'latest'])
     await anvil.rpc('anvil_setCode', [dataFeeOracle, '0x'])
     await expect(plan(transfer(null, 5n))).rejects.toMatchObject({
       code: 'upstream-failed',
-      detail: expect.stringContaining('what the data of a transaction costs'),
+      detail: expect.stringContaining('what a transaction costs beside its gas'),
     })
+    // As before the upgrade that brought the second: what it was asked is undone.
+    const older = `0x60003560e01c63275aedd2146038577f${word(7)}60005260206000f35b60006000fd`
+    await anvil.rpc('anvil_setCode', [dataFeeOracle, older])
+    expect((await plan(transfer(null, 5n))).feeMaxRaw).toBe(gas + 2n * 7n)
     await anvil.rpc('anvil_setCode', [dataFeeOracle, code])
   })
 
@@ -301,6 +306,34 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('anvil_mine', ['0x1'])
     expect(await fate(stuck)).toEqual({ kind: 'replaced' })
     expect(await fate(replacing)).toMatchObject({ kind: 'landed', final: true, succeeded: true })
+    await anvil.rpc('evm_setAutomine', [true])
+  })
+
+  it('replaces a stuck transaction at its number: the same at a higher fee, or nothing, and one of them lands', async () => {
+    await anvil.rpc('evm_setAutomine', [false])
+    const before = await chain.balances([other], never)
+    const again = async (sent: Awaited<ReturnType<typeof sendIt>>, how: 'speed-up' | 'cancel') => {
+      const { plan: planned, feeBeforeRaw } = await chain.replacing({ from: payer, ...sent }, how, never)
+      expect(planned.feeMaxRaw).toBeGreaterThan((feeBeforeRaw * 12n) / 10n)
+      const signed = { ...chain.sign(planned, sent.place, key), place: sent.place }
+      await chain.broadcast(signed, never)
+      return signed
+    }
+    const sendIt = () => sent(transfer(null, 21n, other))
+    const first = await sendIt()
+    const second = await again(first, 'speed-up')
+    const third = await again(second, 'speed-up')
+    await anvil.rpc('anvil_mine', ['0x42'])
+    expect(await fate(third)).toMatchObject({ kind: 'landed', succeeded: true, final: true })
+    for (const one of [first, second]) expect(await fate(one)).toEqual({ kind: 'replaced' })
+    expect((await chain.balances([other], never))[0]).toBe((before[0] ?? 0n) + 21n)
+
+    const unwanted = await sendIt()
+    const cancels = await again(unwanted, 'cancel')
+    await anvil.rpc('anvil_mine', ['0x42'])
+    expect(await fate(cancels)).toMatchObject({ kind: 'landed', succeeded: true })
+    expect(await fate(unwanted)).toEqual({ kind: 'replaced' })
+    expect((await chain.balances([other], never))[0]).toBe((before[0] ?? 0n) + 21n)
     await anvil.rpc('evm_setAutomine', [true])
   })
 

@@ -283,6 +283,34 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     },
   )
 
+  it('that no block takes are replaced by their owner, at a higher fee or by nothing, and count once', async () => {
+    const before = await balance(friend)
+    const count = (await history()).length
+    await anvil.rpc('evm_setAutomine', [false])
+    expect(await told('wallet_transfer', to(friend))).toContain('paid')
+    expect(await told('wallet_transfer', to(friend))).toContain('paid')
+    const [unwanted, stuck] = await history()
+    const faster = await cli('speed-up', stuck?.id ?? '')
+    expect(faster, faster.err).toMatchObject({ code: 0 })
+    expect(faster.out).toMatch(/^Signed as 0x\w+, and sent\. It counts for at most 0\.01\d* USD now\./)
+    const nothing = await cli('cancel', unwanted?.id ?? '')
+    expect(nothing, nothing.err).toMatchObject({ code: 0 })
+    await anvil.rpc('anvil_mine', ['0x42'])
+    await anvil.rpc('evm_setAutomine', [true])
+    await newestIs('cancelled')
+    await eventually(
+      'the other one is confirmed',
+      async () => (await history())[1]?.state === 'confirmed' || null,
+    )
+    const [cancelled, hurried] = await history()
+    expect(hurried?.tx_id).not.toBe(stuck?.tx_id)
+    expect(cancelled?.counted_usd).toBeLessThan(0.001)
+    expect((await balance(friend)) - before).toBe(10n ** 16n)
+    expect(await history()).toHaveLength(count + 2)
+    expect((await cli('cancel', stuck?.id ?? '')).err).toContain('nothing can take its place any more')
+    expect((await cli('limits')).out).not.toContain('The wallet signs nothing')
+  })
+
   it('stop by themselves where a contract did more than its simulation showed', async () => {
     const call = (name: string, contract: string, args: unknown[]) => ({
       chain: 'base',

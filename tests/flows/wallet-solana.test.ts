@@ -2,6 +2,9 @@ import { solanaChains, walletApi, walletEndpoints } from '@flotilla/protocol/wal
 import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wallet-payments-api'
 import { base58 } from '@scure/base'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { solanaKey } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
+import { seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
@@ -9,14 +12,16 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startSolana } from '../support/solana/rpc-server.ts'
 import type { SolanaServer } from '../support/solana/rpc-server.ts'
-import { aWallet } from '../support/solana/solana-wallet.ts'
+import { aWallet, chainAt } from '../support/solana/solana-wallet.ts'
 import type { TestWallet } from '../support/solana/solana-wallet.ts'
 import { nativeSvm } from '../support/solana/svm.ts'
+import { coinAccount } from '../support/solana/test-chain.ts'
 import { createTokenIssuer, permanentDelegate, transferFee } from '../support/solana/token-issuer.ts'
 import type { TokenIssuer } from '../support/solana/token-issuer.ts'
 import { startPriceServer } from '../support/wallet-stand-ins.ts'
 import type { PriceServer } from '../support/wallet-stand-ins.ts'
 
+const never = new AbortController().signal
 /** Of `test ... junk` at index 1, as common wallets derive it. */
 const scouts = 'AqynRZwvVqUPRwRJXvm6odUb3t93fDjnWe3p6BeuUFxD'
 
@@ -91,6 +96,10 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     const reply = await mesh.call(walletPaymentEndpoints.walletPayments)
     return walletPaymentApi.walletPayments.response.parse(reply.json()).payments
   }
+  const stopped = async () =>
+    walletPaymentApi.walletLimitsNow.response.parse(
+      (await mesh.call(walletPaymentEndpoints.walletLimitsNow)).json(),
+    ).stopped
   const held = (wallet: TestWallet) => server.chain.svm.account(wallet.bytes)?.lamports ?? 0n
 
   it('tells an agent of its own address there, where a person let it look', async () => {
@@ -162,5 +171,39 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     server.disturb('sendTransaction', null)
     expect((await history())[0]).toMatchObject({ given_back: true })
     expect(held(shop)).toBe(2_250_000_000n)
+  })
+
+  it('stops where more left with a payment than its simulation showed', async () => {
+    server.chain.alsoMoves = () => {
+      const has = server.chain.svm.account(base58.decode(scouts))?.lamports ?? 0n
+      server.chain.svm.put(base58.decode(scouts), coinAccount(has - 1_000_000_000n))
+    }
+    expect(await told('wallet_transfer', { chain: 'solana', to: shop.address, amount: '1' })).toContain(
+      'paid',
+    )
+    server.chain.advance(40)
+    const reason = await eventually('it stops', stopped)
+    expect(reason).toMatch(/did more than its simulation showed: 2000000000 base units of the coin left/)
+    await mesh.call(walletPaymentEndpoints.walletResume)
+  })
+
+  it('stops before it pays beside another program on the same seed', async () => {
+    // What was there before is believed once.
+    expect(await told('wallet_transfer', { chain: 'solana', to: shop.address, amount: '1' })).toContain(
+      'paid',
+    )
+    server.chain.advance(40)
+    await eventually('it is confirmed', async () => (await history())[0]?.state === 'confirmed' || null)
+    const count = (await history()).length
+    const chain = chainAt(server, systemClock, 'solana')
+    const order = { do: 'transfer', asset: null, to: shop.address, raw: 7_000_000n } as const
+    const plan = await chain.plan(scouts, order, never)
+    const key = solanaKey(await seedOf(`${'test '.repeat(11)}junk`), 1, 'slip-10')
+    await chain.broadcast(chain.sign(plan, plan.place, key), never)
+    server.chain.advance(40)
+    const refused = await told('wallet_transfer', { chain: 'solana', to: shop.address, amount: '1' })
+    expect(refused).toContain('another program pays from the same seed')
+    expect(await history()).toHaveLength(count)
+    expect(await stopped()).toContain(scouts)
   })
 })

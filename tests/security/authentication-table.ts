@@ -179,6 +179,7 @@ export const authenticationTable = {
     'POST /api/wallet/addresses': 'owner',
     'POST /api/wallet/import': 'owner',
     'POST /api/wallet/init': 'owner',
+    'POST /api/wallet/payments/{id}/replace': 'owner',
     'POST /api/wallet/resume': 'owner',
     'POST /api/wallet/unlock': 'owner',
     'POST /api/webhooks': 'owner',

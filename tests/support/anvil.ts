@@ -61,9 +61,14 @@ export async function startAnvil(chainId: number): Promise<Anvil> {
   return anvil
 }
 
-/** Each chain of its kind has it from its first block: it tells what the bytes of a transaction cost on Ethereum. */
+/** Each chain of its kind has it from its first block: it tells what a transaction costs beside its gas. */
 export const dataFeeOracle = '0x420000000000000000000000000000000000000F'
 const base = 8453
-/** Says this to every question: puts a word (0x7f) where it returns it (0xf3) from. */
 export const dataFeeRaw = 1_000_000_007n
-const tellsDataFee = `0x7f${dataFeeRaw.toString(16).padStart(64, '0')}60005260206000f3`
+export const operatorFeeRaw = 30_011n
+const word = (value: bigint): string => value.toString(16).padStart(64, '0')
+/**
+ * Returns one word to `getOperatorFee(uint256)` (the first four bytes of the call, 0x35 and a shift by 0xe0, are its selector) and
+ * another one to everything else.
+ */
+const tellsDataFee = `0x60003560e01c63275aedd2146038577f${word(dataFeeRaw)}60005260206000f35b7f${word(operatorFeeRaw)}60005260206000f3`

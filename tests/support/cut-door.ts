@@ -53,13 +53,13 @@ export interface CutHome {
 export const owner = { kind: 'human', role: 'owner', channel: 'cli' } as const
 export const runOf = (agentId: string): string => `run_${agentId.padEnd(16, '0').slice(0, 16)}`
 
-export async function aCutHome(workers: readonly string[]): Promise<CutHome> {
+export async function aCutHome(workers: readonly string[], settings: object = {}): Promise<CutHome> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-cut-'))
   const tokens = new Map<string, string>()
   const home = openHome(folder, tokens)
   const paths = dataPaths(folder)
   await openHomeFolder(paths)
-  await writeFile(paths.settingsFile, JSON.stringify({ default_model: 'scripted/none' }))
+  await writeFile(paths.settingsFile, JSON.stringify({ default_model: 'scripted/none', ...settings }))
   await home.with(async (parts) => {
     await parts.modules.agents.api.ensureOperator()
     for (const id of workers)
@@ -106,7 +106,10 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
       program: [process.execPath] as const,
       repositoryRoot,
     }
-    return composeMesh({ context, home: await openHomeFolder(paths), paths, log: silentLog })
+    const parts = await composeMesh({ context, home: await openHomeFolder(paths), paths, log: silentLog })
+    // Before it knows which networks are its own, nothing of them is opened.
+    await parts.modules.egress.prepare?.()
+    return parts
   }
 
   async function shut(parts: Composed): Promise<void> {

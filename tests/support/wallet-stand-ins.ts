@@ -16,6 +16,7 @@ interface StandIn {
 export type RpcTrick = (question: {
   readonly method: string
   readonly id: unknown
+  readonly params: readonly unknown[]
   /** Asks the chain behind it all the same. */
   pass(): Promise<unknown>
 }) => Promise<unknown> | null
@@ -29,9 +30,11 @@ export interface TrickyRpc extends StandIn {
 }
 
 /** Stands before a real chain and lies where it is told to. */
-export async function startTrickyRpc(anvil: Anvil): Promise<TrickyRpc> {
+export async function startTrickyRpc(behind: { readonly url: string }): Promise<TrickyRpc> {
   const pass = async (body: string): Promise<unknown> =>
-    (await fetch(anvil.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).json()
+    (
+      await fetch(behind.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    ).json()
   const rpc: Omit<TrickyRpc, keyof StandIn> & { asked: string[] } = {
     asked: [],
     trick: () => null,
@@ -39,9 +42,10 @@ export async function startTrickyRpc(anvil: Anvil): Promise<TrickyRpc> {
   }
   const standIn = await serve(async (request) => {
     const body = await textOf(request)
-    const { method, id } = JSON.parse(body) as { method: string; id: unknown }
+    const { method, id, params } = JSON.parse(body) as { method: string; id: unknown; params: unknown[] }
     rpc.asked.push(method)
-    const said = JSON.stringify(await (rpc.trick({ method, id, pass: () => pass(body) }) ?? pass(body)))
+    const told = rpc.trick({ method, id, params, pass: () => pass(body) }) ?? pass(body)
+    const said = JSON.stringify(await told)
     return rpc.answersTwice === method ? said + said : said
   })
   return Object.assign(rpc, standIn)

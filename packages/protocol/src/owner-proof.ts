@@ -26,6 +26,7 @@ export const provedRoutes: ReadonlySet<string> = new Set([
   'POST /api/backups',
   'POST /api/wallet/init',
   'POST /api/wallet/import',
+  'POST /api/wallet/payments/{id}/replace',
   'POST /api/wallet/resume',
   'DELETE /api/webhooks/{id}',
   'POST /api/webhooks/{id}/rotate',

@@ -185,6 +185,7 @@ export const rolesOfRoutes = {
   'POST /api/wallet/addresses': 'owner',
   'POST /api/wallet/import': 'owner',
   'POST /api/wallet/init': 'owner',
+  'POST /api/wallet/payments/{id}/replace': 'owner',
   'POST /api/wallet/resume': 'owner',
   'POST /api/wallet/unlock': 'owner',
   'GET /api/setup': 'owner',

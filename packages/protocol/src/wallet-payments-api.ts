@@ -1,11 +1,16 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
-import { paymentViewSchema, walletLimitsSchema } from './wallet-payments.ts'
+import { paymentReplaceSchema, paymentViewSchema, walletLimitsSchema } from './wallet-payments.ts'
 
 /** What the owner sees of payments. */
 export const walletPaymentEndpoints = {
   walletPayments: { method: 'GET', path: '/api/wallet/payments', summary: 'What was paid, newest first' },
+  walletPaymentReplace: {
+    method: 'POST',
+    path: '/api/wallet/payments/{id}/replace',
+    summary: 'Signs a payment that does not land once more at its number: at a higher fee, or as nothing',
+  },
   walletLimitsNow: {
     method: 'GET',
     path: '/api/wallet/limits',
@@ -23,6 +28,7 @@ export const walletPaymentApi = {
     query: z.strictObject({ agent_id: z.optional(agentIdSchema) }),
     response: z.strictObject({ payments: z.array(paymentViewSchema) }),
   },
+  walletPaymentReplace: { request: paymentReplaceSchema, response: paymentViewSchema },
   walletLimitsNow: { response: walletLimitsSchema },
   walletResume: { response: walletLimitsSchema },
 } as const satisfies Record<keyof typeof walletPaymentEndpoints, EndpointSchemas>

@@ -4,7 +4,7 @@ import { chainNames } from './wallet-api.ts'
 /**
  * `signed`: it stands with its bytes, and nothing is known to have left. `sent`: the chain has it, in no block that is known.
  * `landed`: it is in a block that a reorganisation could still take back. The others are ends: `confirmed`; `failed`, undone
- * by the chain at the cost of its fee; `replaced` and `expired`, in which it never lands.
+ * by the chain at the cost of its fee; `replaced` by somebody else, `expired`, and `cancelled` by its owner, in which it never lands.
  */
 export const intentStates = [
   'signed',
@@ -14,6 +14,7 @@ export const intentStates = [
   'failed',
   'replaced',
   'expired',
+  'cancelled',
 ] as const
 export type IntentState = (typeof intentStates)[number]
 
@@ -26,6 +27,9 @@ export const paymentLimits = {
   /** Payments told in one answer, the newest. */
   listedMax: 1000,
   listedToAgentMax: 20,
+  /** How often one payment is signed once more at its number, and how much of its first fee that may cost. */
+  replacementsMax: 5,
+  replacedFeeTimesMax: 10,
 } as const
 
 /** The kind of approval in which a payment waits for a person. */
@@ -107,6 +111,9 @@ export const simulationSchema = z.strictObject({
   /** Why a person would be asked first; empty where nobody would. */
   asks_a_person: z.array(z.string()),
 })
+
+/** What an owner does with a payment that does not land: the same at a higher fee, or nothing in its place. */
+export const paymentReplaceSchema = z.strictObject({ do: z.enum(['speed-up', 'cancel']) })
 
 export const spentSchema = z.strictObject({
   agent_id: z.string(),

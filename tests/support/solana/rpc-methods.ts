@@ -1,5 +1,5 @@
 import { base58 } from '@scure/base'
-import { signatureOf, votes } from './test-chain.ts'
+import { holdingsOf, signatureOf, votes } from './test-chain.ts'
 import type { TestChain } from './test-chain.ts'
 import type { SvmAccount } from './svm.ts'
 
@@ -22,6 +22,8 @@ interface Options {
   readonly skipPreflight?: boolean
   readonly replaceRecentBlockhash?: boolean
   readonly minContextSlot?: number
+  readonly limit?: number
+  readonly until?: string
 }
 
 /** As much of Solana's JSON-RPC as wallets use, in the forms of its documentation. Whole numbers of 64 bits are bigints. */
@@ -99,6 +101,45 @@ export function rpcMethods(chain: TestChain, genesis: string): RpcMethods {
       }
       chain.land(wire)
       return signatureOf(wire)
+    },
+    getSignaturesForAddress: ([address, options]) => {
+      const { limit = 1000, until, ...commitment } = optionsOf(options)
+      const stays = chain.slot() - behind(commitment)
+      const all = chain.withPartOf(String(address))
+      return all
+        .slice(0, until === undefined || !all.includes(until) ? all.length : all.indexOf(until))
+        .flatMap((signature) => {
+          const found = chain.landed(signature)
+          return found === null || found.slot > stays
+            ? []
+            : [{ signature, slot: found.slot, err: found.err, memo: null, blockTime: null }]
+        })
+        .slice(0, limit)
+    },
+    getTransaction: ([signature, options]) => {
+      const found = chain.landed(String(signature))
+      if (found === null || found.slot > chain.slot() - behind(optionsOf(options))) return null
+      const lamports = (accounts: typeof found.before) => accounts.map((one) => one?.lamports ?? 0n)
+      const [paidFrom, paidTo] = [lamports(found.before), lamports(found.after)]
+      return {
+        slot: found.slot,
+        blockTime: null,
+        meta: {
+          err: found.err,
+          fee: found.fee,
+          preBalances: paidFrom,
+          postBalances: paidTo,
+          preTokenBalances: holdingsOf(found.before),
+          postTokenBalances: holdingsOf(found.after),
+        },
+        transaction: {
+          signatures: [signature],
+          message: {
+            accountKeys: found.accounts,
+            header: { numRequiredSignatures: found.signers },
+          },
+        },
+      }
     },
     getSignatureStatuses: ([signatures]) =>
       now(

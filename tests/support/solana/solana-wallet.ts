@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
+import type { SolanaChainName } from '@flotilla/protocol/wallet-api'
 import { base58 } from '@scure/base'
 import { createPinnedFetch } from '../../../packages/mesh/src/egress/fetch/pinned-fetch.ts'
 import { systemClock } from '../../../packages/mesh/src/platform/system-clock.ts'
@@ -20,9 +21,13 @@ export function aWallet(): TestWallet {
 }
 
 /** The mesh's own side of a chain, asking this server through the filter's own fetch. */
-export function chainAt(server: SolanaServer, clock: Clock = systemClock): PayingChain {
+export function chainAt(
+  server: SolanaServer,
+  clock: Clock = systemClock,
+  name: SolanaChainName = 'solana-devnet',
+): PayingChain {
   return createSolanaChain({
-    name: 'solana-devnet',
+    name,
     rpc: () => new URL(server.url),
     clock,
     randomBytes,

@@ -1,4 +1,9 @@
 import { base58 } from '@scure/base'
+import {
+  readTokenAccount,
+  token2022Program,
+  tokenProgram,
+} from '../../../packages/mesh/src/wallet/solana/token-layout.ts'
 import { createSvm } from './svm.ts'
 import type { Svm, SvmAccount } from './svm.ts'
 import { stillLands } from './svm-failures.ts'
@@ -11,6 +16,14 @@ export const votes = { confirmed: 2, finalized: 32 } as const
 export interface Landed {
   readonly slot: number
   readonly err: unknown
+  /** Base 58, whoever signed first; the one who pays before all others. */
+  readonly accounts: readonly string[]
+  readonly signers: number
+  /** Of each of the accounts, before and after. */
+  readonly before: readonly (SvmAccount | null)[]
+  readonly after: readonly (SvmAccount | null)[]
+  /** What nobody among them has any more. */
+  readonly fee: bigint
 }
 
 /**
@@ -28,6 +41,10 @@ export interface TestChain {
   /** What would become of it; the error of a blockhash that is not taken comes before all others. */
   simulate(wire: Uint8Array): ReturnType<Svm['simulate']>
   landed(signature: string): Landed | null
+  /** Signatures of transactions that an address has a part in, newest first. */
+  withPartOf(address: string): readonly string[]
+  /** A program that moves something once more within the next transaction that lands. */
+  alsoMoves: ((signature: string) => void) | null
   /** The oldest slot whose transactions are remembered. */
   oldestSlot: number
 }
@@ -50,12 +67,17 @@ export function createTestChain(): TestChain {
   }
 
   function isHashTaken(wire: Uint8Array): boolean {
-    const bornAt = hashes.get(blockhashOf(wire))
+    const bornAt = hashes.get(partsOf(wire).blockhash)
     return bornAt !== undefined && height <= bornAt + hashLifeBlocks
   }
 
   const chain: TestChain = {
     svm,
+    alsoMoves: null,
+    withPartOf: (address) =>
+      [...landed]
+        .flatMap(([signature, { accounts }]) => (accounts.includes(address) ? [signature] : []))
+        .toReversed(),
     oldestSlot: skippedSlots,
     slot: () => height + skippedSlots,
     height: () => height,
@@ -63,9 +85,15 @@ export function createTestChain(): TestChain {
     advance,
     land(wire) {
       if (!isHashTaken(wire)) return null
+      const { accounts, signers } = partsOf(wire)
+      const now = () => accounts.map((one) => svm.account(base58.decode(one)))
+      const before = now()
       const { err } = svm.send(wire)
       if (err !== null && !stillLands(err)) return null
-      const done = { slot: chain.slot(), err }
+      const fee = coinsOf(before) - coinsOf(now())
+      chain.alsoMoves?.(signatureOf(wire))
+      chain.alsoMoves = null
+      const done = { slot: chain.slot(), err, accounts, signers, before, after: now(), fee }
       landed.set(signatureOf(wire), done)
       return done
     },
@@ -87,12 +115,38 @@ export function signatureOf(wire: Uint8Array): string {
   return base58.encode(wire.subarray(1, 65))
 }
 
-function blockhashOf(wire: Uint8Array): string {
+/** Of the message behind the signatures: its accounts, how many of them signed, and its blockhash. */
+function partsOf(wire: Uint8Array) {
   const [signatures = 0] = wire
   const message = wire.subarray(1 + signatures * 64)
-  const head = ((message[0] ?? 0) & 0x80) === 0 ? 3 : 4
-  const from = head + 1 + (message[head] ?? 0) * 32
-  return base58.encode(message.subarray(from, from + 32))
+  const isVersioned = ((message[0] ?? 0) & 0x80) !== 0
+  const head = isVersioned ? 4 : 3
+  const count = message[head] ?? 0
+  const key = (at: number): string => {
+    const from = head + 1 + at * 32
+    return base58.encode(message.subarray(from, from + 32))
+  }
+  return {
+    accounts: Array.from({ length: count }, (_, at) => key(at)),
+    signers: message[isVersioned ? 1 : 0] ?? 0,
+    blockhash: key(count),
+  }
+}
+
+function coinsOf(accounts: readonly (SvmAccount | null)[]): bigint {
+  return accounts.reduce((sum, account) => sum + (account?.lamports ?? 0n), 0n)
+}
+
+/** As the chain writes down what accounts of tokens hold. */
+export function holdingsOf(accounts: readonly (SvmAccount | null)[]) {
+  const programs = [tokenProgram, token2022Program]
+  return accounts.flatMap((account, accountIndex) => {
+    const isToken = account !== null && programs.includes(base58.encode(account.owner))
+    const held = isToken ? readTokenAccount(account.data) : null
+    return held === null
+      ? []
+      : [{ accountIndex, mint: held.mint, owner: held.owner, uiTokenAmount: { amount: String(held.raw) } }]
+  })
 }
 
 /** An account that holds nothing but coins. */

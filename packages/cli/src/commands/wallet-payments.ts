@@ -2,7 +2,7 @@ import { formatPaymentsCsv } from '@flotilla/client/format-payments-csv'
 import { paymentLimits } from '@flotilla/protocol/wallet-payments'
 import type { PaymentView, WalletLimits } from '@flotilla/protocol/wallet-payments'
 import type { Command } from 'commander'
-import { commandAction, flagOption } from '../command-action.ts'
+import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { formatTime } from '../terminal/format.ts'
@@ -32,6 +32,24 @@ export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
     .addHelpText('after', '\nExample:\n  $ flotilla wallet limits')
     .action(commandAction(deps, limits))
   wallet
+    .command('speed-up')
+    .summary('send a payment again at a higher fee')
+    .description(
+      `For a payment that does not land since its fee is too low by now: signs the same at its number with a higher fee. Only one of both can land. At most ${paymentLimits.replacementsMax} times, and to at most ${paymentLimits.replacedFeeTimesMax} times the first fee; what the fee may be more counts like the rest.`,
+    )
+    .argument('<payment>', 'id of the payment, from flotilla wallet history')
+    .addHelpText('after', '\nExample:\n  $ flotilla wallet speed-up pay_7Hq2mXc4Rt9Lw0Zb')
+    .action(commandAction(deps, (context, line) => replace(context, line, 'speed-up')))
+  wallet
+    .command('cancel')
+    .summary('put nothing in the place of a payment')
+    .description(
+      'For a payment that does not land and is wanted no more: signs a transaction at its number that moves nothing. Which of both lands is for the chain to say: what was paid stays paid, and a cancelled payment counts for the fee alone.',
+    )
+    .argument('<payment>', 'id of the payment, from flotilla wallet history')
+    .addHelpText('after', '\nExample:\n  $ flotilla wallet cancel pay_7Hq2mXc4Rt9Lw0Zb')
+    .action(commandAction(deps, (context, line) => replace(context, line, 'cancel')))
+  wallet
     .command('resume')
     .summary('let a stopped wallet sign again')
     .description(
@@ -53,11 +71,30 @@ async function history(context: CommandContext, line: CommandLine): Promise<void
   else terminal.print(...renderTable(columns, reply.payments.map(paymentRow)))
 }
 
-const columns = ['SIGNED', 'AGENT', 'STATE', 'COUNTED', 'WHAT', 'TRANSACTION'].map((title) => ({ title }))
+async function replace(
+  context: CommandContext,
+  line: CommandLine,
+  how: 'speed-up' | 'cancel',
+): Promise<void> {
+  const { terminal, signal } = context
+  const payment = await (
+    await context.mesh()
+  ).call('walletPaymentReplace', { params: { id: operand(line, 0) }, body: { do: how }, signal })
+  terminal.printJson(payment)
+  terminal.print(
+    `Signed as ${payment.tx_id}, and ${payment.note === '' ? payment.state : payment.note}. It counts for at most ${payment.counted_usd} USD now.`,
+    'Next: flotilla wallet history',
+  )
+}
+
+const columns = ['ID', 'SIGNED', 'AGENT', 'STATE', 'COUNTED', 'WHAT', 'TRANSACTION'].map((title) => ({
+  title,
+}))
 
 function paymentRow(payment: PaymentView): string[] {
   const state = payment.note === '' ? payment.state : `${payment.state} (${payment.note})`
   return [
+    payment.id,
     `${formatTime(payment.signed_at)} UTC`,
     payment.agent_id,
     state,

@@ -24,6 +24,8 @@ export const proofWords = {
     'A wallet is made, and its words are shown this once. Whoever has them has all money that it will hold.',
   walletImport:
     'The wallet of this home is the one of these words from now on. It changes only while no agent has an address.',
+  walletPaymentReplace:
+    'Another transaction of the same number is signed and sent. Whichever of both lands is for good, and so is its fee.',
   walletResume:
     'The wallet signs again. If another program still pays from the same seed, payments of both can take each other’s place.',
   webhookCreate: 'Anybody who knows the address can wake the agent. You can ask for signatures at any time.',

@@ -11,12 +11,17 @@ import { openDatabase } from '../storage/database.ts'
 import { onceOnly } from '../storage/resumable.ts'
 import { giveSchema } from './give-schema.ts'
 import { createFakePayingChain } from '../wallet/chain/fake-paying-chain.ts'
+import type { PayingChain } from '../wallet/chain/paying-chain.ts'
 import { createAssessPayment } from '../wallet/payments/assess-payment.ts'
 import { createFollowPayments } from '../wallet/payments/follow-payments.ts'
 import { createIntentTable } from '../wallet/payments/intent-table.ts'
 import { createManagePayments } from '../wallet/payments/manage-payments.ts'
 import { createPay } from '../wallet/payments/pay.ts'
+import { createReplacePayment } from '../wallet/payments/replace-payment.ts'
+import { createReplacementTable } from '../wallet/payments/replacement-table.ts'
+import { createSeenTable } from '../wallet/payments/seen-table.ts'
 import { createSignPayment } from '../wallet/payments/sign-payment.ts'
+import { createWatchSigners } from '../wallet/payments/watch-signers.ts'
 
 export const never = new AbortController().signal
 export const scout: Extract<Caller, { kind: 'agent' }> = {
@@ -36,23 +41,33 @@ export function aPaymentsHarness(
     readonly record?: Partial<PermissionRecord>
     readonly wallet?: Partial<Settings['wallet']>
     readonly coinUsd?: bigint
+    /** Of a file, for what is measured; in memory where it is left out. */
+    readonly databasePath?: string
+    /** In place of the chain in memory and of whoever pays there. */
+    readonly on?: {
+      readonly chain: PayingChain
+      readonly sender: string
+      readonly friend: string
+      readonly key: Uint8Array
+    }
   } = {},
 ) {
-  const database = openDatabase(':memory:')
+  const database = openDatabase(given.databasePath ?? ':memory:')
   giveSchema(database)
   const clock = createManualClock()
   const chain = createFakePayingChain('base')
+  const on = given.on ?? { chain, sender, friend, key: new Uint8Array(32).fill(1) }
   const table = createIntentTable(database)
   const journal: { action: string; detail?: unknown }[] = []
   const asked: { kind: string; args: unknown }[] = []
   const record = permissionRecordSchema.parse({
     can_use_wallet: true,
-    wallet_allowed_chains: ['base'],
+    wallet_allowed_chains: [on.chain.name],
     ...given.record,
   })
   const settings = () => ({
     ...defaultSettings.wallet,
-    known_addresses: { friend },
+    known_addresses: { friend: on.friend },
     rate_limit_per_hour: 0,
     ...given.wallet,
   })
@@ -61,10 +76,12 @@ export function aPaymentsHarness(
     database,
     clock,
     table,
+    replacements: createReplacementTable(database),
+    seen: createSeenTable(database),
     settings,
     log: silentLog,
     newId: (kind: string) => `${kind}_${++count}`,
-    chain: () => chain,
+    chain: () => on.chain,
     journal: { append: (entry: { action: string }) => void journal.push(entry) },
     guard: (caller: Caller, action: Parameters<typeof authorize>[2]) => {
       const decision = authorize({ broken: null, recordOf: () => record }, caller, action)
@@ -77,13 +94,20 @@ export function aPaymentsHarness(
     token === null ? (given.coinUsd ?? 1n) * 10n ** 18n : 10n ** 18n
   const assess = createAssessPayment({ ...deps, priceOf, payees: table })
   const signing = createSignPayment(deps)
-  const follow = createFollowPayments(deps)
+  const watch = createWatchSigners(deps)
+  const follow = createFollowPayments({ ...deps, watch })
+  const signerOf = () => ({
+    address: on.sender,
+    withKey: <T>(use: (key: Uint8Array) => T) => use(on.key),
+  })
+  const replace = createReplacePayment({ ...deps, priceOf, follow, signerOf })
   const pay = createPay({
     ...deps,
     assess,
     signing,
     follow,
-    signerOf: () => ({ address: sender, withKey: (use) => use(new Uint8Array(32).fill(1)) }),
+    watch,
+    signerOf,
     ask: (_caller, request) => {
       asked.push(request)
       return { id: `appr_${asked.length}` } as never
@@ -99,14 +123,17 @@ export function aPaymentsHarness(
     asked,
     pay,
     follow,
+    watch,
     manage,
+    replace: (id: string, how: 'speed-up' | 'cancel', caller: Caller = owner) =>
+      replace(caller, { id, how }, never),
     database,
     /** So many coins, or tokens, to a friend. */
     send: (amount: string, more: { key?: string; to?: string; token?: string } = {}) => {
       const { key = `run_1:${++calls}`, ...rest } = more
       return pay.transfer(
         scout,
-        { chain: 'base', to: friend, amount, ...rest },
+        { chain: on.chain.name, to: on.friend, amount, ...rest },
         { step: onceOnly(database), key, signal: never },
       )
     },

@@ -66,7 +66,13 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
   return {
     api: null,
     routes: {
-      people: (surface) => walletPeopleRoutes(surface, { manage, readBalances, payments: payments.manage }),
+      people: (surface) =>
+        walletPeopleRoutes(surface, {
+          manage,
+          readBalances,
+          payments: payments.manage,
+          replace: payments.replace,
+        }),
       agent: (surface) =>
         walletAgentRoutes(
           surface,

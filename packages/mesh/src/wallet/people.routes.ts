@@ -6,6 +6,7 @@ import {
 import type { PeopleSurface } from '../http/index.ts'
 import type { ManageWallet } from './manage-wallet.ts'
 import type { ManagePayments } from './payments/manage-payments.ts'
+import type { ReplacePayment } from './payments/replace-payment.ts'
 import type { ReadBalances } from './read-balances.ts'
 
 /** What the owner does with the seed, and sees of payments. */
@@ -15,10 +16,12 @@ export function walletPeopleRoutes(
     manage: wallet,
     readBalances,
     payments,
+    replace,
   }: {
     readonly manage: ManageWallet
     readonly readBalances: ReadBalances
     readonly payments: ManagePayments
+    readonly replace: ReplacePayment
   },
 ): void {
   bind(endpoints.walletInit, api.walletInit, ({ caller, body, reply }) => {
@@ -44,6 +47,10 @@ export function walletPeopleRoutes(
   bind(paymentEndpoints.walletPayments, paymentApi.walletPayments, ({ caller, query }) => ({
     payments: payments.history(caller, query.agent_id),
   }))
+  bind(paymentEndpoints.walletPaymentReplace, paymentApi.walletPaymentReplace, ({ caller, params, body }) =>
+    // It stands once it is signed, whether its caller waits or not.
+    replace(caller, { id: params.id, how: body.do }, new AbortController().signal),
+  )
   bind(paymentEndpoints.walletLimitsNow, paymentApi.walletLimitsNow, ({ caller }) => payments.limits(caller))
   bind(paymentEndpoints.walletResume, paymentApi.walletResume, ({ caller }) => payments.resume(caller))
   bind(endpoints.walletAddressGive, api.walletAddressGive, ({ caller, body }) =>

@@ -68,6 +68,9 @@ export function createWalletChains(
         return chain.sign(plan, place, key)
       },
       broadcast: async (signed, signal) => (await loaded()).broadcast(signed, signal),
+      replacing: async (sent, how, signal) => (await loaded()).replacing(sent, how, signal),
+      signedElsewhere: async (address, known, signal) =>
+        (await loaded()).signedElsewhere(address, known, signal),
       follow: async (sent, signal) => (await loaded()).follow(sent, signal),
       token: async (address, signal) => (await loaded()).token(address, signal),
       held: async (token, address, signal) => (await loaded()).held(token, address, signal),

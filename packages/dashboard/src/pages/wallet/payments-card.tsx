@@ -142,4 +142,5 @@ const tones: Readonly<Record<IntentState, Tone>> = {
   failed: 'bad',
   replaced: 'neutral',
   expired: 'neutral',
+  cancelled: 'neutral',
 }

@@ -45,6 +45,7 @@ import { channelLetterPeopleMigration } from './20261123125000-channel-letter-pe
 import { channelMarksMigration } from './20261123093000-channel-marks.ts'
 import { channelFilesMigration } from './20261123130000-channel-files.ts'
 import { captchaSolverMigration } from './20261123231000-captcha-solver.ts'
+import { walletReplacementsMigration } from './20261124003500-wallet-replacements.ts'
 import { walletPaymentsMigration } from './20261123223000-wallet-payments.ts'
 import { walletMigration } from './20261123174000-wallet.ts'
 import { browserHandOversMigration } from './20261123180000-browser-hand-overs.ts'
@@ -119,4 +120,5 @@ export const allMigrations: readonly Migration[] = [
   browserHandOversMigration,
   walletPaymentsMigration,
   captchaSolverMigration,
+  walletReplacementsMigration,
 ]

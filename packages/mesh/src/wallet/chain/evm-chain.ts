@@ -3,12 +3,13 @@ import { evmChains } from '@flotilla/protocol/wallet-api'
 import type { EvmChainName } from '@flotilla/protocol/wallet-api'
 import { Transaction } from 'micro-eth-signer'
 import * as z from 'zod'
-import { jsonColumn } from '../../storage/index.ts'
 import { evmAddressOf } from './evm-address.ts'
 import { decodeReturned, encodeCall } from './evm-call.ts'
-import { dataFeeOf } from './evm-data-fee.ts'
 import { effectsOf } from './evm-effects.ts'
-import { feeBlockSchema, hex, logSchema, simulateEvm } from './evm-simulate.ts'
+import { feeMaxOf, feesOf } from './evm-fees.ts'
+import { requireNonce, unsignedColumn, unsignedText } from './evm-unsigned.ts'
+import { replaceEvm } from './evm-replace.ts'
+import { hex, logSchema, simulateEvm } from './evm-simulate.ts'
 import type { EvmCallRequest } from './evm-simulate.ts'
 import { createJsonRpc, plainSymbol, quantitySchema } from './json-rpc.ts'
 import type { JsonRpcDeps, RpcSession } from './json-rpc.ts'
@@ -16,20 +17,6 @@ import type { Fate, Order, PayingChain } from './paying-chain.ts'
 
 /** Tenths of the gas that was estimated. */
 const gasTenths = 12n
-/** The base fee doubles within six blocks at most. */
-const baseFeeTimes = 2n
-
-/** What stands in `Plan.unsigned`. */
-const unsignedColumn = jsonColumn(
-  z.strictObject({
-    to: z.string(),
-    data: z.string(),
-    value: z.string().regex(/^\d+$/),
-    gasLimit: z.string().regex(/^\d+$/),
-    maxFeePerGas: z.string().regex(/^\d+$/),
-    maxPriorityFeePerGas: z.string().regex(/^\d+$/),
-  }),
-)
 
 const bytes = z.string().regex(/^0x(?:[0-9a-fA-F]{2})*$/)
 const hashSchema = z.string().regex(/^0x[0-9a-f]{64}$/)
@@ -81,14 +68,6 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     }
   }
 
-  async function feesOf(session: RpcSession) {
-    const { baseFeePerGas } = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
-    if (baseFeePerGas === undefined) throw failed('it tells no base fee')
-    const tip = await session.ask('eth_maxPriorityFeePerGas', [], quantitySchema)
-    const maxPriorityFeePerGas = tip === 0n ? 1n : tip
-    return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
-  }
-
   /** Whether it is in a block, and how deep. */
   async function landed(session: RpcSession, from: string, id: string): Promise<Fate | null> {
     const receipt = await session.ask('eth_getTransactionReceipt', [id], receiptSchema)
@@ -129,38 +108,29 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       const session = await open(signal)
       const request = await requestOf(session, from, order)
       const nonce = await session.ask('eth_getTransactionCount', [from, 'pending'], quantitySchema)
-      const fees = await feesOf(session)
-      const dataFee = await dataFeeOf(session, name, request.data)
-      if (dataFee === null) throw failed('it does not tell what the data of a transaction costs')
+      const fees = await feesOf({ session, failed })
       const simulation = await simulateEvm(session, request)
       const holds = await session.ask('eth_getBalance', [from, 'latest'], quantitySchema)
       const place = { kind: 'nonce', nonce: Number(nonce) } as const
-      const plan = (gasLimit: bigint) => ({
+      const plan = async (gasLimit: bigint) => ({
         from,
         to: request.to,
         place,
-        feeMaxRaw: gasLimit * fees.maxFeePerGas + dataFee,
+        feeMaxRaw: await feeMaxOf({ session, name, failed }, { ...fees, gasLimit, data: request.data }),
         warnings: [],
-        unsigned: JSON.stringify({
-          to: request.to,
-          data: request.data,
-          value: String(request.value),
-          gasLimit: String(gasLimit),
-          maxFeePerGas: String(fees.maxFeePerGas),
-          maxPriorityFeePerGas: String(fees.maxPriorityFeePerGas),
-        }),
+        unsigned: unsignedText({ ...request, ...fees, gasLimit }),
       })
-      if (simulation.kind === 'fails') return { ...plan(0n), simulation }
+      if (simulation.kind === 'fails') return { ...(await plan(0n)), simulation }
       const gas = await session.answer('eth_estimateGas', [
         { from, to: request.to, data: request.data, value: hex(request.value) },
       ])
       if (gas.kind === 'refused') {
         const reason = holds < request.value ? `${from} holds too little ${coin}` : gas.reason
-        return { ...plan(0n), simulation: { kind: 'fails', reason } }
+        return { ...(await plan(0n)), simulation: { kind: 'fails', reason } }
       }
       const estimated = quantitySchema.safeParse(gas.result)
       if (!estimated.success) throw failed('it estimated no gas')
-      const whole = plan((estimated.data * gasTenths) / 10n)
+      const whole = await plan((estimated.data * gasTenths) / 10n)
       return holds < request.value + whole.feeMaxRaw
         ? {
             ...whole,
@@ -169,11 +139,10 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
         : { ...whole, simulation }
     },
     sign(plan, place, key) {
-      if (place.kind !== 'nonce') throw new Error('a transaction of the EVM has a nonce')
       const unsigned = unsignedColumn.parse(plan.unsigned)
       const transaction = Transaction.prepare({
         chainId: BigInt(chainId),
-        nonce: BigInt(place.nonce),
+        nonce: BigInt(requireNonce(place)),
         to: unsigned.to,
         data: unsigned.data,
         value: BigInt(unsigned.value),
@@ -194,14 +163,18 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       }
       if (said.result !== signed.id) throw failed('it took the transaction under another name')
     },
+    replacing: async (sent, how, signal) =>
+      replaceEvm({ session: await open(signal), name, failed }, sent, how),
+    // Whoever else signs takes a number: signing and following see that.
+    signedElsewhere: async () => null,
     async follow({ from, place, id }, signal) {
-      if (place.kind !== 'nonce') throw new Error('a transaction of the EVM has a nonce')
+      const nonce = requireNonce(place)
       const session = await open(signal)
       const found = await landed(session, from, id)
       if (found !== null) return found
       if ((await session.ask('eth_getTransactionByHash', [id], pooledSchema)) !== null)
         return { kind: 'waiting' }
-      if (!(await isReplaced(session, from, place.nonce))) return { kind: 'missing' }
+      if (!(await isReplaced(session, from, nonce))) return { kind: 'missing' }
       // It may have landed since it was asked for first.
       return (await landed(session, from, id)) ?? { kind: 'replaced' }
     },

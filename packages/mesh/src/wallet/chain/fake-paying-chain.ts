@@ -6,6 +6,8 @@ import type { Effects, Fate, Order, PayingChain, Simulation, TokenFacts } from '
 /** Blocks that lie on one that stays. */
 const finalBlocks = 3
 const feeMaxRaw = 10n ** 12n
+/** What a replacement costs of the fee before it. */
+const raisedTimes = 2n
 const addressForm = /^0x[0-9a-fA-F]{40}$/
 
 interface Sent {
@@ -28,6 +30,8 @@ export interface FakePayingChain extends PayingChain {
   /** What calls and tokens would do. */
   simulation: (order: Order) => Simulation
   readonly tokens: Map<string, TokenFacts>
+  /** What the key of every address signed beside this; null for a chain that tells it by numbers. */
+  signedElsewhere: PayingChain['signedElsewhere']
 }
 
 /** A chain of numbered transactions in memory, for tests: a block holds what waited, each number of a sender once. */
@@ -43,7 +47,8 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
 
   function take(sent: Sent): void {
     const isThere = [...blocks.flat(), ...pool].some(({ id }) => id === sent.id)
-    if (!isThere) pool.push(sent)
+    // Of one number, the one that came last offers more.
+    if (!isThere) pool = [...pool.filter((one) => one.from !== sent.from || one.nonce !== sent.nonce), sent]
   }
 
   function coinMoves(order: Order): Simulation {
@@ -90,7 +95,11 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
       const to = order.do === 'call' ? order.contract : (order.asset ?? order.to)
       if (!addressForm.test(to)) throw new Problem('bad-request', { detail: 'that is no address' })
       const nonce = landedBy(from).length + pool.filter((one) => one.from === from).length
-      const unsigned = JSON.stringify({ from, order: { ...order, raw: String(order.raw) } })
+      const unsigned = JSON.stringify({
+        from,
+        order: { ...order, raw: String(order.raw) },
+        fee: String(feeMaxRaw),
+      })
       return {
         from,
         to,
@@ -107,8 +116,20 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
         .update(key)
         .digest('hex')
       const nonce = place.kind === 'nonce' ? place.nonce : 0
-      return { id: `0x${digest}`, bytes: `0x${digest} ${from} ${nonce}` }
+      return { id: `0x${digest}`, bytes: `0x${digest} ${from} ${nonce} ${feeIn(unsigned)}` }
     },
+    replacing: async ({ from, bytes, place }, how, signal) => {
+      signal.throwIfAborted()
+      const feeBeforeRaw = BigInt(bytes.split(' ')[3] ?? 0)
+      const fee = feeBeforeRaw * raisedTimes
+      const simulation = { kind: 'moves', effects: { changes: [], payees: [], grants: [] } } as const
+      const unsigned = JSON.stringify({ from, how, again: bytes, fee: String(fee) })
+      return {
+        plan: { from, to: from, unsigned, feeMaxRaw: fee, place, simulation, warnings: [] },
+        feeBeforeRaw,
+      }
+    },
+    signedElsewhere: async () => null,
     broadcast: async ({ bytes }, signal) => {
       signal.throwIfAborted()
       const [id = '', from = '', nonce] = bytes.split(' ')
@@ -146,4 +167,8 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
     },
   }
   return fake
+}
+
+function feeIn(unsigned: string): string {
+  return /"fee":"(\d+)"/.exec(unsigned)?.[1] ?? '0'
 }

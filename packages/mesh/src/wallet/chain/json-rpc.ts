@@ -162,9 +162,9 @@ export function plainLine(text: string, maxChars = refusalMaxChars): string {
     .trim()
 }
 
-/** What a token calls itself, in plain characters; each other one that is seen is a question mark. Pure. */
+/** What a token calls itself, in plain characters without their accents; each other one that is seen is a question mark. Pure. */
 export function plainSymbol(text: string): string {
-  return Array.from(text.slice(0, symbolMaxChars * 4).normalize('NFKC'))
+  return Array.from(text.slice(0, symbolMaxChars * 4).normalize('NFKD'))
     .filter((char) => !/\p{Cf}|\p{Cc}|\p{M}|\s/u.test(char))
     .slice(0, symbolMaxChars)
     .map((char) => (/[\x21-\x7e]/.test(char) ? char : '?'))

@@ -84,6 +84,24 @@ export type Fate =
   /** It can never land: the chain is past its last height, by a block that stays, and has it nowhere. */
   | { readonly kind: 'expired' }
 
+/** How a signed transaction is given its number once more: to do the same sooner, or nothing in its place. */
+export type Replacing = 'speed-up' | 'cancel'
+
+/** Another transaction of the same number. */
+export interface Replacement {
+  readonly plan: Plan
+  /** The most that the one before can cost in fees, as the chain is now. */
+  readonly feeBeforeRaw: bigint
+}
+
+/** What the key of an address signed, as far as a chain without numbers tells. */
+export interface SignedElsewhere {
+  /** The first transaction of it that is not the caller's own; null where there is none. */
+  readonly foreign: string | null
+  /** The adapter's own text of how far it has looked. */
+  readonly seen: string
+}
+
 export interface TokenFacts {
   readonly decimals: number
   /** As the contract says, in plain characters, with a question mark for each other one; it may claim any. */
@@ -98,6 +116,10 @@ export interface TokenFacts {
  * - `broadcast` may be told the same bytes any number of times. It resolves when the far end took them or has them; that it
  *   rejects says nothing about whether they left. What became of them is `follow`'s to say.
  * - `replaced` and `expired` are said only of what provably never lands; whoever is not sure says `missing` or `waiting`.
+ * - `replacing` keeps everything of a signed transaction but its fees, or moves nothing at all; at its number only one of both can
+ *   land. Where no number holds its place it is Problem `unprocessable`, and so it is where the fees are not there.
+ * - `signedElsewhere` tells of what the key of an address signed since it was asked last, in blocks that stay; what was there when
+ *   it was asked first is believed. Null where numbers tell it.
  * - An order that makes no sense on the chain (an address, a function, an amount) is Problem `bad-request`.
  */
 export interface PayingChain extends Chain {
@@ -105,6 +127,16 @@ export interface PayingChain extends Chain {
   /** `key`: 32 bytes, the caller's to wipe. */
   sign(plan: Plan, place: Place, key: Uint8Array): Signed
   broadcast(signed: Signed, signal: AbortSignal): Promise<void>
+  replacing(
+    sent: { readonly from: string; readonly bytes: string; readonly place: Place },
+    how: Replacing,
+    signal: AbortSignal,
+  ): Promise<Replacement>
+  signedElsewhere(
+    address: string,
+    known: { readonly since: string | null; readonly isOwn: (id: string) => boolean },
+    signal: AbortSignal,
+  ): Promise<SignedElsewhere | null>
   follow(
     sent: { readonly from: string; readonly place: Place; readonly id: string },
     signal: AbortSignal,

@@ -6,6 +6,7 @@ import { plainLine } from '../chain/json-rpc.ts'
 import type { Effects, Order, PayingChain, Plan } from '../chain/paying-chain.ts'
 import { microUsdOf } from '../prices/agree-on-price.ts'
 import type { PriceOf } from '../prices/price-book.ts'
+import { knownTokensOf } from '../known-tokens.ts'
 import { usdOfMicro, wholeUnits } from './amounts.ts'
 import { describeAddress, isSameAddress } from './judge-payees.ts'
 import { imitatedBy } from './judge-tokens.ts'
@@ -63,8 +64,15 @@ export function createAssessPayment(deps: {
 
     async function factsOf(token: string) {
       const facts = await chain.token(token, signal)
-      const imitated = imitatedBy({ address: token, symbol: facts.symbol }, settings.known_addresses)
-      if (imitated !== null) imitating.set(token, `${facts.symbol} is not the ${imitated} that you know`)
+      const [names, own] = [knownTokensOf(name), settings.known_addresses]
+      const isGenuine = Object.values(names).some((one) => isSameAddress(one, token))
+      const imitated = isGenuine
+        ? null
+        : imitatedBy({ address: token, symbol: facts.symbol }, { ...names, ...own })
+      if (imitated !== null) {
+        const known = imitated in own ? 'you know' : 'is known'
+        imitating.set(token, `${facts.symbol} is not the ${imitated} that ${known}`)
+      }
       return facts
     }
 

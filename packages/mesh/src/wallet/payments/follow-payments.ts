@@ -2,11 +2,14 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import { chainNames } from '@flotilla/protocol/wallet-api'
 import type { Kernel } from '../../kernel/index.ts'
-import type { Effects, PayingChain } from '../chain/paying-chain.ts'
+import type { Effects, Fate, PayingChain } from '../chain/paying-chain.ts'
 import { hasEnded, neverLanded, nextLookAfter, stateAfter } from './intent-record.ts'
 import type { IntentNews, IntentRecord } from './intent-record.ts'
 import type { IntentTable } from './intent-table.ts'
+import { isSameAddress } from './judge-payees.ts'
+import type { ReplacementTable } from './replacement-table.ts'
 import { stopWallet } from './sign-payment.ts'
+import type { WatchSigners } from './watch-signers.ts'
 
 const beatMs = 1000
 /** Looked at in one beat, at once. */
@@ -20,33 +23,42 @@ export type FollowPayments = ReturnType<typeof createFollowPayments>
  *
  * - F1 What is sent are the bytes of the row, whatever happened before; they may be sent any number of times.
  * - F2 Only what the chain says of the transaction moves it; that sending it was refused says nothing.
- * - F3 What was charged goes back with `replaced` and `expired`, and with nothing else.
+ * - F3 What was charged goes back with `replaced` and `expired`, and all but a fee with `cancelled`, and with nothing else.
+ * - F4 Of signatures of one number, each is followed and the newest is sent; which of them lands is the payment.
  */
 export function createFollowPayments(
   deps: Pick<Kernel, 'database' | 'clock' | 'journal' | 'log'> & {
     readonly table: IntentTable
+    readonly replacements: ReplacementTable
+    readonly watch: WatchSigners
     readonly chain: (name: ChainName) => PayingChain
   },
 ) {
   const { table, clock } = deps
   const lookedAt = new Set<string>()
 
-  /** The row after the news, as it is by then. */
-  function learn(id: string, news: IntentNews | null, note: string): IntentRecord | null {
+  /** The row after what was learned, as it is by then. */
+  function learn({ id, txId }: IntentRecord, { news, note, of = {} }: Learned): IntentRecord | null {
     return deps.database.transaction(() => {
       const before = table.find(id)
       if (before === null || hasEnded(before.state)) return before
+      // It was signed once more since: what is known of all its signatures is known at the next look.
+      if (before.txId !== txId) return before
       const state = news === null ? before.state : stateAfter(before.state, news)
       const now = clock.now()
       const ended = hasEnded(state)
       const after: IntentRecord = {
         ...before,
+        ...(ended ? of : {}),
         state,
         block: news?.kind === 'landed' ? news.block : state === 'landed' ? before.block : null,
         note: note.slice(0, noteMaxChars),
         looks: before.looks + 1,
         nextLookAt: nextLookAfter(before.signedAt, now),
         endedAt: ended ? now : null,
+        // Its fee was paid, whatever else was not.
+        chargedMicroUsd:
+          state === 'cancelled' ? (of.cancelFeeMicroUsd ?? before.chargedMicroUsd) : before.chargedMicroUsd,
         givenBackAt: neverLanded(state) ? now : null,
       }
       table.update(after)
@@ -82,24 +94,38 @@ export function createFollowPayments(
       await chainOf(intent).broadcast({ id: intent.txId, bytes: intent.signedBytes }, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      return learn(intent.id, null, wordsOf(error)) // F2
+      return learn(intent, { news: null, note: wordsOf(error) }) // F2
     }
-    return learn(intent.id, { kind: 'taken' }, '')
+    return learn(intent, { news: { kind: 'taken' }, note: '' })
   }
 
   async function look(intent: IntentRecord, signal: AbortSignal): Promise<void> {
     try {
-      const fate = await chainOf(intent).follow(
-        { from: intent.sender, place: intent.place, id: intent.txId },
-        signal,
-      )
+      const { isUnsent, ...learned } = await newsOf(intent, signal)
       // What was wrong with sending it stays until it is sent again.
-      const after = learn(intent.id, fate, fate.kind === 'missing' ? intent.note : '')
-      if (fate.kind === 'missing' && after !== null) await send(after, signal)
+      const after = learn(intent, isUnsent ? { ...learned, note: intent.note } : learned)
+      if (isUnsent && after !== null) await send(after, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      learn(intent.id, null, wordsOf(error))
+      learn(intent, { news: null, note: wordsOf(error) })
     }
+  }
+
+  /** What became of all its signatures together; whether the newest has to be sent. */
+  async function newsOf(intent: IntentRecord, signal: AbortSignal) {
+    const { sender: from, place } = intent
+    const chain = chainOf(intent)
+    const fates: Fate[] = []
+    for (const of of [intent, ...deps.replacements.supersededBy(intent.id)].map(signatureOf)) {
+      const fate = await chain.follow({ from, place, id: of.txId }, signal)
+      if (fate.kind === 'landed') return { ...landedNews(fate, of), of, isUnsent: false }
+      fates.push(fate)
+    }
+    const [newest] = fates
+    const all = (kind: Fate['kind']): boolean => fates.every((fate) => fate.kind === kind)
+    const kinds = ['replaced', 'expired', 'missing'] as const
+    const kind = kinds.find(all) ?? 'waiting'
+    return { news: { kind }, of: {}, isUnsent: newest?.kind === 'missing', note: '' } as const
   }
 
   function chainOf({ chain }: IntentRecord): PayingChain {
@@ -139,10 +165,34 @@ export function createFollowPayments(
     run: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
         const looked = await beat(signal)
+        if (!signal.aborted) await deps.watch.beat(signal)
         if (looked < batchMax) await clock.sleep(beatMs, signal).catch(() => {})
       }
     },
   }
+}
+
+type Signature = Pick<IntentRecord, 'txId' | 'signedBytes' | 'cancelFeeMicroUsd'>
+
+interface Learned {
+  readonly news: IntentNews | null
+  readonly note: string
+  /** The signature that it is news of, where it is of one. */
+  readonly of?: Partial<Signature>
+}
+
+function signatureOf({ txId, signedBytes, cancelFeeMicroUsd }: Signature): Signature {
+  return { txId, signedBytes, cancelFeeMicroUsd }
+}
+
+/** One that moves nothing ends the payment as soon as it stays. */
+function landedNews(
+  fate: Extract<Fate, { kind: 'landed' }>,
+  of: Signature,
+): { readonly news: IntentNews; readonly note: string } {
+  if (of.cancelFeeMicroUsd === null) return { news: fate, note: '' }
+  if (fate.final) return { news: { kind: 'cancelled' }, note: `${of.txId} took its place` }
+  return { news: { kind: 'waiting' }, note: `${of.txId} takes its place, in block ${fate.block}` }
 }
 
 /** Of what was to leave: prices move between a simulation and its block. */
@@ -151,22 +201,24 @@ const driftPercent = 102n
 /** What left that was not to leave; null where nothing did. Pure. */
 export function moreThan(planned: Effects, done: Effects): string | null {
   for (const { asset, raw } of done.changes) {
-    if (raw >= 0n || asset === null) continue
-    const meant = planned.changes.find((one) => one.asset?.toLowerCase() === asset.toLowerCase())?.raw ?? 0n
+    if (raw >= 0n) continue
+    const meant = planned.changes.find((one) => isSameAsset(one.asset, asset))?.raw ?? 0n
     if (raw * 100n < meant * driftPercent)
-      return `${-raw} base units of ${asset} left, and ${meant < 0n ? -meant : 0n} were to leave`
+      return `${-raw} base units of ${asset ?? 'the coin'} left, and ${meant < 0n ? -meant : 0n} were to leave`
   }
   for (const { asset, spender, raw } of done.grants) {
     const meant = planned.grants.find(
-      (one) =>
-        one.asset.toLowerCase() === asset.toLowerCase() &&
-        one.spender.toLowerCase() === spender.toLowerCase(),
+      (one) => isSameAddress(one.asset, asset) && isSameAddress(one.spender, spender),
     )
     if (meant === undefined || (!meant.unlimited && raw > meant.raw)) {
       return `${spender} may take ${raw} base units of ${asset}, which it was not to`
     }
   }
   return null
+}
+
+function isSameAsset(one: string | null, other: string | null): boolean {
+  return one === null || other === null ? one === other : isSameAddress(one, other)
 }
 
 function wordsOf(error: unknown): string {

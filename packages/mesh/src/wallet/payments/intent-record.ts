@@ -15,8 +15,11 @@ export interface IntentRecord {
   /** Whom the transaction names. */
   readonly recipient: string
   readonly place: Place
+  /** Of its newest signature, or of the one that landed. */
   readonly txId: string
   readonly signedBytes: string
+  /** What it costs, millionths of a US dollar, where the newest signature moves nothing, for it to land no more; else null. */
+  readonly cancelFeeMicroUsd: number | null
   /** What it is, for people. */
   readonly words: string
   /** What it was signed for; null where nobody could say, and the owner let it be. */
@@ -37,14 +40,20 @@ export interface IntentRecord {
   readonly givenBackAt: number | null
 }
 
-/** What is learned of an intent: what became of it on the chain, or that the far end took its bytes. */
-export type IntentNews = Fate | { readonly kind: 'taken' }
+/** A signature of the same number that came before the newest. */
+export interface Superseded extends Pick<IntentRecord, 'txId' | 'signedBytes' | 'cancelFeeMicroUsd'> {
+  /** The most that its fee could be, base units. */
+  readonly feeRaw: bigint
+}
+
+/** What is learned of an intent: what became of it on the chain, that the far end took its bytes, or that its owner has its number back. */
+export type IntentNews = Fate | { readonly kind: 'taken' | 'cancelled' }
 
 /**
  * Which state follows which news; a state that is left out of a row stays.
  *
  * - Only a block that stays ends one that landed: before, a reorganisation takes it back to `sent`.
- * - `replaced` and `expired` alone are ends in which it provably never landed.
+ * - `replaced`, `expired` and `cancelled` alone are ends in which it provably never landed; the last one cost a fee all the same.
  */
 const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, IntentState>>>>> = {
   signed: {
@@ -55,6 +64,7 @@ const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, Inte
     failed: 'failed',
     replaced: 'replaced',
     expired: 'expired',
+    cancelled: 'cancelled',
   },
   sent: {
     landed: 'landed',
@@ -62,6 +72,7 @@ const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, Inte
     failed: 'failed',
     replaced: 'replaced',
     expired: 'expired',
+    cancelled: 'cancelled',
   },
   landed: {
     missing: 'sent',
@@ -70,11 +81,13 @@ const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, Inte
     failed: 'failed',
     replaced: 'replaced',
     expired: 'expired',
+    cancelled: 'cancelled',
   },
   confirmed: {},
   failed: {},
   replaced: {},
   expired: {},
+  cancelled: {},
 }
 
 type NewsName = IntentNews['kind'] | 'confirmed' | 'failed'
@@ -94,7 +107,7 @@ export function hasEnded(state: IntentState): boolean {
   return Object.keys(table[state]).length === 0
 }
 
-/** What it was charged goes back: it can never land. Pure. */
+/** All that it was charged goes back: it can never land, and nothing was paid for that. Pure. */
 export function neverLanded(state: IntentState): boolean {
   return state === 'replaced' || state === 'expired'
 }

@@ -45,6 +45,7 @@ const rowSchema = z
     place: jsonColumn(placeSchema),
     tx_id: z.string(),
     signed_bytes: z.string(),
+    cancel_fee_micro_usd: z.number().nullable(),
     words: z.string(),
     effects: effectsColumn,
     payees: jsonColumn(z.array(z.string())),
@@ -70,6 +71,7 @@ const rowSchema = z
     place: row.place,
     txId: row.tx_id,
     signedBytes: row.signed_bytes,
+    cancelFeeMicroUsd: row.cancel_fee_micro_usd,
     words: row.words,
     effects: row.effects,
     payees: row.payees,
@@ -96,9 +98,9 @@ export function createIntentTable(database: Database) {
       database
         .prepare(
           `INSERT INTO wallet_intents (id, key, agent_id, run_id, approved_by, chain, sender, recipient, place, nonce,
-             tx_id, signed_bytes, words, effects, payees, charged_micro_usd, signed_at, state, block, note, looks, next_look_at,
+             tx_id, signed_bytes, cancel_fee_micro_usd, words, effects, payees, charged_micro_usd, signed_at, state, block, note, looks, next_look_at,
              ended_at, given_back_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
         .run(
           intent.id,
@@ -113,6 +115,7 @@ export function createIntentTable(database: Database) {
           intent.place.kind === 'nonce' ? intent.place.nonce : null,
           intent.txId,
           intent.signedBytes,
+          intent.cancelFeeMicroUsd,
           intent.words,
           effectsText(intent.effects),
           JSON.stringify(intent.payees),
@@ -131,10 +134,14 @@ export function createIntentTable(database: Database) {
     update: (intent: IntentRecord): void => {
       database
         .prepare(
-          `UPDATE wallet_intents SET state = ?, block = ?, note = ?, looks = ?, next_look_at = ?, ended_at = ?,
-             given_back_at = ? WHERE id = ?`,
+          `UPDATE wallet_intents SET tx_id = ?, signed_bytes = ?, cancel_fee_micro_usd = ?, charged_micro_usd = ?, state = ?,
+             block = ?, note = ?, looks = ?, next_look_at = ?, ended_at = ?, given_back_at = ? WHERE id = ?`,
         )
         .run(
+          intent.txId,
+          intent.signedBytes,
+          intent.cancelFeeMicroUsd,
+          intent.chargedMicroUsd,
           intent.state,
           intent.block,
           intent.note,

@@ -6,6 +6,7 @@ import type { Caller } from '../../access/index.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { IntentTable } from './intent-table.ts'
+import type { SeenTable } from './seen-table.ts'
 import { viewOf } from './payment-view.ts'
 import type { SignPayment } from './sign-payment.ts'
 
@@ -18,6 +19,7 @@ export function createManagePayments({
   ...deps
 }: Pick<Kernel, 'guard' | 'journal' | 'database'> & {
   readonly table: IntentTable
+  readonly seen: Pick<SeenTable, 'forget'>
   readonly signing: Pick<SignPayment, 'limitsOf'>
   readonly settings: () => Settings['wallet']
   /** Those that there are now and have an address. */
@@ -66,6 +68,7 @@ export function createManagePayments({
         if (reason !== null) {
           table.resume()
           table.forgetNonces()
+          deps.seen.forget()
           deps.journal.append({
             actor: actorOf(caller),
             action: 'wallet.resumed',

@@ -25,6 +25,7 @@ import { effectsColumn, effectsText } from './intent-table.ts'
 import type { IntentTable } from './intent-table.ts'
 import { viewOf } from './payment-view.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
+import type { WatchSigners } from './watch-signers.ts'
 
 /** What agents have asked of chains and price sources and wait for, all together. */
 const askedMax = 16
@@ -71,6 +72,7 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
   readonly assess: AssessPayment
   readonly signing: SignPayment
   readonly follow: FollowPayments
+  readonly watch: Pick<WatchSigners, 'look'>
   /** Of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`, `wallet-locked`. */
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly ask: AskApproval
@@ -141,6 +143,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     const signer = deps.signerOf(agentId, chain)
     return bounded(gone, async (signal) => {
       const order = await orderOf(signal)
+      await deps.watch.look(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       const runId = caller.run?.runId ?? null
       const payment: PaymentAsked = {
@@ -179,6 +182,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     signing.requireMay({ agentId, chain, contract })
     const signer = deps.signerOf(agentId, chain)
     return bounded(new AbortController().signal, async (signal) => {
+      await deps.watch.look(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       requireAsShown(shown, assessed, signer)
       const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }

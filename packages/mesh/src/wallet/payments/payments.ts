@@ -12,7 +12,11 @@ import { createFollowPayments } from './follow-payments.ts'
 import { createIntentTable } from './intent-table.ts'
 import { createManagePayments } from './manage-payments.ts'
 import { createPay } from './pay.ts'
+import { createReplacePayment } from './replace-payment.ts'
+import { createReplacementTable } from './replacement-table.ts'
+import { createSeenTable } from './seen-table.ts'
 import { createSignPayment } from './sign-payment.ts'
+import { createWatchSigners } from './watch-signers.ts'
 
 /** Agents whose limits are told. */
 const payersMax = 1000
@@ -29,16 +33,19 @@ export function createPayments(
 ) {
   const { control, permissions } = needs
   const table = createIntentTable(kernel.database)
-  const deps = { ...kernel, ...needs, table, settings: () => kernel.settings().wallet }
+  const replacements = createReplacementTable(kernel.database)
+  const seen = createSeenTable(kernel.database)
+  const settings = () => kernel.settings().wallet
+  const deps = { ...kernel, ...needs, table, replacements, seen, settings }
   const priceOf = createPriceBook({
     ...kernel,
-    sources: () =>
-      deps.settings().price_sources.map((source) => httpPriceSource(source, { ...kernel, ...needs })),
+    sources: () => settings().price_sources.map((source) => httpPriceSource(source, { ...kernel, ...needs })),
   })
   const assess = createAssessPayment({ ...deps, priceOf, payees: table })
   const signing = createSignPayment(deps)
-  const follow = createFollowPayments(deps)
-  const pay = createPay({ ...deps, assess, signing, follow, ask: control.approvals.ask })
+  const watch = createWatchSigners(deps)
+  const follow = createFollowPayments({ ...deps, watch })
+  const pay = createPay({ ...deps, assess, signing, follow, watch, ask: control.approvals.ask })
   control.addApprovalKind(paymentApprovalKind, pay.kind)
   const manage = createManagePayments({
     ...deps,
@@ -53,6 +60,7 @@ export function createPayments(
   return {
     pay,
     manage,
+    replace: createReplacePayment({ ...deps, priceOf, follow }),
     run: follow.run,
     stopped: table.stopped,
     metrics: (): Metric[] => [

@@ -48,8 +48,15 @@ describe('a signed payment', () => {
     ['undone', { ...landed, final: true, succeeded: false }],
     ['replaced', { kind: 'replaced' }],
     ['expired', { kind: 'expired' }],
+    ['cancelled', { kind: 'cancelled' }],
   ]
-  const ends = { final: 'confirmed', undone: 'failed', replaced: 'replaced', expired: 'expired' }
+  const ends = {
+    final: 'confirmed',
+    undone: 'failed',
+    replaced: 'replaced',
+    expired: 'expired',
+    cancelled: 'cancelled',
+  }
 
   test.each([
     ['signed', { taken: 'sent', missing: 'signed', waiting: 'sent', landed: 'landed', ...ends }],
@@ -61,7 +68,7 @@ describe('a signed payment', () => {
 
   test('that has ended stays so, and counts no more where it never lands alone', () => {
     const ended = intentStates.filter(hasEnded)
-    expect(ended).toEqual(['confirmed', 'failed', 'replaced', 'expired'])
+    expect(ended).toEqual(['confirmed', 'failed', 'replaced', 'expired', 'cancelled'])
     for (const state of ended) for (const [, one] of news) expect(stateAfter(state, one)).toBe(state)
     expect(intentStates.filter(neverLanded)).toEqual(['replaced', 'expired'])
   })
@@ -94,6 +101,20 @@ describe('what a transaction did', () => {
       expect(moreThan(planned, one)).toEqual(expect.any(String))
     }
     expect(moreThan({ ...planned, changes: [] }, left(-1n))).toContain('0 were to leave')
+  })
+
+  test('counts the coin where the chain tells it, and one asset for another only where it is the same', () => {
+    const coin = (raw: bigint) => ({ changes: [{ asset: null, raw }], payees: [], grants: [] })
+    expect(moreThan(coin(-100n), coin(-102n))).toBeNull()
+    expect(moreThan(coin(-100n), coin(-103n))).toBe('103 base units of the coin left, and 100 were to leave')
+    expect(moreThan(planned, coin(-1n))).toContain('0 were to leave')
+    const [one, other] = [
+      'So11111111111111111111111111111111111111112',
+      'so11111111111111111111111111111111111111112',
+    ]
+    const holds = (asset: string) => ({ changes: [{ asset, raw: -5n }], payees: [], grants: [] })
+    expect(moreThan(holds(one), holds(one))).toBeNull()
+    expect(moreThan(holds(one), holds(other))).not.toBeNull()
   })
 })
 
@@ -160,7 +181,8 @@ describe('a symbol', () => {
     ['USD\u0421', 'USD?'],
     ['U\u200bSD\u202eC', 'USDC'],
     ['\uff35\uff33\uff24\uff23', 'USDC'],
-    ['C\u0301', '?'],
+    ['C\u0301', 'C'],
+    ['\u00c7', 'C'],
     ['a b\n', 'ab'],
     ['x'.repeat(99), 'x'.repeat(20)],
   ])('%j is shown as %s', (text, shown) => expect(plainSymbol(text)).toBe(shown))

@@ -131,6 +131,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
         place,
         txId: signed.id,
         signedBytes: signed.bytes,
+        cancelFeeMicroUsd: null,
         words: assessed.summary,
         effects: assessed.effects,
         payees: assessed.payees,
@@ -175,7 +176,8 @@ export function stopWallet(
   log.error({ reason }, 'the wallet is stopped; flotilla wallet resume goes on')
 }
 
-function requireGoing(table: IntentTable): void {
+/** Problem `wallet-stopped`. */
+export function requireGoing(table: IntentTable): void {
   const reason = table.stopped()
   if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })
 }

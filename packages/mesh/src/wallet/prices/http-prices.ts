@@ -8,6 +8,7 @@ import type { Settings } from '../../config/index.ts'
 import { startDeadline } from '../../egress/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
 import { readJson } from '../../intake/index.ts'
+import { soldAs } from '../known-tokens.ts'
 import { addressKey } from '../payments/judge-payees.ts'
 import { attoUsdOf } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource } from './price-source.ts'
@@ -57,15 +58,22 @@ const llamaSchema = z.looseObject({
 const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kind'], Dialect>> = {
   coinbase: {
     url: 'https://api.coinbase.com',
-    path: ({ chain, token }) => (token === null ? `v2/prices/${chains[chain].coin}-USD/spot` : null),
-    read: (reply, { chain }) => {
+    path: (asset) => {
+      const name = exchangeName(asset)
+      // It counts USDC as a dollar, whatever that is worth.
+      return name === null || name === 'USDC' ? null : `v2/prices/${name}-USD/spot`
+    },
+    read: (reply, asset) => {
       const { data } = coinbaseSchema.parse(reply)
-      return data.base === chains[chain].coin ? { price: data.amount, at: null } : null
+      return data.base === exchangeName(asset) ? { price: data.amount, at: null } : null
     },
   },
   kraken: {
     url: 'https://api.kraken.com',
-    path: ({ chain, token }) => (token === null ? `0/public/Ticker?pair=${chains[chain].coin}USD` : null),
+    path: (asset) => {
+      const name = exchangeName(asset)
+      return name === null ? null : `0/public/Ticker?pair=${name}USD`
+    },
     read: (reply) => {
       const [pair, ...others] = Object.values(krakenSchema.parse(reply).result ?? {})
       const [last] = pair?.c ?? []
@@ -98,6 +106,11 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
       return found === undefined ? null : { price: found.price, at: found.timestamp }
     },
   },
+}
+
+/** What exchanges sell: coins, and the tokens that everybody knows, which the other two know of one another. */
+function exchangeName({ chain, token }: PricedAsset): string | null {
+  return token === null ? chains[chain].coin : soldAs({ chain, token })
 }
 
 function llamaName({ chain, token }: PricedAsset): string | null {

@@ -1,5 +1,6 @@
 import type { Fate, Place } from '../chain/paying-chain.ts'
-import { finalizedEpoch, oldestHeight, signatureStatus } from './solana-calls.ts'
+import { landedEffects } from './landed-effects.ts'
+import { finalizedEpoch, oldestHeight, signatureStatus, transactionOf } from './solana-calls.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
 /** Blocks for which a blockhash is taken. */
@@ -12,7 +13,15 @@ export const blockhashLifeBlocks = 150
  */
 export async function followTransfer(
   rpc: SolanaRpc,
-  { id, place }: { readonly id: string; readonly place: Extract<Place, { readonly kind: 'expiring' }> },
+  {
+    from,
+    id,
+    place,
+  }: {
+    readonly from: string
+    readonly id: string
+    readonly place: Extract<Place, { readonly kind: 'expiring' }>
+  },
 ): Promise<Fate> {
   const passed = await finalizedEpoch(rpc)
   const { slot, status } = await signatureStatus(rpc, id)
@@ -20,7 +29,10 @@ export async function followTransfer(
     const final = status.confirmationStatus === 'finalized'
     // One vote more than none says little: a block of that kind is dropped every day.
     if (!final && status.confirmationStatus !== 'confirmed') return { kind: 'waiting' }
-    return { kind: 'landed', succeeded: status.err == null, block: Number(status.slot), final, effects: null }
+    const succeeded = status.err == null
+    // Undone, it cost its fee and nothing else.
+    const effects = final && succeeded ? landedEffects(await transactionOf(rpc, id), from) : null
+    return { kind: 'landed', succeeded, block: Number(status.slot), final, effects }
   }
   if (passed.blockHeight <= place.lastHeight || slot < passed.absoluteSlot) return { kind: 'missing' }
   const bornAt = place.lastHeight - blockhashLifeBlocks

@@ -146,6 +146,60 @@ export async function signatureStatus(
   return { slot: context.slot, status }
 }
 
+/** Entries of what an address had a part in; the far end gives no more at once. */
+export const signaturesMax = 1000
+
+const entrySchema = z.looseObject({ signature: z.string().max(88), slot: z.int().min(0) })
+
+/** Transactions that an address has a part in, whoever signed them, newest first and back to the one named; of blocks that stay. */
+export function signaturesOf({ ask }: SolanaRpc, address: string, until: string | null) {
+  return ask(
+    'getSignaturesForAddress',
+    [address, { limit: signaturesMax, ...(until === null ? {} : { until }), ...finalized }],
+    z.array(entrySchema).max(signaturesMax),
+  )
+}
+
+const holdingSchema = z.looseObject({
+  mint: hashSchema,
+  owner: z.string().nullish(),
+  uiTokenAmount: z.looseObject({
+    amount: z
+      .string()
+      .regex(/^\d{1,20}$/)
+      .transform(BigInt),
+  }),
+})
+const holdingsSchema = z.array(holdingSchema).max(256).nullish()
+const recordSchema = z
+  .looseObject({
+    meta: z
+      .looseObject({
+        err: z.unknown(),
+        fee: u64,
+        preBalances: z.array(u64).max(256),
+        postBalances: z.array(u64).max(256),
+        preTokenBalances: holdingsSchema,
+        postTokenBalances: holdingsSchema,
+      })
+      .nullable(),
+    transaction: z.looseObject({
+      message: z.looseObject({
+        accountKeys: z.array(hashSchema).max(256),
+        header: z.looseObject({ numRequiredSignatures: z.int().min(1).max(127) }),
+      }),
+    }),
+  })
+  .nullable()
+
+export type TransactionRecord = NonNullable<z.infer<typeof recordSchema>>
+
+/** What the chain wrote down of a transaction in a block that stays; null where the far end does not have it. */
+export function transactionOf({ ask }: SolanaRpc, signature: string): Promise<TransactionRecord | null> {
+  const options = { encoding: 'json', maxSupportedTransactionVersion: 0, ...finalized }
+  return ask('getTransaction', [signature, options], recordSchema)
+}
+
 /** The height of the oldest block whose transactions the far end still knows. */
 export async function oldestHeight({ ask }: SolanaRpc): Promise<number> {
   const slot = await ask('getFirstAvailableBlock', [], u64)

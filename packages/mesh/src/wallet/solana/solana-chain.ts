@@ -1,5 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { PayingChain, Place } from '../chain/paying-chain.ts'
+import { findForeign } from './find-foreign.ts'
 import { followTransfer } from './follow-transfer.ts'
 import { signMessage, withBlockhash } from './message.ts'
 import { planTransfer } from './plan-transfer.ts'
@@ -30,8 +31,18 @@ export function createSolanaChain(
       const told = await sendWire(rpc, bytes)
       if (told !== id) throw rpc.failed('it says that it sent another transaction than it was given')
     },
-    async follow({ place, id }, signal) {
-      return followTransfer(await open(signal), { id, place: expiring(place) })
+    replacing: () =>
+      Promise.reject(
+        new Problem('unprocessable', {
+          detail: `a payment on ${deps.name} holds no place that another could take`,
+          repair: 'Wait: it lands or expires by itself within minutes, and then counts no more.',
+        }),
+      ),
+    async signedElsewhere(address, known, signal) {
+      return findForeign(await open(signal), address, known)
+    },
+    async follow({ from, place, id }, signal) {
+      return followTransfer(await open(signal), { from, id, place: expiring(place) })
     },
     async token(address, signal) {
       return tokenFacts(await open(signal), address)

@@ -1,0 +1,30 @@
+import type { Migration } from '../migrate.ts'
+
+/**
+ * Of a payment that its owner signed once more at the same number: the bytes before, of which any may still land. And of
+ * each address on a chain without numbers, how far it was looked at what its key signed.
+ */
+export const walletReplacementsMigration: Migration = {
+  version: 20261124003500,
+  name: 'wallet-replacements',
+  sql: `
+    ALTER TABLE wallet_intents ADD COLUMN cancel_fee_micro_usd INTEGER;
+    CREATE TABLE wallet_superseded (
+      intent_id TEXT NOT NULL REFERENCES wallet_intents (id),
+      number INTEGER NOT NULL,
+      tx_id TEXT NOT NULL,
+      signed_bytes TEXT NOT NULL,
+      fee_raw TEXT NOT NULL,
+      cancel_fee_micro_usd INTEGER,
+      PRIMARY KEY (intent_id, number)
+    ) STRICT;
+    CREATE TABLE wallet_seen (
+      chain TEXT NOT NULL,
+      sender TEXT NOT NULL,
+      seen TEXT NOT NULL,
+      next_look_at INTEGER NOT NULL,
+      PRIMARY KEY (chain, sender)
+    ) STRICT;
+    CREATE INDEX wallet_seen_due ON wallet_seen (next_look_at);
+  `,
+}

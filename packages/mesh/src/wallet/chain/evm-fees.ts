@@ -1,0 +1,38 @@
+import type { Problem } from '@flotilla/protocol/problem'
+import type { EvmChainName } from '@flotilla/protocol/wallet-api'
+import { rollupFeeOf } from './evm-rollup-fee.ts'
+import { feeBlockSchema } from './evm-simulate.ts'
+import type { EvmUnsigned } from './evm-unsigned.ts'
+import { quantitySchema } from './json-rpc.ts'
+import type { RpcSession } from './json-rpc.ts'
+
+/** The base fee doubles within six blocks at most. */
+const baseFeeTimes = 2n
+
+/** A far end at work on one chain. */
+export interface EvmSession {
+  readonly session: RpcSession
+  readonly name: EvmChainName
+  readonly failed: (what: string) => Problem
+}
+
+export type EvmFees = Pick<EvmUnsigned, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
+
+/** What a unit of gas is worth now, with room for the base fee to rise. */
+export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | 'failed'>): Promise<EvmFees> {
+  const { baseFeePerGas } = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
+  if (baseFeePerGas === undefined) throw failed('it tells no base fee')
+  const tip = await session.ask('eth_maxPriorityFeePerGas', [], quantitySchema)
+  const maxPriorityFeePerGas = tip === 0n ? 1n : tip
+  return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
+}
+
+/** The most that it can cost: its gas, and on a rollup what comes on top of that. */
+export async function feeMaxOf(
+  { session, name, failed }: EvmSession,
+  { gasLimit, maxFeePerGas, data }: Pick<EvmUnsigned, 'gasLimit' | 'maxFeePerGas' | 'data'>,
+): Promise<bigint> {
+  const onTop = await rollupFeeOf(session, name, { data, gasLimit })
+  if (onTop === null) throw failed('it does not tell what a transaction costs beside its gas')
+  return gasLimit * maxFeePerGas + onTop
+}

@@ -1,0 +1,46 @@
+import * as z from 'zod'
+import { jsonColumn } from '../../storage/index.ts'
+import type { Place } from './paying-chain.ts'
+
+/** All of a transaction of EIP-1559 that is signed but its chain and its nonce. `data` in hexadecimal digits, with 0x. */
+export interface EvmUnsigned {
+  readonly to: string
+  readonly data: string
+  readonly value: bigint
+  readonly gasLimit: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+const digits = z.string().regex(/^\d+$/)
+
+/** What stands in `Plan.unsigned`. */
+export const unsignedColumn = jsonColumn(
+  z.strictObject({
+    to: z.string(),
+    data: z.string(),
+    value: digits,
+    gasLimit: digits,
+    maxFeePerGas: digits,
+    maxPriorityFeePerGas: digits,
+  }),
+)
+
+/** Pure. */
+export function unsignedText(unsigned: EvmUnsigned): string {
+  const { to, data, value, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = unsigned
+  const text = (amount: bigint): string => String(amount)
+  return JSON.stringify({
+    to,
+    data,
+    value: text(value),
+    gasLimit: text(gasLimit),
+    maxFeePerGas: text(maxFeePerGas),
+    maxPriorityFeePerGas: text(maxPriorityFeePerGas),
+  })
+}
+
+export function requireNonce(place: Place): number {
+  if (place.kind === 'nonce') return place.nonce
+  throw new Error('a transaction of the EVM has a nonce')
+}

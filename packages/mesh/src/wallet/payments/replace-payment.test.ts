@@ -1,0 +1,168 @@
+import { paymentLimits } from '@flotilla/protocol/wallet-payments'
+import { describe, expect, test } from 'vitest'
+import { aPaymentsHarness, owner, scout, sender } from '../../testing/payments-harness.ts'
+
+describe('a payment that does not land', () => {
+  /** One that waits in the pool of its chain, counted at 0.500001 dollars. */
+  async function stuck(given: Parameters<typeof aPaymentsHarness>[0] = {}) {
+    const harness = aPaymentsHarness(given)
+    const answer = await harness.send('0.5')
+    const { id, tx_id: first } = answer.state === 'paid' ? answer.payment : { id: '', tx_id: '' }
+    const now = () => harness.table.find(id)
+    return { ...harness, id, first, now }
+  }
+
+  test('is signed once more at its number for a higher fee, which counts, and lands once', async () => {
+    const { replace, id, first, chain, look, now, journal, manage } = await stuck()
+    const again = await replace(id, 'speed-up')
+    // The fee doubles, from a millionth of a dollar.
+    expect(again).toMatchObject({ id, state: 'sent', counted_usd: 0.500002 })
+    expect(again.tx_id).not.toBe(first)
+    expect(chain.received).toEqual([first, again.tx_id])
+    chain.mine(3)
+    await look()
+    expect(now()).toMatchObject({ state: 'confirmed', txId: again.tx_id, chargedMicroUsd: 500_002 })
+    expect(manage.limits(owner)).toMatchObject({ stopped: null, open: 0 })
+    expect(journal.find(({ action }) => action === 'wallet.sped-up')?.detail).toMatchObject({
+      agent: 'scout',
+      transaction: again.tx_id,
+      instead_of: first,
+      fee_usd: 0.000002,
+      counted_usd: 0.500002,
+    })
+  })
+
+  test('counts once where the one before lands after all', async () => {
+    const { replace, id, first, chain, look, now, table } = await stuck()
+    chain.onBroadcast = () => {
+      throw new Error('nobody takes it')
+    }
+    const again = await replace(id, 'speed-up')
+    expect(again).toMatchObject({ state: 'sent', note: expect.stringContaining('failed inside') })
+    chain.mine(1)
+    await look()
+    // Named by its newest signature until a block stays.
+    expect(now()).toMatchObject({ state: 'landed', txId: again.tx_id })
+    chain.mine(2)
+    await look()
+    expect(now()).toMatchObject({ state: 'confirmed', txId: first, givenBackAt: null })
+    expect(table.list({ agentId: 'scout', limit: 9 })).toHaveLength(1)
+  })
+
+  test('is sent as its newest signature alone, also by a mesh that died before it sent that', async () => {
+    const { replace, id, first, chain, look, now } = await stuck()
+    chain.onBroadcast = () => {}
+    const again = await replace(id, 'speed-up')
+    chain.onBroadcast = (take) => take()
+    await look()
+    expect(chain.received).toEqual([first, again.tx_id, again.tx_id])
+    chain.mine(3)
+    await look()
+    expect(now()).toMatchObject({ state: 'confirmed', txId: again.tx_id })
+  })
+
+  test('is cancelled by a transaction that moves nothing, and counts for the fee of that', async () => {
+    const { replace, id, chain, look, now, manage, journal } = await stuck()
+    const again = await replace(id, 'cancel')
+    expect(again).toMatchObject({ counted_usd: 0.500002, state: 'sent' })
+    chain.mine(1)
+    await look()
+    expect(now()).toMatchObject({ state: 'sent', note: `${again.tx_id} takes its place, in block 1` })
+    chain.mine(2)
+    await look()
+    expect(now()).toMatchObject({
+      state: 'cancelled',
+      chargedMicroUsd: 2,
+      givenBackAt: null,
+      note: `${again.tx_id} took its place`,
+    })
+    expect(manage.limits(owner)).toMatchObject({ stopped: null, agents: [{ spent_today_usd: 0.000002 }] })
+    expect(journal.map(({ action }) => action)).toContain('wallet.cancelling')
+  })
+
+  test('and is paid although its owner cancelled it stays paid and counts', async () => {
+    const { replace, id, chain, look, now, first } = await stuck()
+    chain.onBroadcast = () => {
+      throw new Error('nobody takes it')
+    }
+    await replace(id, 'cancel')
+    chain.mine(3)
+    await look()
+    expect(now()).toMatchObject({ state: 'confirmed', txId: first, chargedMicroUsd: 500_002 })
+  })
+
+  test('is replaced only where a stranger has its number, whatever was signed of it', async () => {
+    const { replace, id, chain, look, now, manage } = await stuck()
+    await replace(id, 'speed-up')
+    chain.sendElsewhere(sender)
+    chain.mine(3)
+    await look()
+    expect(now()).toMatchObject({ state: 'replaced', givenBackAt: expect.any(Number) })
+    expect(manage.limits(owner).stopped).toContain('a transaction that this mesh did not sign')
+  })
+
+  test('is signed so often, and to so high a fee, and no further', async () => {
+    const { replace, id } = await stuck()
+    // 2, 4 and 8 times the first fee; the next would be 16 times.
+    for (let times = 0; times < 3; times++) await replace(id, 'speed-up')
+    await expect(replace(id, 'speed-up')).rejects.toMatchObject({
+      code: 'conflict',
+      detail: `its fee would be more than ${paymentLimits.replacedFeeTimesMax} times what it was signed with`,
+    })
+    const { chain, ...other } = await stuck()
+    const { replacing } = chain
+    chain.replacing = async (...given) => {
+      const { plan } = await replacing(...given)
+      return { plan: { ...plan, feeMaxRaw: 11n }, feeBeforeRaw: 10n }
+    }
+    for (let times = 0; times < paymentLimits.replacementsMax; times++) {
+      await other.replace(other.id, 'cancel')
+    }
+    await expect(other.replace(other.id, 'cancel')).rejects.toMatchObject({
+      code: 'conflict',
+      detail: `${other.id} was signed 6 times already`,
+    })
+  })
+
+  test('is not hurried once it is being cancelled', async () => {
+    const { replace, id } = await stuck()
+    await replace(id, 'cancel')
+    await expect(replace(id, 'speed-up')).rejects.toMatchObject({ detail: `${id} is being cancelled` })
+    await expect(replace(id, 'cancel')).resolves.toMatchObject({ counted_usd: 0.500004 })
+  })
+
+  test('is left alone once a block has it, where there is none, and while the wallet is stopped', async () => {
+    const { replace, id, chain, look, table, manage } = await stuck()
+    await expect(replace('pay_none', 'cancel')).rejects.toMatchObject({ code: 'not-found' })
+    table.stop('somebody else signs', 0)
+    await expect(replace(id, 'cancel')).rejects.toMatchObject({ code: 'wallet-stopped' })
+    manage.resume(owner)
+    chain.mine()
+    await look()
+    await expect(replace(id, 'cancel')).rejects.toMatchObject({
+      code: 'conflict',
+      detail: `${id} is landed: nothing can take its place any more`,
+    })
+    chain.mine(3)
+    await look()
+    await expect(replace(id, 'speed-up')).rejects.toMatchObject({
+      detail: expect.stringContaining('confirmed'),
+    })
+    expect(chain.received).toHaveLength(1)
+  })
+
+  test('is its owner’s to replace, and once at a time', async () => {
+    const { replace, id, chain } = await stuck()
+    await expect(replace(id, 'cancel', scout)).rejects.toMatchObject({ code: 'denied' })
+    await expect(
+      replace(id, 'cancel', { kind: 'human', channel: 'cli', role: 'member' }),
+    ).rejects.toMatchObject({ code: 'denied' })
+    const both = await Promise.allSettled([replace(id, 'speed-up'), replace(id, 'speed-up')])
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(both).toContainEqual({
+      status: 'rejected',
+      reason: expect.objectContaining({ code: 'conflict', detail: `${id} was signed once more meanwhile` }),
+    })
+    expect(chain.received).toHaveLength(2)
+  })
+})

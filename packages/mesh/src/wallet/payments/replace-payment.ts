@@ -1,0 +1,134 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { chainNames, chains } from '@flotilla/protocol/wallet-api'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import { paymentLimits } from '@flotilla/protocol/wallet-payments'
+import type { PaymentView } from '@flotilla/protocol/wallet-payments'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { PayingChain, Replacement, Replacing } from '../chain/paying-chain.ts'
+import { microUsdOf } from '../prices/agree-on-price.ts'
+import type { PriceOf } from '../prices/price-book.ts'
+import { usdOfMicro } from './amounts.ts'
+import type { FollowPayments } from './follow-payments.ts'
+import { hasEnded } from './intent-record.ts'
+import type { IntentRecord } from './intent-record.ts'
+import type { IntentTable } from './intent-table.ts'
+import { viewOf } from './payment-view.ts'
+import type { ReplacementTable } from './replacement-table.ts'
+import { requireGoing } from './sign-payment.ts'
+import type { Signer } from './sign-payment.ts'
+
+const feeTimesMax = BigInt(paymentLimits.replacedFeeTimesMax)
+const actions = { 'speed-up': 'wallet.sped-up', cancel: 'wallet.cancelling' } as const
+
+export type ReplacePayment = ReturnType<typeof createReplacePayment>
+
+/**
+ * A payment that does not land, signed once more at its number by its owner's word: at a higher fee, or as a transaction that
+ * moves nothing. Only one of that number lands. What its fee may be more counts with what was counted; no limit is asked, since
+ * who may raise the limits has asked for it. Problems `denied`, `not-found`, `conflict`, `unprocessable`, `wallet-stopped`, `no-price`,
+ * and those of the chain.
+ */
+export function createReplacePayment({
+  guard,
+  table,
+  replacements,
+  ...deps
+}: Pick<Kernel, 'guard' | 'journal' | 'database'> & {
+  readonly table: IntentTable
+  readonly replacements: ReplacementTable
+  readonly chain: (name: ChainName) => PayingChain
+  readonly signerOf: (agentId: string, chain: ChainName) => Signer
+  readonly priceOf: PriceOf
+  readonly follow: Pick<FollowPayments, 'send'>
+}) {
+  /** As it is by now, with no block that is known to have it. */
+  function requireWaiting(id: string): IntentRecord & { readonly chain: ChainName } {
+    const intent = table.find(id)
+    const chain = chainNames.find((name) => name === intent?.chain)
+    if (intent === null || chain === undefined) {
+      throw new Problem('not-found', {
+        detail: `there is no payment ${id}`,
+        repair: 'Look at its id in flotilla wallet history.',
+      })
+    }
+    if (hasEnded(intent.state) || intent.state === 'landed') {
+      throw new Problem('conflict', {
+        detail: `${id} is ${intent.state}: nothing can take its place any more`,
+        repair: 'Look at what became of it in flotilla wallet history.',
+      })
+    }
+    return { ...intent, chain }
+  }
+
+  function requireWithin(intent: IntentRecord, { plan, feeBeforeRaw }: Replacement, how: Replacing): void {
+    const earlier = replacements.supersededBy(intent.id)
+    const refuse = (detail: string, repair: string): never => {
+      throw new Problem('conflict', { detail, repair })
+    }
+    if (how === 'speed-up' && intent.cancelFeeMicroUsd !== null) {
+      refuse(`${intent.id} is being cancelled`, 'Cancel it once more for a higher fee.')
+    }
+    if (earlier.length >= paymentLimits.replacementsMax) {
+      refuse(`${intent.id} was signed ${earlier.length + 1} times already`, 'Wait until one of them lands.')
+    }
+    if (plan.feeMaxRaw > (earlier[0]?.feeRaw ?? feeBeforeRaw) * feeTimesMax) {
+      refuse(
+        `its fee would be more than ${feeTimesMax} times what it was signed with`,
+        'Wait until fees are lower.',
+      )
+    }
+  }
+
+  return async (
+    caller: Caller,
+    { id, how }: { readonly id: string; readonly how: Replacing },
+    signal: AbortSignal,
+  ): Promise<PaymentView> => {
+    guard(caller, { do: 'manage-credentials' })
+    requireGoing(table)
+    const intent = requireWaiting(id)
+    const { chain: name, sender: from, place, signedBytes } = intent
+    const signer = deps.signerOf(intent.agentId, name)
+    const replacement = await deps.chain(name).replacing({ from, place, bytes: signedBytes }, how, signal)
+    const attoUsd = await deps.priceOf({ chain: name, token: null }, signal)
+    const usdOf = (raw: bigint): number => microUsdOf(raw, { decimals: chains[name].decimals, attoUsd })
+    const after = deps.database.transaction(() => {
+      requireGoing(table)
+      const before = requireWaiting(id)
+      if (before.txId !== intent.txId) {
+        throw new Problem('conflict', { detail: `${id} was signed once more meanwhile` })
+      }
+      const { plan, feeBeforeRaw } = replacement
+      requireWithin(before, replacement, how)
+      const signed = signer.withKey((key) => deps.chain(name).sign(plan, place, key))
+      const feeMicroUsd = usdOf(plan.feeMaxRaw)
+      const more = Math.max(0, feeMicroUsd - usdOf(feeBeforeRaw))
+      replacements.supersede(before, feeBeforeRaw)
+      const signedAgain: IntentRecord = {
+        ...before,
+        txId: signed.id,
+        signedBytes: signed.bytes,
+        cancelFeeMicroUsd: how === 'cancel' ? feeMicroUsd : null,
+        chargedMicroUsd: before.chargedMicroUsd + more,
+        note: '',
+      }
+      table.update(signedAgain)
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: actions[how],
+        subject: id,
+        detail: {
+          agent: before.agentId,
+          transaction: signed.id,
+          instead_of: before.txId,
+          fee_usd: usdOfMicro(feeMicroUsd),
+          counted_usd: usdOfMicro(signedAgain.chargedMicroUsd),
+        },
+      })
+      return signedAgain
+    })
+    return viewOf((await deps.follow.send(after, signal).catch(() => null)) ?? after)
+  }
+}

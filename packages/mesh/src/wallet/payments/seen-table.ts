@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import type { Database } from '../../storage/index.ts'
+
+const rowSchema = z.object({ chain: z.string(), sender: z.string() })
+
+export type SeenTable = ReturnType<typeof createSeenTable>
+
+/** Of each address on a chain without numbers, how far it was looked at what its key signed, in that chain's own words. */
+export function createSeenTable(database: Database) {
+  return {
+    seen: (chain: string, sender: string): string | null => {
+      const row = database
+        .prepare('SELECT seen FROM wallet_seen WHERE chain = ? AND sender = ?')
+        .get(chain, sender)
+      return row ? z.object({ seen: z.string() }).parse(row).seen : null
+    },
+    setSeen: (
+      chain: string,
+      sender: string,
+      { seen, nextLookAt }: { seen: string; nextLookAt: number },
+    ): void => {
+      database
+        .prepare(
+          `INSERT INTO wallet_seen (chain, sender, seen, next_look_at) VALUES (?, ?, ?, ?)
+           ON CONFLICT (chain, sender) DO UPDATE SET seen = excluded.seen, next_look_at = excluded.next_look_at`,
+        )
+        .run(chain, sender, seen, nextLookAt)
+    },
+    /** The longest due first. */
+    due: (now: number, limit: number): readonly z.infer<typeof rowSchema>[] =>
+      database
+        .prepare(
+          'SELECT chain, sender FROM wallet_seen WHERE next_look_at <= ? ORDER BY next_look_at LIMIT ?',
+        )
+        .all(now, limit)
+        .map((row) => rowSchema.parse(row)),
+    /** Whatever came of looking, it is looked again no sooner. */
+    putOff: (chain: string, sender: string, nextLookAt: number): void => {
+      database
+        .prepare('UPDATE wallet_seen SET next_look_at = ? WHERE chain = ? AND sender = ?')
+        .run(nextLookAt, chain, sender)
+    },
+    isOwn: (chain: string, txId: string): boolean =>
+      database.prepare('SELECT 1 FROM wallet_intents WHERE chain = ? AND tx_id = ?').get(chain, txId) !==
+      undefined,
+    /** What is there is believed once more: somebody else signed some of it. */
+    forget: (): void => {
+      database.exec('DELETE FROM wallet_seen')
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { aPaymentsHarness, never, owner, sender } from '../../testing/payments-harness.ts'
+
+/** A chain without numbers, on which each of these was signed by the key of every address, oldest first. */
+function aHarness(signed: string[]) {
+  const harness = aPaymentsHarness()
+  const looks: (string | null)[] = []
+  harness.chain.signedElsewhere = async (_address, { since, isOwn }) => {
+    looks.push(since)
+    const seen = String(signed.length)
+    const foreign = since === null ? undefined : signed.slice(Number(since)).find((id) => !isOwn(id))
+    return { foreign: foreign ?? null, seen }
+  }
+  return { ...harness, looks, beat: () => harness.watch.beat(never) }
+}
+
+describe('who signs for an address', () => {
+  test('is believed at first, and looked at before each payment', async () => {
+    const signed = ['long ago']
+    const { send, looks, states, manage } = aHarness(signed)
+    await send('0.1')
+    const own = await send('0.1')
+    signed.push(own.state === 'paid' ? own.payment.tx_id : '')
+    await send('0.1')
+    expect(looks).toEqual([null, '1', '1'])
+    expect(states()).toHaveLength(3)
+    signed.push('by somebody else')
+    await expect(send('0.1')).rejects.toMatchObject({
+      code: 'wallet-stopped',
+      detail: `on base, ${sender} signed by somebody else, of which this mesh knows nothing: another program pays from the same seed, or this home is an older copy`,
+    })
+    expect(states()).toHaveLength(3)
+    expect(manage.limits(owner).stopped).toContain('by somebody else')
+  })
+
+  test('is looked at every five minutes for whoever has paid, and stops the wallet without a payment', async () => {
+    const signed: string[] = []
+    const { send, looks, clock, beat, manage, journal } = aHarness(signed)
+    await beat()
+    expect(looks).toEqual([])
+    await send('0.1')
+    signed.push('by somebody else')
+    await clock.advance(299_000)
+    await beat()
+    expect(looks).toHaveLength(1)
+    await clock.advance(1000)
+    await beat()
+    expect(manage.limits(owner).stopped).toContain('signed by somebody else')
+    expect(journal.map(({ action }) => action)).toContain('wallet.stopped')
+    await clock.advance(600_000)
+    await beat()
+    expect(looks).toHaveLength(2)
+    // Believed from here on.
+    manage.resume(owner)
+    await send('0.1')
+    expect(looks.at(-1)).toBeNull()
+    await clock.advance(300_000)
+    await beat()
+    expect(manage.limits(owner).stopped).toBeNull()
+  })
+
+  test('that cannot be asked refuses a payment, and is asked again a few minutes later', async () => {
+    const harness = aHarness([])
+    await harness.send('0.1')
+    const asked: number[] = []
+    harness.chain.signedElsewhere = async () => {
+      asked.push(harness.clock.now())
+      throw new Error('nobody is there')
+    }
+    await expect(harness.send('0.1')).rejects.toThrow('nobody is there')
+    await harness.clock.advance(300_000)
+    await harness.beat()
+    await harness.beat()
+    expect(asked).toHaveLength(2)
+    await harness.clock.advance(300_000)
+    await harness.beat()
+    expect(asked).toHaveLength(3)
+    expect(harness.states()).toHaveLength(1)
+  })
+
+  test('is nothing that a look from before its owner resumed says', async () => {
+    const { send, chain, clock, beat, manage, table } = aHarness([])
+    await send('0.1')
+    const told = Promise.withResolvers<void>()
+    chain.signedElsewhere = async () => {
+      await told.promise
+      return { foreign: 'by somebody else', seen: '1' }
+    }
+    await clock.advance(300_000)
+    const late = beat()
+    table.stop('somebody else signs', 0)
+    manage.resume(owner)
+    told.resolve()
+    await late
+    expect(table.stopped()).toBeNull()
+  })
+})

@@ -1,0 +1,67 @@
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import { chainNames } from '@flotilla/protocol/wallet-api'
+import type { Kernel } from '../../kernel/index.ts'
+import type { PayingChain } from '../chain/paying-chain.ts'
+import type { IntentTable } from './intent-table.ts'
+import type { SeenTable } from './seen-table.ts'
+import { stopWallet } from './sign-payment.ts'
+
+const lookEveryMs = 5 * 60_000
+/** Addresses that are looked at in one beat, at once. */
+const batchMax = 4
+
+export type WatchSigners = ReturnType<typeof createWatchSigners>
+
+/**
+ * Notices on chains without numbers that somebody else has a key of this fleet. Before each payment, and every few minutes for
+ * each address that has paid: whatever its key signed there and no row of this home tells of stops the wallet.
+ */
+export function createWatchSigners({
+  table,
+  seen,
+  clock,
+  ...deps
+}: Pick<Kernel, 'database' | 'clock' | 'journal' | 'log'> & {
+  readonly table: IntentTable
+  readonly seen: SeenTable
+  readonly chain: (name: ChainName) => PayingChain
+}) {
+  /** Rejects as the chain does: who cannot be asked has not said that all is well. */
+  async function look(name: ChainName, address: string, signal: AbortSignal): Promise<void> {
+    const since = seen.seen(name, address)
+    const isOwn = (id: string): boolean => seen.isOwn(name, id)
+    const found = await deps.chain(name).signedElsewhere(address, { since, isOwn }, signal)
+    if (found === null) return
+    deps.database.transaction(() => {
+      // Its owner has resumed since: what was there is believed.
+      if (since !== null && seen.seen(name, address) === null) return
+      seen.setSeen(name, address, { seen: found.seen, nextLookAt: clock.now() + lookEveryMs })
+      if (found.foreign === null) return
+      const reason = `on ${name}, ${address} signed ${found.foreign}, of which this mesh knows nothing: another program pays from the same seed, or this home is an older copy`
+      stopWallet({ ...deps, table, clock }, reason)
+    })
+  }
+
+  return {
+    look,
+    /** Those that are due; a chain that cannot be asked keeps no other waiting. */
+    beat: async (signal: AbortSignal): Promise<void> => {
+      if (table.stopped() !== null) return
+      await Promise.all(
+        seen.due(clock.now(), batchMax).map(async ({ chain, sender }) => {
+          const name = chainNames.find((one) => one === chain)
+          try {
+            seen.putOff(chain, sender, clock.now() + lookEveryMs)
+            if (name !== undefined) await look(name, sender, signal)
+          } catch (error) {
+            if (signal.aborted) return
+            deps.log.warn(
+              { chain, address: sender, err: error },
+              'it could not be looked at who signs for an address; it is looked at again in a few minutes',
+            )
+          }
+        }),
+      )
+    },
+  }
+}
