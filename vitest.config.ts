@@ -22,9 +22,10 @@ const shared = ['image-origin', 'old-images', 'sandbox-image', 'sandbox-shared']
 const alone = ['stalls'].map(testOf)
 
 /**
- * Six projects. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh and agent processes; `browser`
+ * Seven projects. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh and agent processes; `browser`
  * looks at the pages of some with the distribution's Chromium; `docker` needs an engine; `docker-shared` are those of
- * its files that bear no other containers beside them, and `docker-alone` those that bear nothing. Bounds are those of a
+ * its files that bear no other containers beside them, and `docker-alone` those that bear nothing;
+ * `kubernetes` runs inside the cluster that `npm run test:kubernetes` makes. Bounds are those of a
  * quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
  */
 export default defineConfig({
@@ -42,6 +43,7 @@ export default defineConfig({
             'packages/*/src/**/*.test.ts',
             'tests/*.test.ts',
             'tests/chaos/**/*.test.ts',
+            'tests/kubernetes/cluster/**/*.test.ts',
             'tests/run-record/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],
@@ -102,6 +104,14 @@ export default defineConfig({
           ...onEngine,
           name: 'docker-alone',
           include: alone,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          ...onEngine,
+          name: 'kubernetes',
+          include: ['tests/kubernetes/*.test.ts'],
           fileParallelism: false,
         },
       },

@@ -99,7 +99,7 @@ export const adapters: readonly {
   readonly why: string
 }[] = [
   {
-    makers: /\bcreate(?:Docker|Process)Runtime\b/,
+    makers: /\bcreate(?:Docker|Kubernetes|Process)Runtime\b/,
     allowed: ['packages/mesh/src/app/choose-runtime.ts', 'packages/mesh/src/sandbox/'],
     why: 'agents know the port only',
   },
@@ -230,6 +230,10 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/gvisor/gvisor-filter.ts', why: 'a filter of system calls that lies in the package' },
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
+  {
+    file: 'sandbox/kubernetes/check-cluster.ts',
+    why: 'the probe of the walls is ours, and its log is read up to a bound',
+  },
   {
     file: 'sandbox/isolation/check-isolation.ts',
     why: 'the report of a probe of ours, in a container that runs nothing else',

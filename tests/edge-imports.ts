@@ -7,6 +7,11 @@ export interface EdgeImport {
 
 /** Effects live at named edges (tests may import anything). */
 export const edgeImports: readonly EdgeImport[] = [
+  {
+    module: '@kubernetes/client-node',
+    allowed: ['packages/mesh/src/sandbox/'],
+    why: 'one client, one room',
+  },
   { module: 'dockerode', allowed: ['packages/mesh/src/sandbox/'], why: 'one engine, one room' },
   {
     module: 'node:sqlite',

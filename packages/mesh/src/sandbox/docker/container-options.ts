@@ -197,7 +197,7 @@ export function agentCommand(memoryLimitBytes: number): readonly string[] {
  * The C library keeps freed memory in an arena for each thread, which a tenth of a core has no use for, and below a
  * limit that grows: one arena and a fixed limit leave an operator 10 of its 128 MB.
  */
-const fixedEnvironment = {
+export const fixedEnvironment = {
   HOME: '/data',
   NODE_COMPILE_CACHE: '/opt/flotilla/compile-cache',
   MALLOC_ARENA_MAX: '1',

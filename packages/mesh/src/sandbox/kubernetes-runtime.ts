@@ -1,0 +1,255 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { freshBytes, type Log } from '../platform/index.ts'
+import { labelKeys } from './docker/container-options.ts'
+import type { PodGround } from './kubernetes/agent-objects.ts'
+import { claimName } from './kubernetes/agent-objects.ts'
+import { checkCluster } from './kubernetes/check-cluster.ts'
+import { agentNodes, clusterNetworks } from './kubernetes/cluster-nodes.ts'
+import { connectCluster, refusalStatus, unlessRefused } from './kubernetes/connect-cluster.ts'
+import type { ClusterAddress } from './kubernetes/connect-cluster.ts'
+import { erasePods } from './kubernetes/erase-pods.ts'
+import { measureClaims } from './kubernetes/measure-claims.ts'
+import { measurePods } from './kubernetes/measure-pods.ts'
+import { agentNamespace, networkPolicies } from './kubernetes/network-policies.ts'
+import { letGo, readPodData, writePodData } from './kubernetes/pod-data.ts'
+import { agentIdOf, exitOf, hasEnded, podState, type Pod } from './kubernetes/pod-state.ts'
+import { watchPods } from './kubernetes/pod-watch.ts'
+import { endPod, removePod, startPod, type PreparedCluster } from './kubernetes/start-pod.ts'
+import { reasonOf, SandboxError } from './sandbox-error.ts'
+import type { DataBound, SandboxEnd, SandboxRuntime } from './sandbox-runtime.ts'
+import { homeTag, sandboxName } from './sandbox-spec.ts'
+import { createStartGate } from './start-gate.ts'
+import { sweepTrials, trialInfix, tryClaims } from './kubernetes/try-claims.ts'
+
+/** Pods whose start or sweep is under way at once. */
+const startsAtOnce = 16
+const logLinesMax = 2_000
+const goneMaxMs = 60_000
+const goneAskMs = 100
+
+export interface KubernetesRuntimeOptions
+  extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass'> {
+  /** Ports of the agent door and the forward proxy: all that agents may reach. */
+  readonly doorPorts: readonly number[]
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** ADAPTER of `sandbox-runtime.ts`: one pod per agent, in one namespace of a cluster that others keep. */
+export function createKubernetesRuntime(options: KubernetesRuntimeOptions): SandboxRuntime {
+  const { homeId, namespace, clock, log } = options
+  const selector = `${labelKeys.home}=${homeTag(homeId)}`
+  const listeners = new Set<(end: SandboxEnd) => void>()
+  const backListeners = new Set<() => void>()
+  /** Pods whose end nobody asked for yet, by uid. */
+  const running = new Map<string, string>()
+  /** Uids of pods that are asked to end, until they are gone. */
+  const ending = new Set<string>()
+  const gate = createStartGate(startsAtOnce)
+  const newName = (): string =>
+    `flotilla-${homeTag(homeId)}${trialInfix}${Buffer.from(freshBytes(6)).toString('hex')}`
+  let ready: (PreparedCluster & { readonly bound: DataBound }) | null = null
+
+  function prepared() {
+    if (ready) return ready
+    throw new SandboxError('not-prepared', 'The cluster was not prepared yet.\nRepair: call prepare first.')
+  }
+
+  function onEnding(uid: string): void {
+    ending.add(uid)
+    running.delete(uid)
+  }
+
+  function tell(pod: Pod): void {
+    const agentId = running.get(pod.metadata.uid)
+    if (agentId === undefined) return
+    running.delete(pod.metadata.uid)
+    for (const listener of listeners) listener({ agentId, ...exitOf(pod) })
+  }
+
+  function onPod(pod: Pod): void {
+    const agentId = agentIdOf(pod)
+    if (hasEnded(pod)) tell(pod)
+    else if (agentId !== null && !pod.metadata.deletionTimestamp && !ending.has(pod.metadata.uid))
+      running.set(pod.metadata.uid, agentId)
+  }
+
+  /** An earlier life that was killed may have left an agent held while it was read, or a throw-away pod. */
+  async function putRight(to: PreparedCluster, pod: Pod): Promise<void> {
+    if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
+    else if (pod.status?.phase === 'Running') await letGo(to, pod)
+  }
+
+  const nodesNow = async () => agentNodes((await prepared().cluster.core.listNode()).items)
+  const dataOf = (agentId: string, data: { readonly dataLimitBytes: number }) => ({
+    agentId,
+    clock,
+    newName,
+    ...data,
+  })
+
+  return {
+    kind: 'kubernetes',
+    isolates: true,
+    // Their containers want rights that no namespace of agents gives.
+    browsers: null,
+    doorHost: () => options.meshAddress,
+    networks: async () => clusterNetworks(await nodesNow(), options.meshAddress),
+
+    async prepare({ progress, signal }) {
+      if (ready !== null) return
+      const cluster = await connectCluster(options)
+      progress(`Making namespace ${namespace} ready in the cluster at ${cluster.url.host}`)
+      const { items } = await cluster.core.listNode().catch((cause: unknown) => {
+        throw new SandboxError(
+          'cluster-unreachable',
+          `The cluster at ${cluster.url.host} does not answer, or not to this user: ${reasonOf(cause)}\nRepair: try \`kubectl get nodes\` as the user of the mesh.`,
+          { cause },
+        )
+      })
+      signal?.throwIfAborted()
+      await cluster.core
+        .createNamespace({ body: agentNamespace(namespace) })
+        .catch(unlessRefused([409], null))
+      for (const body of networkPolicies(options)) {
+        await cluster.networking
+          .createNamespacedNetworkPolicy({ namespace, body })
+          .catch(async (error: unknown) => {
+            unlessRefused([409], null)(error)
+            const { name } = body.metadata
+            await cluster.networking.replaceNamespacedNetworkPolicy({ namespace, name, body })
+          })
+      }
+      const nodes = agentNodes(items)
+      const userNamespaces = nodes.length > 0 && nodes.every((node) => node.userNamespaces)
+      const ground: PodGround = { ...options, userNamespaces }
+      const watch = await watchPods({
+        cluster,
+        namespace,
+        labelSelector: selector,
+        clock,
+        log,
+        onPod,
+        onGone: (pod) => {
+          tell(pod)
+          ending.delete(pod.metadata.uid)
+        },
+        onBack: () => backListeners.forEach((listener) => listener()),
+      })
+      const to = { cluster, ground, watch }
+      const there = [...watch.known().values()]
+      await Promise.all(there.map((pod) => gate(() => putRight(to, pod))))
+      await sweepTrials(to)
+      progress('Trying whether the cluster bounds what agents keep')
+      const bound = await tryClaims(to, newName())
+      if (bound.kind === 'meter') log.warn({ why: bound.why }, 'the data of agents is metered')
+      ready = { ...to, bound }
+    },
+
+    tryRung: async (rung) =>
+      rung === 'container'
+        ? { available: true, detail: '', repair: '' }
+        : {
+            available: false,
+            detail: `${rung} is not used in clusters`,
+            repair: 'Ask for containers, or run the fleet on one machine.',
+          },
+
+    async checkIsolation({ doorPort, signal }) {
+      const to = prepared()
+      const nodes = await nodesNow()
+      const walls = await checkCluster(to, { nodes, doorPort, newName, clock, signal })
+      if (walls.every(({ holds }) => holds)) {
+        ready = { ...to, ground: { ...to.ground, triedNodes: nodes.map(({ name }) => name) } }
+      }
+      return walls
+    },
+
+    start: (spec) =>
+      gate(() =>
+        startPod(prepared(), spec, {
+          onCreated: (uid) => {
+            if (!ending.has(uid)) running.set(uid, spec.agentId)
+          },
+          onEnding,
+        }),
+      ),
+
+    // A node gives a pod what it was made with from the beginning, so nothing is lent to one.
+    endStartShare: async () => {},
+
+    async stop(agentId, { graceMs }) {
+      await endPod(prepared(), sandboxName(homeId, agentId), { graceMs, onEnding })
+    },
+
+    async remove(agentId, { data }) {
+      const to = prepared()
+      await removePod(to, sandboxName(homeId, agentId), onEnding)
+      if (!data) return
+      const claim = { namespace, name: claimName(homeId, agentId) }
+      const { core } = to.cluster
+      await core.deleteNamespacedPersistentVolumeClaim(claim).catch(unlessRefused([404], null))
+      const deadline = clock.now() + goneMaxMs
+      while (clock.now() < deadline) {
+        const left = await core.readNamespacedPersistentVolumeClaim(claim).catch(unlessRefused([404], null))
+        if (left === null) return
+        await clock.sleep(goneAskMs)
+      }
+      throw new SandboxError(
+        'claim-survives',
+        `The claim ${claim.name} does not go.\nRepair: look at \`kubectl --namespace ${namespace} describe pvc ${claim.name}\`.`,
+      )
+    },
+
+    async inspect(agentId) {
+      const pod = await prepared().cluster.readPod(namespace, sandboxName(homeId, agentId))
+      return pod === null ? null : podState(pod)
+    },
+
+    list: async () => [...prepared().watch.known().values()].map(podState).filter((state) => state !== null),
+
+    async logs(agentId, maxBytes) {
+      const name = sandboxName(homeId, agentId)
+      const asked = { namespace, name, container: 'agent', tailLines: logLinesMax }
+      // 400 of one that has not started.
+      const text = await prepared()
+        .cluster.core.readNamespacedPodLog(asked)
+        .catch((error: unknown) => {
+          if ([400, 404].includes(refusalStatus(error) ?? 0)) return ''
+          throw error
+        })
+      return Buffer.from(text).subarray(-maxBytes).toString('utf8')
+    },
+
+    measureUse: (agentIds) => measurePods(prepared(), agentIds),
+    dataBound: () => prepared().bound,
+    measureData: async (agentIds) =>
+      prepared().bound.kind === 'volume' ? new Map() : measureClaims(prepared(), agentIds),
+    readData: (agentId, data) => readPodData(prepared(), dataOf(agentId, data)),
+    writeData: (agentId, tar, data) => writePodData(prepared(), dataOf(agentId, data), tar),
+
+    onEngineBack(listener) {
+      backListeners.add(listener)
+      return () => backListeners.delete(listener)
+    },
+
+    onEnd(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    async erase({ progress, signal }) {
+      const cluster = await connectCluster(options)
+      signal?.throwIfAborted()
+      progress(`Removing the pods of this home and their data from namespace ${namespace}`)
+      running.clear()
+      await ready?.watch.close()
+      ready = null
+      await erasePods(cluster, { ground: { ...options, userNamespaces: false }, clock, log })
+    },
+
+    async close() {
+      await ready?.watch.close()
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { aSpec } from '../sandbox-runtime.conformance.ts'
+import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { agentObjects, clusterRecipe, podFilesMaxBytes, probePod, type PodGround } from './agent-objects.ts'
+
+const ground: PodGround = {
+  homeId: 'home-1',
+  namespace: 'fleet',
+  image: 'registry.example/agent:1',
+  meshAddress: '10.0.0.9',
+  seccomp: { kind: 'localhost', path: 'flotilla.json' },
+  userNamespaces: true,
+}
+const given = { archive: Buffer.from('archive'), briefing: { 'PROJECT.md': 'what for' } }
+const spec = aSpec({ agentId: 'scout', briefingDirectory: '/briefing', dataLimitBytes: 1_000_000 })
+
+const containersOf = (objects: ReturnType<typeof agentObjects>) => [
+  ...objects.pod.spec.initContainers,
+  ...objects.pod.spec.containers,
+]
+
+describe('agentObjects', () => {
+  it('walls every container of the pod in', () => {
+    const objects = agentObjects(ground, spec, given)
+    for (const container of containersOf(objects)) {
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        privileged: false,
+        capabilities: { drop: ['ALL'] },
+      })
+    }
+    expect(objects.pod.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      hostUsers: false,
+      restartPolicy: 'Never',
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['10.0.0.9'] },
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        runAsGroup: 1000,
+        seccompProfile: { type: 'Localhost', localhostProfile: 'flotilla.json' },
+      },
+    })
+  })
+
+  it.each([
+    ['worker', '150m', '402653184'],
+    ['operator', '50m', '134217728'],
+  ] as const)('asks for what a %s may have, and allows no more', (kind, cpu, memory) => {
+    const objects = agentObjects(ground, { ...spec, kind, ...sandboxSizes[kind] }, given)
+    for (const { resources } of containersOf(objects)) {
+      expect(resources.limits).toMatchObject({ cpu, memory })
+      expect(resources.requests).toEqual(resources.limits)
+    }
+    expect(objects.pod.metadata.labels).toMatchObject({ 'flotilla.role': 'agent', 'flotilla.kind': kind })
+  })
+
+  it('leaves a pod nothing to write to but its claim, which has the size of its data', () => {
+    const { pod, claim } = agentObjects(ground, spec, given)
+    const writable = pod.spec.containers.flatMap(({ volumeMounts }) =>
+      volumeMounts.filter((mount) => !('readOnly' in mount)).map(({ mountPath }) => mountPath),
+    )
+    expect(writable).toEqual(['/data'])
+    expect(claim.spec.resources.requests.storage).toBe('1000000')
+    expect(claim.spec).not.toHaveProperty('storageClassName')
+    expect(agentObjects({ ...ground, storageClass: 'fast' }, spec, given).claim.spec.storageClassName).toBe(
+      'fast',
+    )
+  })
+
+  it('keeps what the agent is given in secrets, and only the first container sees its files', () => {
+    const { files, briefing, pod } = agentObjects(ground, spec, given)
+    expect(files.data).toEqual({ 'files.tar': Buffer.from('archive').toString('base64') })
+    expect(briefing.stringData).toEqual({ 'PROJECT.md': 'what for' })
+    const seeing = [...pod.spec.initContainers, ...pod.spec.containers].filter(({ volumeMounts }) =>
+      volumeMounts.some((mount) => mount.name === 'files'),
+    )
+    expect(seeing.map(({ name }) => name)).toEqual(['seed'])
+  })
+
+  it('refuses files that no cluster keeps', () => {
+    const archive = new Uint8Array(podFilesMaxBytes + 1)
+    expect(() => agentObjects(ground, spec, { ...given, archive })).toThrow(/Repair: shorten/)
+    const briefing = { 'PROJECT.md': 'x'.repeat(podFilesMaxBytes + 1) }
+    expect(() => agentObjects(ground, spec, { ...given, briefing })).toThrow(/Repair: shorten/)
+    expect(agentObjects(ground, spec, { ...given, archive: archive.subarray(1) }).files).toBeDefined()
+  })
+
+  it('names every object by a digest that ids which differ by a dash alone do not share, and notes the id', () => {
+    const dash = agentObjects(ground, { ...spec, agentId: 'a-b' }, given)
+    const line = agentObjects(ground, { ...spec, agentId: 'a_b' }, given)
+    expect(dash.pod.metadata.name).not.toBe(line.pod.metadata.name)
+    expect(dash.pod.metadata.annotations).toEqual({ 'flotilla.start': 's-1', 'flotilla.agent': 'a-b' })
+    expect(dash.pod.metadata.name.length).toBeLessThanOrEqual(63)
+  })
+
+  it('is put on nodes alone whose walls were tried, once any were', () => {
+    const term = (node: string) => ({
+      matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }],
+    })
+    const { pod } = agentObjects({ ...ground, triedNodes: ['one', 'two'] }, spec, given)
+    expect(pod.spec).toMatchObject({
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term('one'), term('two')] },
+        },
+      },
+    })
+    expect(agentObjects(ground, spec, given).pod.spec).not.toHaveProperty('affinity')
+  })
+
+  it('takes the runtime’s filter of system calls and another rung where that is set', () => {
+    const { pod } = agentObjects(
+      { ...ground, seccomp: { kind: 'runtime-default' }, userNamespaces: false, runtimeClass: 'gvisor' },
+      spec,
+      given,
+    )
+    expect(pod.spec.securityContext.seccompProfile).toEqual({ type: 'RuntimeDefault' })
+    expect(pod.spec).toMatchObject({ hostUsers: true, runtimeClassName: 'gvisor' })
+  })
+})
+
+describe('probePod', () => {
+  it('has an agent’s walls, on the node that is to be tried', () => {
+    const probe = probePod(ground, { name: 'probe', node: 'node-2', command: ['true'], size: spec })
+    const agent = agentObjects(ground, spec, given).pod
+    const { nodeName, containers, securityContext, volumes, ...walls } = probe.spec
+    expect(nodeName).toBe('node-2')
+    expect(agent.spec).toMatchObject(walls)
+    expect(agent.spec.securityContext).toMatchObject(securityContext)
+    expect(agent.spec.volumes).toEqual(expect.arrayContaining(volumes))
+    const [ofAgent] = agent.spec.containers
+    expect(containers[0]?.securityContext).toEqual(ofAgent?.securityContext)
+    expect(containers[0]?.resources).toEqual(ofAgent?.resources)
+    expect(probe.metadata.labels['flotilla.home']).toBe(agent.metadata.labels['flotilla.home'])
+  })
+})
+
+describe('clusterRecipe', () => {
+  it('makes the image run as the agent', () => {
+    expect(clusterRecipe('agent').trim().split('\n').at(-1)).toBe(
+      `USER ${sandboxHardening.uid}:${sandboxHardening.uid}`,
+    )
+  })
+})

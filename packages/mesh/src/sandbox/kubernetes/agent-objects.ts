@@ -1,0 +1,303 @@
+import { agentCommand, fixedEnvironment, labelKeys } from '../docker/container-options.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
+
+/** What the pod of every agent stands on, beside its own spec. */
+export interface PodGround {
+  readonly homeId: string
+  readonly namespace: string
+  /** Made of the agent's image by `clusterRecipe`, where the nodes can pull it. */
+  readonly image: string
+  /** Address of the mesh: the agent door and the forward proxy, and where the mesh calls agents from. */
+  readonly meshAddress: string
+  /** Ours, by its path below each kubelet's profiles; or what the runtime brings, which lets processes look into each other. */
+  readonly seccomp:
+    | { readonly kind: 'localhost'; readonly path: string }
+    | { readonly kind: 'runtime-default' }
+  /** Whether pods have a user namespace of their own: root inside, were there one, is nobody outside. */
+  readonly userNamespaces: boolean
+  /** Of claims; absent for the cluster's own choice. */
+  readonly storageClass?: string
+  /** Nodes whose walls were tried, and where alone agents are put; absent while none was. */
+  readonly triedNodes?: readonly string[]
+  /** Rung of isolation; absent for the cluster's own choice. */
+  readonly runtimeClass?: string
+}
+
+/** Bytes of one secret; the API server refuses more than 1 MiB, of which some is its frame. */
+export const podFilesMaxBytes = 700 * 1024
+
+/** What a container may write to its node in all: its log, before the kubelet turns it over, and its last words. */
+const nodeStorage = '64Mi'
+
+/**
+ * The agent's image, as pods want it. Kubernetes gives no volume that is not executable, but its runtimes bring a file
+ * system for shared memory which is that, in memory, and of 64 MiB: so /tmp is there. Pure.
+ */
+export function clusterRecipe(agentImage: string): string {
+  return `FROM ${agentImage}\nUSER 0\nRUN rm -rf /tmp && ln -s /dev/shm /tmp\nUSER ${sandboxHardening.uid}:${sandboxHardening.uid}\n`
+}
+
+/** What an agent finds when it starts. */
+export interface PodFiles {
+  /** Archive of what is put below `/data`; see `seedEntries`. */
+  readonly archive: Uint8Array
+  /** Files of `/briefing` by name. */
+  readonly briefing: Readonly<Record<string, string>>
+}
+
+/**
+ * Everything in the cluster that makes up an agent. Pure. Throws `SandboxError` `pod-files-too-large` for files that no
+ * cluster keeps.
+ */
+export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFiles) {
+  const name = sandboxName(ground.homeId, spec.agentId)
+  const metadata = {
+    name,
+    namespace: ground.namespace,
+    labels: agentLabels(ground.homeId, spec),
+    annotations: { ...spec.labels, [labelKeys.agent]: spec.agentId },
+  }
+  refuseLarge(given)
+  return {
+    claim: claimOf(ground, spec),
+    files: {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...metadata, name: `${name}-files` },
+      data: { 'files.tar': Buffer.from(given.archive).toString('base64') },
+    },
+    briefing: {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { ...metadata, name: `${name}-briefing` },
+      stringData: given.briefing,
+    },
+    pod: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: {
+        ...podWalls(ground),
+        ...onTriedNodes(ground),
+        hostname: name,
+        securityContext: {
+          ...identity(ground),
+          ...ownsClaim,
+        },
+        volumes: [
+          { name: 'data', persistentVolumeClaim: { claimName: claimName(ground.homeId, spec.agentId) } },
+          { name: 'files', secret: { secretName: `${name}-files` } },
+          { name: 'briefing', secret: { secretName: `${name}-briefing` } },
+          queues,
+        ],
+        initContainers: [
+          {
+            ...containerWalls(ground, spec),
+            name: 'seed',
+            command: seedCommand,
+            volumeMounts: [
+              { name: 'data', mountPath: '/data' },
+              { name: 'files', mountPath: '/files', readOnly: true },
+            ],
+          },
+        ],
+        containers: [
+          {
+            ...containerWalls(ground, spec),
+            name: 'agent',
+            command: [...agentCommand(spec.memoryLimitBytes)],
+            workingDir: '/data',
+            env: Object.entries({ ...spec.environment, ...fixedEnvironment }).map(([key, value]) => ({
+              name: key,
+              value,
+            })),
+            volumeMounts: [
+              { name: 'data', mountPath: '/data' },
+              { name: 'briefing', mountPath: '/briefing', readOnly: true },
+              queuesMount,
+            ],
+          },
+        ],
+      },
+    },
+  }
+}
+
+/** A throw-away pod with an agent's walls and nothing of an agent, on one node; its log is what it printed. Pure. */
+export function probePod(
+  ground: PodGround,
+  probe: {
+    readonly name: string
+    /** Absent for the scheduler's choice. */
+    readonly node?: string
+    readonly command: readonly string[]
+    readonly size: PodSize
+  },
+) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: probe.name,
+      namespace: ground.namespace,
+      labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'probe' },
+    },
+    spec: {
+      ...podWalls(ground),
+      ...(probe.node === undefined ? {} : { nodeName: probe.node }),
+      securityContext: identity(ground),
+      volumes: [queues],
+      containers: [
+        {
+          ...containerWalls(ground, probe.size),
+          name: 'probe',
+          command: [...probe.command],
+          volumeMounts: [queuesMount],
+        },
+      ],
+    },
+  }
+}
+
+/** A throw-away pod that keeps an agent's data at hand for `command`, and whose end comes by itself. Pure. */
+export function helperPod(
+  ground: PodGround,
+  helper: {
+    readonly name: string
+    readonly claim: string
+    readonly command: readonly string[]
+    readonly size: PodSize
+    readonly lifeMaxMs: number
+  },
+) {
+  const { spec, ...pod } = probePod(ground, helper)
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, [labelKeys.role]: 'helper' } },
+    spec: {
+      ...spec,
+      activeDeadlineSeconds: Math.ceil(helper.lifeMaxMs / 1_000),
+      securityContext: { ...spec.securityContext, ...ownsClaim },
+      volumes: [...spec.volumes, { name: 'data', persistentVolumeClaim: { claimName: helper.claim } }],
+      containers: spec.containers.map((container) => ({
+        ...container,
+        volumeMounts: [...container.volumeMounts, { name: 'data', mountPath: '/data' }],
+      })),
+    },
+  }
+}
+
+export type PodSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu'>
+
+/** Claims outlive pods, and their names tell agents apart as volumes of engines do; ids are longer than a label may be. */
+export function claimName(homeId: string, agentId: string): string {
+  return `${sandboxName(homeId, agentId)}-data`
+}
+
+export function claimOf(ground: PodGround, spec: Pick<SandboxSpec, 'agentId' | 'dataLimitBytes'>) {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name: claimName(ground.homeId, spec.agentId),
+      namespace: ground.namespace,
+      labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'data' },
+      annotations: { [labelKeys.agent]: spec.agentId },
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: String(spec.dataLimitBytes) } },
+      ...(ground.storageClass === undefined ? {} : { storageClassName: ground.storageClass }),
+    },
+  }
+}
+
+/** The walls of a pod as a whole. */
+function podWalls(ground: PodGround) {
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    // The address of every service of the namespace would stand in the environment.
+    enableServiceLinks: false,
+    hostUsers: !ground.userNamespaces,
+    // The first process is then the runtime's, which takes in orphans; programs of the agent do not weigh on it for long.
+    shareProcessNamespace: true,
+    dnsPolicy: 'None',
+    // Nobody answers there: names of the cluster are told to nobody.
+    dnsConfig: {
+      nameservers: [ground.meshAddress],
+      options: [
+        { name: 'timeout', value: '1' },
+        { name: 'attempts', value: '1' },
+      ],
+    },
+    ...(ground.runtimeClass === undefined ? {} : { runtimeClassName: ground.runtimeClass }),
+  }
+}
+
+/** A node that came since is not used before its walls were tried too; a term may name one node alone. */
+function onTriedNodes({ triedNodes }: PodGround) {
+  if (triedNodes === undefined) return {}
+  const nodeSelectorTerms = triedNodes.map((node) => ({
+    matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }],
+  }))
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } }
+  return { affinity: { nodeAffinity } }
+}
+
+function identity(ground: PodGround) {
+  return {
+    runAsNonRoot: true,
+    runAsUser: sandboxHardening.uid,
+    runAsGroup: sandboxHardening.uid,
+    seccompProfile:
+      ground.seccomp.kind === 'localhost'
+        ? { type: 'Localhost', localhostProfile: ground.seccomp.path }
+        : { type: 'RuntimeDefault' },
+  }
+}
+
+/** The walls of each container; requests are limits, so that what is promised is there, and no more. */
+function containerWalls(ground: PodGround, { memoryLimitBytes, cpu }: PodSize) {
+  const size = {
+    cpu: `${Math.round((cpu.quotaUs / cpu.periodUs) * 1_000)}m`,
+    memory: String(memoryLimitBytes),
+    'ephemeral-storage': nodeStorage,
+  }
+  return {
+    image: ground.image,
+    imagePullPolicy: 'IfNotPresent',
+    resources: { requests: size, limits: size },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      privileged: false,
+      capabilities: { drop: ['ALL'] },
+    },
+  }
+}
+
+/** So that a fresh claim belongs to the agent. */
+const ownsClaim = { fsGroup: sandboxHardening.uid, fsGroupChangePolicy: 'OnRootMismatch' } as const
+
+/** Runtimes bring a file system for message queues, which the kernel counts by user over all containers: closed. */
+const queues = { name: 'queues', emptyDir: { medium: 'Memory', sizeLimit: '4Ki' } }
+const queuesMount = { name: 'queues', mountPath: '/dev/mqueue', readOnly: true }
+
+/** A file takes the place of what stands there, be it a link; it belongs to whoever unpacks it. */
+const seedCommand = ['tar', '--extract', '--file=/files/files.tar', '--directory=/data']
+
+function refuseLarge({ archive, briefing }: PodFiles): void {
+  const texts = Object.values(briefing).reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const bytes = Math.max(archive.length, texts)
+  if (bytes <= podFilesMaxBytes) return
+  throw new SandboxError(
+    'pod-files-too-large',
+    `What the agent is given at its start has ${bytes} bytes; a cluster takes ${podFilesMaxBytes}.\nRepair: shorten its project's files.`,
+  )
+}
+
+function agentLabels(homeId: string, spec: SandboxSpec): Record<string, string> {
+  return { [labelKeys.home]: homeTag(homeId), [labelKeys.role]: 'agent', [labelKeys.kind]: spec.kind }
+}

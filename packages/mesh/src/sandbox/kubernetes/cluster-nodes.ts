@@ -1,0 +1,50 @@
+import { isIP } from 'node:net'
+import type { V1Node } from '@kubernetes/client-node'
+import type { SandboxNetwork } from '../sandbox-runtime.ts'
+
+/** The part of a node that agents have to do with. */
+export interface AgentNode {
+  readonly name: string
+  readonly addresses: readonly string[]
+  /** Ranges of the pods on it; empty where its network does not say. */
+  readonly podRanges: readonly string[]
+  /** Whether it can give a pod a user namespace of its own. */
+  readonly userNamespaces: boolean
+}
+
+/** Nodes that pods can be put on now. Pure. */
+export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
+  return items
+    .filter(({ spec, status }) => {
+      const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True')
+      const isClosed =
+        spec?.unschedulable || spec?.taints?.some(({ effect }) => effect !== 'PreferNoSchedule')
+      return isReady && !isClosed
+    })
+    .map(({ metadata, spec, status }) => ({
+      name: metadata?.name ?? '',
+      addresses: (status?.addresses ?? []).map(({ address }) => address).filter((one) => isIP(one) !== 0),
+      podRanges: spec?.podCIDRs ?? [],
+      // The runtime that is used where a pod names none has an empty name.
+      userNamespaces:
+        status?.runtimeHandlers?.some(({ name, features }) => !name && features?.userNamespaces === true) ??
+        false,
+    }))
+}
+
+/** Networks that nothing is to be fetched from. Pure. */
+export function clusterNetworks(nodes: readonly AgentNode[], meshAddress: string): readonly SandboxNetwork[] {
+  const ranges = nodes
+    .flatMap(({ podRanges }) => podRanges)
+    .map((range) => {
+      const [address = '', prefix] = range.split('/')
+      return { address, prefix: Number(prefix), own: true }
+    })
+  const hosts = [meshAddress, ...nodes.flatMap(({ addresses }) => addresses)].map((address) => ({
+    address,
+    prefix: isIP(address) === 6 ? 128 : 32,
+    // Where no node tells the range of its pods, the door is all that is known of their network.
+    own: ranges.length === 0 && address === meshAddress,
+  }))
+  return [...ranges, ...hosts]
+}

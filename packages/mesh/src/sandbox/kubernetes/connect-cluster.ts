@@ -1,0 +1,114 @@
+import type { CoreV1Api, KubeConfig, NetworkingV1Api, NodeV1Api } from '@kubernetes/client-node'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { openExec, type Execution, type ExecPlace } from './open-exec.ts'
+import { podSchema, type Pod } from './pod-state.ts'
+
+/** The way to one cluster, as one user of it. */
+export interface Cluster {
+  readonly core: CoreV1Api
+  readonly networking: NetworkingV1Api
+  readonly node: NodeV1Api
+  /** Of its API server. */
+  readonly url: URL
+  /** Null where there is none. */
+  readPod(namespace: string, name: string): Promise<Pod | null>
+  /** Tells changes of pods until the server ends it or `signal` aborts; rejects where it was lost. */
+  follow(
+    namespace: string,
+    query: Readonly<Record<string, string | number>>,
+    hears: {
+      readonly onChange: (type: string, object: unknown) => void
+      readonly signal: AbortSignal
+    },
+  ): Promise<void>
+  /** Runs a program in a container that runs. */
+  exec(place: ExecPlace, command: readonly string[]): Promise<Execution>
+}
+
+export interface ClusterAddress {
+  /** Where clients of Kubernetes keep the way to their clusters; absent for the usual places, and the pod's own account. */
+  readonly kubeconfig?: string | undefined
+  /** Absent for the one that is current there. */
+  readonly context?: string | undefined
+}
+
+/**
+ * Connects nothing yet. Rejects with `SandboxError` `cluster-unknown` where there is no such context. The client is loaded
+ * here, since who runs containers on one machine has no use for its thousand files.
+ */
+export async function connectCluster({ kubeconfig, context }: ClusterAddress): Promise<Cluster> {
+  const client = await import('@kubernetes/client-node')
+  const config = new client.KubeConfig()
+  try {
+    if (kubeconfig === undefined) config.loadFromDefault()
+    else config.loadFromFile(kubeconfig)
+  } catch (cause) {
+    throw unknownCluster(`the kubeconfig cannot be read: ${reasonOf(cause)}`, cause)
+  }
+  if (context !== undefined) chooseContext(config, context)
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) throw unknownCluster('no context is current in the kubeconfig')
+  const core = config.makeApiClient(client.CoreV1Api)
+  const watch = new client.Watch(config)
+  return {
+    core,
+    networking: config.makeApiClient(client.NetworkingV1Api),
+    node: config.makeApiClient(client.NodeV1Api),
+    url: new URL(cluster.server),
+
+    readPod: async (namespace, name) => {
+      const found = await core.readNamespacedPod({ namespace, name }).catch(unlessRefused([404], null))
+      return found === null ? null : podSchema.parse(found)
+    },
+
+    async follow(namespace, query, { onChange, signal }) {
+      const over = Promise.withResolvers<void>()
+      over.promise.catch(() => undefined)
+      const following = await watch.watch(
+        podsPath(namespace),
+        { ...query, allowWatchBookmarks: true },
+        (type: string, object: unknown) => onChange(type, object),
+        (error: unknown) => (error === null || signal.aborted ? over.resolve() : over.reject(error)),
+      )
+      const stop = (): void => following.abort()
+      signal.addEventListener('abort', stop, { once: true })
+      if (signal.aborted) stop()
+      return over.promise.finally(() => signal.removeEventListener('abort', stop))
+    },
+
+    exec: (place, command) => openExec(config, place, command),
+  }
+}
+
+/** Of the API server, which is none of our doors. */
+const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
+
+function chooseContext(config: KubeConfig, context: string): void {
+  if (config.getContextObject(context) !== null) return config.setCurrentContext(context)
+  const names = config.getContexts().map(({ name }) => name)
+  throw unknownCluster(
+    `there is no context ${context} in the kubeconfig; there ${names.length === 0 ? 'is none' : `are ${names.join(', ')}`}`,
+  )
+}
+
+function unknownCluster(why: string, cause?: unknown): SandboxError {
+  return new SandboxError(
+    'cluster-unknown',
+    `The cluster cannot be found: ${why}.\nRepair: name a context that \`kubectl config get-contexts\` lists, or set KUBECONFIG.`,
+    { cause },
+  )
+}
+
+/** What the API server refused with: its status, or null where the error is none of its own. */
+export function refusalStatus(error: unknown): number | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
+}
+
+/** For `catch`: gives `value` where the server refused with one of `statuses`, and throws on otherwise. */
+export function unlessRefused<Value>(statuses: readonly number[], value: Value): (error: unknown) => Value {
+  return (error) => {
+    const status = refusalStatus(error)
+    if (status !== null && statuses.includes(status)) return value
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/index.ts'
+import { labelKeys } from '../docker/container-options.ts'
+import { homeTag } from '../sandbox-spec.ts'
+import { createStartGate } from '../start-gate.ts'
+import type { PodGround } from './agent-objects.ts'
+import type { Cluster } from './connect-cluster.ts'
+import { watchPods } from './pod-watch.ts'
+import { removePod } from './start-pod.ts'
+
+const removedAtOnce = 16
+
+/** Deletes everything that a home has in its namespace, which stays, since others may use it. */
+export async function erasePods(
+  cluster: Cluster,
+  { ground, clock, log }: { readonly ground: PodGround; readonly clock: Clock; readonly log: Log },
+): Promise<void> {
+  const { namespace } = ground
+  const labelSelector = `${labelKeys.home}=${homeTag(ground.homeId)}`
+  const ignored = (): void => undefined
+  const watch = await watchPods({
+    cluster,
+    namespace,
+    labelSelector,
+    clock,
+    log,
+    onPod: ignored,
+    onGone: ignored,
+    onBack: ignored,
+  })
+  try {
+    const gate = createStartGate(removedAtOnce)
+    const names = [...watch.known().keys()]
+    await Promise.all(names.map((name) => gate(() => removePod({ cluster, ground, watch }, name, ignored))))
+  } finally {
+    await watch.close()
+  }
+  const ofHome = { namespace, labelSelector }
+  await cluster.core.deleteCollectionNamespacedSecret(ofHome)
+  await cluster.core.deleteCollectionNamespacedPersistentVolumeClaim(ofHome)
+  await cluster.networking.deleteCollectionNamespacedNetworkPolicy(ofHome)
+}

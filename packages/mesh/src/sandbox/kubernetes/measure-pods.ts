@@ -1,0 +1,80 @@
+import type { SandboxUse } from '../sandbox-runtime.ts'
+import { sandboxName } from '../sandbox-spec.ts'
+import { runInPod } from './pod-data.ts'
+import { hasEnded, hasStarted } from './pod-state.ts'
+import type { PreparedCluster } from './start-pod.ts'
+
+/** Pods that are asked about at once. */
+const askedAtOnce = 8
+const microPerSecond = 1e6
+const nanoPerSecond = 1e9
+
+/** What the kernel says of the container's own group, of either version; names of a file stand before what it holds. */
+const files = [
+  '/sys/fs/cgroup/memory.current',
+  '/sys/fs/cgroup/memory.max',
+  '/sys/fs/cgroup/memory.stat',
+  '/sys/fs/cgroup/cpu.stat',
+  '/sys/fs/cgroup/memory/memory.usage_in_bytes',
+  '/sys/fs/cgroup/memory/memory.limit_in_bytes',
+  '/sys/fs/cgroup/memory/memory.stat',
+  '/sys/fs/cgroup/cpuacct/cpuacct.usage',
+]
+const readCommand = [
+  'sh',
+  '-c',
+  'for file; do test -r "$file" && echo "== $file" && cat "$file"; done; true',
+  'sh',
+]
+
+/** Pure; null of an answer that has no figures. */
+export function useOfGroup(answer: string): SandboxUse | null {
+  const texts = new Map(
+    answer.split(/^== \/sys\/fs\/cgroup\//m).map((part) => {
+      const end = part.indexOf('\n')
+      return [part.slice(0, end), part.slice(end + 1)] as const
+    }),
+  )
+  const number = (name: string): number | null => {
+    const text = texts.get(name)?.trim() ?? ''
+    return /^\d+$/.test(text) ? Number(text) : null
+  }
+  const field = (name: string, key: string): number | null => {
+    const found = new RegExp(`^${key} (\\d+)$`, 'm').exec(texts.get(name) ?? '')
+    return found ? Number(found[1]) : null
+  }
+  const used = number('memory.current') ?? number('memory/memory.usage_in_bytes')
+  const micros = field('cpu.stat', 'usage_usec')
+  const nanos = number('cpuacct/cpuacct.usage')
+  if (used === null || (micros === null && nanos === null)) return null
+  const cached = field('memory.stat', 'inactive_file') ?? field('memory/memory.stat', 'total_inactive_file')
+  return {
+    memoryBytes: Math.max(0, used - (cached ?? 0)),
+    memoryLimitBytes: number('memory.max') ?? number('memory/memory.limit_in_bytes'),
+    cpuSeconds: micros === null ? (nanos ?? 0) / nanoPerSecond : micros / microPerSecond,
+  }
+}
+
+/** What pods of this home take now, as the kernel says inside them. */
+export async function measurePods(
+  { cluster, ground, watch }: PreparedCluster,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, SandboxUse>> {
+  const uses = new Map<string, SandboxUse>()
+  for (let from = 0; from < agentIds.length; from += askedAtOnce) {
+    const part = agentIds.slice(from, from + askedAtOnce)
+    await Promise.all(
+      part.map(async (agentId) => {
+        const name = sandboxName(ground.homeId, agentId)
+        const pod = watch.known().get(name)
+        if (pod === undefined || hasEnded(pod) || !hasStarted(pod)) return
+        const place = { namespace: ground.namespace, pod: name, container: 'agent' }
+        // One that ends while it is asked takes nothing.
+        const said = await runInPod(cluster, place, [...readCommand, ...files]).catch(() => null)
+        const use = said === null ? null : useOfGroup(said.stdout)
+        if (use !== null) uses.set(agentId, use)
+      }),
+    )
+  }
+  return uses
+}

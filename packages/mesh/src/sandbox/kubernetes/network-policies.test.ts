@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { homeTag } from '../sandbox-spec.ts'
+import { agentNamespace, networkPolicies } from './network-policies.ts'
+
+const home = { homeId: 'home-1', namespace: 'fleet', meshAddress: '10.0.0.9', doorPorts: [8420, 8421] }
+
+it('denies everything in the namespace, and opens the doors of the mesh to pods of the home alone', () => {
+  const [nothing, doors] = networkPolicies(home)
+  expect(nothing?.spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+  expect(doors?.spec).toEqual({
+    podSelector: { matchLabels: { 'flotilla.home': homeTag('home-1') } },
+    policyTypes: ['Ingress', 'Egress'],
+    egress: [
+      {
+        to: [{ ipBlock: { cidr: '10.0.0.9/32' } }],
+        ports: [
+          { protocol: 'TCP', port: 8420 },
+          { protocol: 'TCP', port: 8421 },
+        ],
+      },
+    ],
+    ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.9/32' } }], ports: [{ protocol: 'TCP', port: 8400 }] }],
+  })
+})
+
+it('means one address alone, of either kind', () => {
+  expect(JSON.stringify(networkPolicies({ ...home, meshAddress: 'fd00::9' }))).toContain('"fd00::9/128"')
+})
+
+it('has two homes of one namespace meet nowhere', () => {
+  const names = [home, { ...home, homeId: 'home-2' }].flatMap((one) =>
+    networkPolicies(one).map(({ metadata }) => metadata.name),
+  )
+  expect(new Set(names).size).toBe(4)
+})
+
+it('asks the cluster to refuse what is more than an agent', () => {
+  expect(agentNamespace('fleet').metadata).toMatchObject({
+    name: 'fleet',
+    labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+  })
+})

@@ -1,0 +1,52 @@
+import { isIPv6 } from 'node:net'
+import { labelKeys } from '../docker/container-options.ts'
+import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
+
+/**
+ * The walls of a home in the words of Kubernetes: whatever runs in its namespace reaches nothing and is reached by nobody,
+ * but that pods of the home come to the doors of the mesh, and the mesh to the agents. Whether a cluster keeps to it is
+ * tried by a probe, since one whose network does not enforce policies takes them all the same. Pure.
+ */
+export function networkPolicies(home: {
+  readonly homeId: string
+  readonly namespace: string
+  readonly meshAddress: string
+  /** Of the agent door and the forward proxy. */
+  readonly doorPorts: readonly number[]
+}) {
+  const mesh = [{ ipBlock: { cidr: `${home.meshAddress}/${isIPv6(home.meshAddress) ? 128 : 32}` } }]
+  const tag = homeTag(home.homeId)
+  const policy = (name: string, spec: object) => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: {
+      name: `flotilla-${tag}-${name}`,
+      namespace: home.namespace,
+      labels: { [labelKeys.home]: tag },
+    },
+    spec: { ...spec, policyTypes: ['Ingress', 'Egress'] },
+  })
+  return [
+    policy('nothing', { podSelector: {} }),
+    policy('doors', {
+      podSelector: { matchLabels: { [labelKeys.home]: tag } },
+      egress: [{ to: mesh, ports: home.doorPorts.map((port) => ({ protocol: 'TCP', port })) }],
+      ingress: [{ from: mesh, ports: [{ protocol: 'TCP', port: sandboxHardening.agentPort }] }],
+    }),
+  ]
+}
+
+/** Where pods of homes live: the cluster itself refuses what would be more than an agent there. Pure. */
+export function agentNamespace(name: string) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name,
+      labels: {
+        'pod-security.kubernetes.io/enforce': 'restricted',
+        'pod-security.kubernetes.io/enforce-version': 'latest',
+      },
+    },
+  }
+}

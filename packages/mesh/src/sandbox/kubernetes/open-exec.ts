@@ -1,0 +1,144 @@
+import { PassThrough, Writable } from 'node:stream'
+import type { Readable } from 'node:stream'
+import type { KubeConfig } from '@kubernetes/client-node'
+import * as z from 'zod'
+import { SandboxError } from '../sandbox-error.ts'
+
+/** Kept of what a program said on its second stream. */
+const saidMaxChars = 400
+/** Numbers of streams in one connection, and the word that ends one; see KEP-4006. */
+const stdinStream = 0
+const closeStream = 255
+const closingProtocol = 'v5.channel.k8s.io'
+
+const statusSchema = z.looseObject({
+  status: z.string().nullish(),
+  message: z.string().nullish(),
+  details: z
+    .looseObject({
+      causes: z
+        .array(z.looseObject({ reason: z.string().nullish(), message: z.string().nullish() }))
+        .nullish(),
+    })
+    .nullish(),
+})
+
+export interface ExecPlace {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+  /** Whether something is written to the program. */
+  readonly stdin?: boolean
+}
+
+export interface ExecEnd {
+  readonly code: number
+  /** The last of what it said on its second stream. */
+  readonly said: string
+}
+
+/** A program that runs in a container. */
+export interface Execution {
+  /** To be read: while nobody does, the program waits. */
+  readonly stdout: Readable
+  /** Rejects where the connection was lost before the program's end was told. */
+  readonly ended: Promise<ExecEnd>
+  /** Resolves when it has left this process. */
+  write(piece: Uint8Array): Promise<void>
+  /** Ends what is written. Servers before 1.30 cannot tell the program. */
+  endInput(): void
+  /** Leaves it; what has been told of its end stays so. */
+  close(): void
+}
+
+/** Opens one. The client's own way has no bound of what waits in memory, on neither side, so both streams go by here. */
+export async function openExec(
+  config: KubeConfig,
+  { namespace, pod, container, stdin = false }: ExecPlace,
+  command: readonly string[],
+): Promise<Execution> {
+  const { Exec } = await import('@kubernetes/client-node')
+  const stdout = new PassThrough()
+  const ended = Promise.withResolvers<ExecEnd>()
+  ended.promise.catch(() => undefined)
+  let said = ''
+  let hold: ((isHeld: boolean) => void) | null = null
+  const intoStdout = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      if (!stdout.write(piece)) {
+        hold?.(true)
+        stdout.once('drain', () => hold?.(false))
+      }
+      done()
+    },
+    final(done) {
+      stdout.end()
+      done()
+    },
+  })
+  const intoSaid = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      said = (said + piece.toString('utf8')).slice(-saidMaxChars)
+      done()
+    },
+  })
+  const socket = await new Exec(config).exec(
+    namespace,
+    pod,
+    container,
+    [...command],
+    intoStdout,
+    intoSaid,
+    // Only says that something comes; it is written below.
+    stdin ? new PassThrough() : null,
+    false,
+    (status) => {
+      try {
+        ended.resolve({ code: exitCodeOf(status), said })
+      } catch (error) {
+        ended.reject(error)
+      }
+    },
+  )
+  hold = (isHeld) => (isHeld ? socket.pause() : socket.resume())
+  if (stdout.writableNeedDrain) hold(true)
+  socket.on('close', () => {
+    const lost = new SandboxError(
+      'exec-lost',
+      `The connection to a program in ${pod} was lost: ${said || 'nothing more is known'}\nRepair: try it again.`,
+    )
+    ended.reject(lost)
+    // After an end that was told, it has ended in order.
+    if (!stdout.writableEnded) stdout.destroy(lost)
+  })
+  return {
+    stdout,
+    ended: ended.promise,
+    write: (piece) =>
+      new Promise((resolve, reject) => {
+        socket.send(Buffer.concat([Buffer.of(stdinStream), piece]), (error) =>
+          error ? reject(error) : resolve(),
+        )
+      }),
+    endInput: () => {
+      if (socket.protocol === closingProtocol) socket.send(Buffer.of(closeStream, stdinStream))
+    },
+    close: () => {
+      stdout.on('error', () => undefined)
+      socket.resume()
+      socket.close()
+    },
+  }
+}
+
+/** The exit code stands in words in the cause of the refusal. Pure. */
+export function exitCodeOf(answer: unknown): number {
+  const { status, message, details } = statusSchema.parse(answer)
+  if (status === 'Success') return 0
+  const code = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message
+  if (code !== undefined && code !== null && /^\d+$/.test(code)) return Number(code)
+  throw new SandboxError(
+    'exec-refused',
+    `A program in the pod could not be run: ${message ?? 'no reason was given'}\nRepair: try it again.`,
+  )
+}

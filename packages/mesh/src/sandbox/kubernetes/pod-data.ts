@@ -1,0 +1,190 @@
+import type { V1PersistentVolumeClaim } from '@kubernetes/client-node'
+import type { Clock } from '@flotilla/protocol/clock'
+import { readWhileHeld } from '../hold-while-reading.ts'
+import { dataThere } from '../process/process-data.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import type { DataReading } from '../sandbox-runtime.ts'
+import { sandboxName, sandboxSizes } from '../sandbox-spec.ts'
+import { claimName, claimOf, helperPod } from './agent-objects.ts'
+import { unlessRefused, type Cluster } from './connect-cluster.ts'
+import type { Execution } from './open-exec.ts'
+import { hasEnded, waitsFor, type Pod } from './pod-state.ts'
+import { PodWaitOver } from './pod-watch.ts'
+import { removePod, type PreparedCluster } from './start-pod.ts'
+
+/** A helper ends by itself after so long, whoever made it is gone or not. */
+const helperLifeMs = 3_600_000
+const helperStartMs = 120_000
+/** What the system's `tar` says when something changed while it was read. */
+const changedCode = 1
+const packCommand = ['tar', '--create', '--file=-', '--format=pax', '--directory=/data', '.'] as const
+const unpackCommand = [
+  'tar',
+  '--extract',
+  '--file=-',
+  '--directory=/data',
+  '--no-same-owner',
+  '--no-overwrite-dir',
+  '--delay-directory-restore',
+] as const
+/**
+ * All but the shell itself and the first process of the pod, which the kernel leaves out, and which is none of the agent's.
+ * The shell ends last, so that what was held goes on though whoever reads is gone: tar then ends at its next word to nobody.
+ */
+const heldPack = [
+  'sh',
+  '-c',
+  'kill -s STOP -- -1; "$@"; code=$?; kill -s CONT -- -1; exit $code',
+  'sh',
+] as const
+const release = ['sh', '-c', 'kill -s CONT -- -1'] as const
+
+export interface DataOfPod {
+  readonly agentId: string
+  readonly dataLimitBytes: number
+  readonly clock: Clock
+  /** Of a throw-away pod. */
+  readonly newName: () => string
+}
+
+/** Out of the pod that works on it, whose processes are held meanwhile, or of one that is made for it. */
+export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<DataReading | null> {
+  const { cluster, ground } = to
+  const name = sandboxName(ground.homeId, of.agentId)
+  const pod = await cluster.readPod(ground.namespace, name)
+  if (pod !== null && !hasEnded(pod)) {
+    const place = { namespace: ground.namespace, pod: name, container: 'agent' }
+    const execution = await cluster.exec(place, [...heldPack, ...packCommand])
+    return readWhileHeld({
+      tar: packed(execution),
+      isHeld: true,
+      release: () => letGo(to, pod),
+      close: async () => execution.close(),
+      clock: of.clock,
+    })
+  }
+  if (!(await hasClaim(to, of.agentId))) return null
+  const helper = await openHelper(to, of)
+  try {
+    const execution = await cluster.exec(helper.place, packCommand)
+    const close = async (): Promise<void> => {
+      execution.close()
+      await helper.remove()
+    }
+    return readWhileHeld({
+      tar: packed(execution),
+      isHeld: true,
+      release: async () => {},
+      close,
+      clock: of.clock,
+    })
+  } catch (error) {
+    await helper.remove()
+    throw error
+  }
+}
+
+async function* packed(execution: Execution): AsyncGenerator<Uint8Array> {
+  yield* execution.stdout
+  const { code, said } = await execution.ended
+  if (code !== 0 && code !== changedCode)
+    throw new SandboxError('data-unread', `tar failed with ${code}: ${said}\nRepair: try it again.`)
+}
+
+/** S10. The system's own `tar` refuses names that lead out of the folder, in a pod that has nothing else. */
+export async function writePodData(
+  to: PreparedCluster,
+  of: DataOfPod,
+  tar: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const { cluster, ground } = to
+  const { namespace } = ground
+  const name = claimName(ground.homeId, of.agentId)
+  if (await hasClaim(to, of.agentId)) throw dataThere(`the claim ${name}`)
+  const body: V1PersistentVolumeClaim = claimOf(ground, of)
+  await cluster.core.createNamespacedPersistentVolumeClaim({ namespace, body })
+  try {
+    const helper = await openHelper(to, of)
+    try {
+      const execution = await cluster.exec({ ...helper.place, stdin: true }, unpackCommand)
+      execution.stdout.resume()
+      for await (const piece of tar) await execution.write(piece)
+      execution.endInput()
+      const { code, said } = await execution.ended
+      execution.close()
+      if (code !== 0)
+        throw new SandboxError(
+          'data-unwritten',
+          `tar failed with ${code}: ${said}\nRepair: look at the free space.`,
+        )
+    } finally {
+      await helper.remove()
+    }
+  } catch (error) {
+    // Data that is half there would be taken for data.
+    await cluster.core
+      .deleteNamespacedPersistentVolumeClaim({ namespace, name })
+      .catch(unlessRefused([404], null))
+    throw error
+  }
+}
+
+/** What a mesh that was killed while it read has left held, goes on. */
+export async function letGo({ cluster, ground }: PreparedCluster, pod: Pod): Promise<void> {
+  const place = { namespace: ground.namespace, pod: pod.metadata.name, container: 'agent' }
+  await runInPod(cluster, place, release).catch(async (error: unknown) => {
+    // One that ended meanwhile holds nobody.
+    const now = await cluster.readPod(ground.namespace, pod.metadata.name)
+    if (now !== null && now.metadata.uid === pod.metadata.uid && !hasEnded(now)) throw error
+  })
+}
+
+/** Runs a program to its end; what it printed is held in memory, so it must be one of ours that prints little. */
+export async function runInPod(
+  cluster: Cluster,
+  place: Parameters<Cluster['exec']>[0],
+  command: readonly string[],
+): Promise<{ readonly code: number; readonly stdout: string }> {
+  const execution = await cluster.exec(place, command)
+  try {
+    const pieces = await Array.fromAsync<Uint8Array>(execution.stdout)
+    const { code } = await execution.ended
+    return { code, stdout: Buffer.concat(pieces).toString('utf8') }
+  } finally {
+    execution.close()
+  }
+}
+
+export async function hasClaim({ cluster, ground }: PreparedCluster, agentId: string): Promise<boolean> {
+  const at = { namespace: ground.namespace, name: claimName(ground.homeId, agentId) }
+  const found = await cluster.core.readNamespacedPersistentVolumeClaim(at).catch(unlessRefused([404], null))
+  return found !== null
+}
+
+async function openHelper(to: PreparedCluster, of: DataOfPod) {
+  const { cluster, ground, watch } = to
+  const { namespace } = ground
+  const name = of.newName()
+  const claim = claimName(ground.homeId, of.agentId)
+  const remove = (): Promise<void> => removePod(to, name, () => undefined)
+  const body = helperPod(ground, {
+    name,
+    claim,
+    command: ['sleep', 'infinity'],
+    size: sandboxSizes.worker,
+    lifeMaxMs: helperLifeMs,
+  })
+  await cluster.core.createNamespacedPod({ namespace, body })
+  try {
+    await watch.reaches(name, (pod) => pod?.status?.phase === 'Running', { ms: helperStartMs })
+    return { place: { namespace, pod: name, container: 'probe' }, remove }
+  } catch (cause) {
+    await remove()
+    const why = cause instanceof PodWaitOver && cause.last !== null ? waitsFor(cause.last) : String(cause)
+    throw new SandboxError(
+      'data-pod-failed',
+      `A pod that reads the claim ${claim} could not be started: ${why}\nRepair: try it again once the claim is free.`,
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,124 @@
+import * as z from 'zod'
+import { labelKeys } from '../docker/container-options.ts'
+import type { SandboxState } from '../sandbox-runtime.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
+
+/** What the kernel leaves of a process that was killed: of a pod that is gone nobody tells more. */
+const killedCode = 137
+
+const containerStateSchema = z.looseObject({
+  waiting: z.looseObject({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
+  running: z.looseObject({}).nullish(),
+  terminated: z.looseObject({ exitCode: z.number(), reason: z.string().nullish() }).nullish(),
+})
+
+const containerStatusSchema = z.looseObject({ name: z.string(), state: containerStateSchema.nullish() })
+
+/** The part of a pod that tells what a sandbox is. */
+export const podSchema = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    uid: z.string(),
+    labels: z.record(z.string(), z.string()).nullish(),
+    annotations: z.record(z.string(), z.string()).nullish(),
+    deletionTimestamp: z.unknown().optional(),
+    finalizers: z.array(z.string()).nullish(),
+  }),
+  spec: z.looseObject({ nodeName: z.string().nullish() }).nullish(),
+  status: z
+    .looseObject({
+      phase: z.string().nullish(),
+      reason: z.string().nullish(),
+      message: z.string().nullish(),
+      podIP: z.string().nullish(),
+      conditions: z
+        .array(
+          z.looseObject({ type: z.string(), reason: z.string().nullish(), message: z.string().nullish() }),
+        )
+        .nullish(),
+      initContainerStatuses: z.array(containerStatusSchema).nullish(),
+      containerStatuses: z.array(containerStatusSchema).nullish(),
+    })
+    .nullish(),
+})
+
+export type Pod = z.infer<typeof podSchema>
+
+/** Nothing runs in it and nothing will. Pure. */
+export function hasEnded(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
+}
+
+/** The process of the agent has been started, or has ended since. Pure. */
+export function hasStarted(pod: Pod): boolean {
+  return hasEnded(pod) || (agentState(pod)?.running ?? null) !== null
+}
+
+export function agentIdOf(pod: Pod): string | null {
+  return pod.metadata.annotations?.[labelKeys.agent] ?? null
+}
+
+/** Null where the pod is not an agent's. Pure. */
+export function podState(pod: Pod): SandboxState | null {
+  const agentId = agentIdOf(pod)
+  if (agentId === null) return null
+  const labels = { ...pod.metadata.labels, ...pod.metadata.annotations }
+  if (hasEnded(pod)) return { agentId, running: false, labels, exit: exitOf(pod) }
+  const host = pod.status?.podIP
+  // One that is asked to end runs on until it has, and one that waits for its node has no address yet.
+  return {
+    agentId,
+    running: true,
+    labels,
+    ...(host ? { address: { host, port: sandboxHardening.agentPort } } : {}),
+  }
+}
+
+/** How an ended pod ended. Pure. */
+export function exitOf(pod: Pod): { readonly code: number; readonly outOfMemory: boolean } {
+  const terminated = agentState(pod)?.terminated
+  if (!terminated) return { code: killedCode, outOfMemory: false }
+  const { exitCode: code, reason } = terminated
+  // Runtimes say so too where a program of the agent alone was killed for it, and the agent ended of itself later.
+  return { code, outOfMemory: reason === 'OOMKilled' && code === killedCode }
+}
+
+/** Reasons that do not go by themselves: whoever waits is told at once. */
+const lastingReasons = [
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'ErrImageNeverPull',
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'RunContainerError',
+]
+
+/** Why a pod that has not started never will, in the cluster's words; null while there is hope. Pure. */
+export function startFailure(pod: Pod): string | null {
+  for (const { state } of statusesOf(pod)) {
+    const { reason, message } = state?.waiting ?? {}
+    if (reason && lastingReasons.includes(reason)) return `${reason}: ${message ?? ''}`
+  }
+  return null
+}
+
+/** What a pod waits for, as the cluster says it. Pure. */
+export function waitsFor(pod: Pod): string {
+  const said = [
+    [pod.status?.reason, pod.status?.message],
+    ...(pod.status?.conditions ?? []).map(({ reason, message }) => [reason, message]),
+    ...statusesOf(pod).map(({ state }) => [state?.waiting?.reason, state?.waiting?.message]),
+    ...statusesOf(pod).map(({ state }) => [state?.terminated?.reason, '']),
+  ]
+  const words = said.flatMap(([reason, message]) => (reason ? [`${reason} ${message ?? ''}`.trim()] : []))
+  return [...new Set(words)].join('; ') || `phase ${pod.status?.phase ?? 'unknown'}`
+}
+
+function statusesOf(pod: Pod) {
+  return [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
+}
+
+function agentState(pod: Pod) {
+  return pod.status?.containerStatuses?.find(({ name }) => name === 'agent')?.state
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/index.ts'
+import type { Cluster } from './connect-cluster.ts'
+import * as z from 'zod'
+import { podSchema, type Pod } from './pod-state.ts'
+
+const versionedSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
+
+/**
+ * The server ends a watch after so long, with a word of how far it had come, from where the next goes on. The client takes a
+ * server that says nothing for 30 s as lost.
+ */
+const watchSeconds = 25
+const againFirstMs = 200
+const againMaxMs = 10_000
+
+export interface PodWatch {
+  /** As they were last heard of, by name. */
+  known(): ReadonlyMap<string, Pod>
+  /**
+   * Resolves once `holds` of the pod of that name; null stands for one that is gone. Looks at what the cluster says now
+   * first, so that nothing older is taken for it. Rejects where the bound comes first, with the last that was seen.
+   */
+  reaches(name: string, holds: (pod: Pod | null) => boolean, bound: PodBound): Promise<Pod | null>
+  close(): Promise<void>
+}
+
+export interface PodBound {
+  readonly ms: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The bound of a wait came first. */
+export class PodWaitOver extends Error {
+  override readonly name = 'PodWaitOver'
+  readonly last: Pod | null
+
+  constructor(last: Pod | null) {
+    super('the pod did not come to it in time')
+    this.last = last
+  }
+}
+
+export interface PodWatchOptions {
+  readonly cluster: Cluster
+  readonly namespace: string
+  readonly labelSelector: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Hears every pod as it changes. */
+  readonly onPod: (pod: Pod) => void
+  readonly onGone: (pod: Pod) => void
+  /** Each time after the first that the cluster answers again. */
+  readonly onBack: () => void
+}
+
+/** Follows the pods of a home. Resolves once it knows those that are there. */
+export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
+  const { cluster, namespace, labelSelector, clock, log } = options
+  const pods = new Map<string, Pod>()
+  const listeners = new Set<(name: string, pod: Pod | null) => void>()
+  const closing = new AbortController()
+  let lost = false
+
+  function seen(pod: Pod): void {
+    pods.set(pod.metadata.name, pod)
+    options.onPod(pod)
+    for (const listener of listeners) listener(pod.metadata.name, pod)
+  }
+
+  function gone(pod: Pod): void {
+    if (pods.get(pod.metadata.name)?.metadata.uid !== pod.metadata.uid) return
+    pods.delete(pod.metadata.name)
+    options.onGone(pod)
+    for (const listener of listeners) listener(pod.metadata.name, null)
+  }
+
+  /** Gives the version that a watch goes on from. */
+  async function list(): Promise<string> {
+    const answer = await cluster.core.listNamespacedPod({ namespace, labelSelector })
+    const found = answer.items.map((item) => podSchema.parse(item))
+    const uids = new Set(found.map(({ metadata }) => metadata.uid))
+    for (const pod of pods.values()) if (!uids.has(pod.metadata.uid)) gone(pod)
+    for (const pod of found) seen(pod)
+    return answer.metadata?.resourceVersion ?? ''
+  }
+
+  /** Gives how far it came; empty where a list has to come before the next. */
+  async function follow(from: string): Promise<string> {
+    let version = from
+    await cluster.follow(
+      namespace,
+      { labelSelector, resourceVersion: from, timeoutSeconds: watchSeconds },
+      {
+        signal: closing.signal,
+        onChange: (type, object) => {
+          const versioned = versionedSchema.safeParse(object)
+          version = versioned.success ? versioned.data.metadata.resourceVersion : ''
+          const pod = podSchema.safeParse(object)
+          // A `BOOKMARK` is no pod, and an `ERROR` says that the version is too old.
+          if (!pod.success) return
+          if (type === 'DELETED') gone(pod.data)
+          else if (type === 'ADDED' || type === 'MODIFIED') seen(pod.data)
+        },
+      },
+    )
+    return version
+  }
+
+  async function run(first: string): Promise<void> {
+    let version = first
+    let waitMs = againFirstMs
+    while (!closing.signal.aborted) {
+      try {
+        if (version === '') version = await list()
+        if (lost) {
+          lost = false
+          log.info({ namespace }, 'the cluster answers again; agents are looked at anew')
+          options.onBack()
+        }
+        waitMs = againFirstMs
+        version = await follow(version)
+      } catch (error) {
+        version = ''
+        if (closing.signal.aborted) return
+        if (!lost) log.warn({ err: error, namespace }, 'the cluster does not answer; it is tried again')
+        lost = true
+        await clock.sleep(waitMs, closing.signal).catch(() => undefined)
+        waitMs = Math.min(waitMs * 2, againMaxMs)
+      }
+    }
+  }
+
+  const running = run(await list())
+
+  return {
+    known: () => pods,
+
+    async reaches(name, holds, { ms, signal }) {
+      let last = pods.get(name) ?? null
+      const over = new AbortController()
+      const ending = AbortSignal.any([over.signal, closing.signal, ...(signal ? [signal] : [])])
+      const reached = Promise.withResolvers<Pod | null>()
+      // Nobody waits for it where the first look throws.
+      reached.promise.catch(() => undefined)
+      const look = (pod: Pod | null): void => {
+        last = pod
+        if (holds(pod)) reached.resolve(pod)
+      }
+      const listener = (of: string, pod: Pod | null): void => {
+        if (of === name) look(pod)
+      }
+      listeners.add(listener)
+      try {
+        look(await cluster.readPod(namespace, name))
+        const bound = clock.sleep(ms, ending).then(
+          () => reached.reject(new PodWaitOver(last)),
+          (reason: unknown) => reached.reject(reason),
+        )
+        return await reached.promise.finally(async () => {
+          over.abort()
+          await bound
+        })
+      } finally {
+        listeners.delete(listener)
+      }
+    },
+
+    async close() {
+      closing.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { V1PersistentVolumeClaim, V1Secret } from '@kubernetes/client-node'
+import { seedEntries } from '../docker/seed-files.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { SandboxState } from '../sandbox-runtime.ts'
+import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
+import { tarArchive } from '../tar-archive.ts'
+import { agentObjects, type PodGround } from './agent-objects.ts'
+import { unlessRefused, type Cluster } from './connect-cluster.ts'
+import { hasEnded, hasStarted, podSchema, podState, startFailure, waitsFor, type Pod } from './pod-state.ts'
+import { PodWaitOver, type PodWatch } from './pod-watch.ts'
+
+/** Holds a pod that was deleted until its end was read; the part before the slash is a name of ours alone. */
+const endFinalizer = 'flotilla.local/end'
+/** A node may have to fetch the image first, and another node to let go of the claim. */
+const startMaxMs = 180_000
+/** Beyond the grace that a program is given: what a node takes to end it and to say so. */
+const endMaxMs = 60_000
+
+export interface PreparedCluster {
+  readonly cluster: Cluster
+  readonly ground: PodGround
+  readonly watch: PodWatch
+}
+
+/** One pod in the place of whatever stood under the agent's name. */
+export async function startPod(
+  to: PreparedCluster,
+  spec: SandboxSpec,
+  track: { readonly onCreated: (uid: string) => void; readonly onEnding: (uid: string) => void },
+): Promise<SandboxState> {
+  const { cluster, ground, watch } = to
+  const { namespace } = ground
+  const name = sandboxName(ground.homeId, spec.agentId)
+  try {
+    const archive = Buffer.concat(await Array.fromAsync(tarArchive(seedEntries(spec.files))))
+    const objects = agentObjects(ground, spec, { archive, briefing: await textsOf(spec.briefingDirectory) })
+    await removePod(to, name, track.onEnding)
+    const warnings = await putClaim(to, objects.claim)
+    for (const secret of [objects.files, objects.briefing]) await putSecret(to, secret)
+    const { metadata } = objects.pod
+    const body = { ...objects.pod, metadata: { ...metadata, finalizers: [endFinalizer] } }
+    const created = podSchema.parse(await cluster.core.createNamespacedPod({ namespace, body }))
+    const { uid } = created.metadata
+    track.onCreated(uid)
+    const isThere = (pod: Pod | null): boolean =>
+      pod?.metadata.uid === uid && (hasStarted(pod) || startFailure(pod) !== null)
+    const pod = await watch.reaches(name, isThere, { ms: startMaxMs }).catch((error: unknown) => {
+      if (error instanceof PodWaitOver && error.last !== null) throw neverStarts(waitsFor(error.last), error)
+      throw error
+    })
+    const state = pod === null ? null : podState(pod)
+    const failure = pod === null ? 'it is gone' : (startFailure(pod) ?? seedFailure(pod))
+    if (state === null || failure !== null) throw neverStarts(failure ?? 'it has lost its labels')
+    return warnings.length === 0 ? state : { ...state, warnings }
+  } catch (cause) {
+    await removePod(to, name, track.onEnding).catch(() => undefined)
+    if (cause instanceof SandboxError) throw cause
+    throw new SandboxError(
+      'sandbox-start-failed',
+      `The pod of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: look at it by \`kubectl --namespace ${namespace} describe pod ${name}\`, then start the agent again.`,
+      { cause },
+    )
+  }
+}
+
+const neverStarts = (why: string, cause?: unknown): Error =>
+  new Error(`its node does not start it: ${why}`, { cause })
+
+/** An ended pod whose agent never ran had a first container that failed. */
+function seedFailure(pod: Pod): string | null {
+  const ran = (pod.status?.containerStatuses ?? []).some(({ state }) => state?.terminated || state?.running)
+  return hasEnded(pod) && !ran ? waitsFor(pod) : null
+}
+
+/** Ends a pod and gives it as it ended; null where there is none. A pod that has ended is left as it is. */
+export async function endPod(
+  { cluster, ground, watch }: PreparedCluster,
+  name: string,
+  options: { readonly graceMs: number; readonly onEnding: (uid: string) => void },
+): Promise<Pod | null> {
+  const { namespace } = ground
+  const pod = await cluster.readPod(namespace, name)
+  if (pod === null) return null
+  options.onEnding(pod.metadata.uid)
+  if (hasEnded(pod)) return pod
+  const gracePeriodSeconds = Math.max(1, Math.ceil(options.graceMs / 1_000))
+  await cluster.core
+    .deleteNamespacedPod({ namespace, name, gracePeriodSeconds })
+    .catch(unlessRefused([404], null))
+  const bound = { ms: options.graceMs + endMaxMs }
+  return watch
+    .reaches(name, (now) => now === null || isOver(now), bound)
+    .catch((error: unknown) => {
+      if (!(error instanceof PodWaitOver)) throw error
+      const node = error.last?.spec?.nodeName ?? 'unknown'
+      throw new SandboxError(
+        'pod-survives',
+        `The pod ${name} does not end: its node ${node} does not say so, and a second one must not work beside it.\nRepair: bring that node back; or where it is gone for good, \`kubectl delete node ${node}\`.`,
+        { cause: error },
+      )
+    })
+}
+
+/** Nobody works in it: it ended, or was called off before a node had it. */
+function isOver(pod: Pod): boolean {
+  return hasEnded(pod) || (Boolean(pod.metadata.deletionTimestamp) && !pod.spec?.nodeName)
+}
+
+/** Ends a pod and takes it away with what it was given; resolves when its name is free. */
+export async function removePod(
+  to: PreparedCluster,
+  name: string,
+  onEnding: (uid: string) => void,
+): Promise<void> {
+  const { cluster, ground, watch } = to
+  const { namespace } = ground
+  const pod = await endPod(to, name, { graceMs: 0, onEnding })
+  if (pod !== null) {
+    const { uid } = pod.metadata
+    const { PatchStrategy, setHeaderOptions } = await import('@kubernetes/client-node')
+    await cluster.core
+      .patchNamespacedPod(
+        { namespace, name, body: { metadata: { uid, finalizers: null } } },
+        setHeaderOptions('Content-Type', PatchStrategy.MergePatch),
+      )
+      .catch(unlessRefused([404, 409], null))
+    await cluster.core
+      .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0, body: { preconditions: { uid } } })
+      .catch(unlessRefused([404, 409], null))
+    await watch.reaches(name, (now) => now?.metadata.uid !== uid, { ms: endMaxMs })
+  }
+  for (const secret of [`${name}-files`, `${name}-briefing`]) {
+    await cluster.core.deleteNamespacedSecret({ namespace, name: secret }).catch(unlessRefused([404], null))
+  }
+}
+
+async function putSecret({ cluster, ground }: PreparedCluster, body: V1Secret & Named): Promise<void> {
+  const { namespace } = ground
+  await cluster.core.createNamespacedSecret({ namespace, body }).catch(async (error: unknown) => {
+    unlessRefused([409], null)(error)
+    await cluster.core.replaceNamespacedSecret({ namespace, name: body.metadata.name, body })
+  })
+}
+
+interface Named {
+  readonly metadata: { readonly name: string }
+}
+
+/** S7: one that is there stays. Gives what the owner has to know of it. */
+async function putClaim(
+  { cluster, ground }: PreparedCluster,
+  body: V1PersistentVolumeClaim & Named,
+): Promise<readonly string[]> {
+  const { namespace } = ground
+  const made = await cluster.core
+    .createNamespacedPersistentVolumeClaim({ namespace, body })
+    .catch(unlessRefused([409], null))
+  if (made !== null) return []
+  const there = await cluster.core.readNamespacedPersistentVolumeClaim({
+    namespace,
+    name: body.metadata.name,
+  })
+  const has = there.spec?.resources?.requests?.['storage']
+  const asked = body.spec?.resources?.requests?.['storage']
+  return has === asked
+    ? []
+    : [`its claim was made with ${has} bytes and keeps that size; asked were ${asked}`]
+}
+
+async function textsOf(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  return Object.fromEntries(
+    await Promise.all(files.map(async ({ name }) => [name, await readFile(join(folder, name), 'utf8')])),
+  )
+}

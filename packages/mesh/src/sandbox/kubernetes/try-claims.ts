@@ -1,0 +1,90 @@
+import type { V1PersistentVolumeClaim } from '@kubernetes/client-node'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { DataBound } from '../sandbox-runtime.ts'
+import { labelKeys } from '../docker/container-options.ts'
+import { homeTag, sandboxSizes } from '../sandbox-spec.ts'
+import { claimOf, helperPod } from './agent-objects.ts'
+import { unlessRefused } from './connect-cluster.ts'
+import { hasEnded, waitsFor } from './pod-state.ts'
+import { PodWaitOver } from './pod-watch.ts'
+import { removePod, type PreparedCluster } from './start-pod.ts'
+
+/** In the names of throw-away pods and their claims; those of agents are a digest. */
+export const trialInfix = '-try-'
+const trialBytes = 64 * 1024 * 1024
+const trialMaxMs = 180_000
+/** Volumes of some kinds round their size up to whole mebibytes or extents. */
+const roundingFactor = 1.25
+
+/**
+ * Whether a claim bounds what is written to it: some storage classes give a folder of a larger disk. Found out by making
+ * one, with a pod, so that an image which no node can fetch is told here as well. Rejects with `SandboxError`.
+ */
+export async function tryClaims(to: PreparedCluster, name: string): Promise<DataBound> {
+  const { cluster, ground, watch } = to
+  const { namespace } = ground
+  const like = claimOf(ground, { agentId: name, dataLimitBytes: trialBytes })
+  const claim: V1PersistentVolumeClaim = { ...like, metadata: { ...like.metadata, name } }
+  try {
+    await cluster.core.createNamespacedPersistentVolumeClaim({ namespace, body: claim })
+    const command = ['stat', '--file-system', '--format=%b %S', '/data']
+    const size = sandboxSizes.worker
+    const body = helperPod(ground, { name, claim: name, command, size, lifeMaxMs: trialMaxMs })
+    await cluster.core.createNamespacedPod({ namespace, body })
+    const ended = await watch.reaches(name, (pod) => pod !== null && hasEnded(pod), { ms: trialMaxMs })
+    const log = await cluster.core.readNamespacedPodLog({ namespace, name })
+    const [blocks, blockBytes] = log.trim().split(' ').map(Number)
+    if (ended?.status?.phase !== 'Succeeded' || !blocks || !blockBytes)
+      throw new Error(`${ended === null ? '' : waitsFor(ended)} ${log.slice(-200)}`)
+    const made = await cluster.core.readNamespacedPersistentVolumeClaim({ namespace, name })
+    const capacity = bytesOf(made.status?.capacity?.['storage'] ?? '') ?? trialBytes
+    return blocks * blockBytes <= capacity * roundingFactor
+      ? { kind: 'volume' }
+      : { kind: 'meter', why: 'volumes of this storage class may be written to beyond their size' }
+  } catch (cause) {
+    const why = cause instanceof PodWaitOver && cause.last !== null ? waitsFor(cause.last) : reasonOf(cause)
+    throw new SandboxError(
+      'claim-trial-failed',
+      `A pod with a claim could not be had in namespace ${namespace}: ${why}\nRepair: see to it that nodes can fetch ${ground.image}, and that the storage class gives volumes.`,
+      { cause },
+    )
+  } finally {
+    await removePod(to, name, () => undefined)
+    await cluster.core
+      .deleteNamespacedPersistentVolumeClaim({ namespace, name })
+      .catch(unlessRefused([404], null))
+  }
+}
+
+/** Claims of trials that an earlier life of ours did not end. Their names are told by `trialInfix`. */
+export async function sweepTrials({ cluster, ground }: PreparedCluster): Promise<void> {
+  const { namespace } = ground
+  const labelSelector = `${labelKeys.home}=${homeTag(ground.homeId)}`
+  const { items } = await cluster.core.listNamespacedPersistentVolumeClaim({ namespace, labelSelector })
+  for (const { metadata } of items) {
+    const name = metadata?.name ?? ''
+    if (!name.includes(trialInfix)) continue
+    await cluster.core
+      .deleteNamespacedPersistentVolumeClaim({ namespace, name })
+      .catch(unlessRefused([404], null))
+  }
+}
+
+const units: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+}
+
+/** A quantity in the words of Kubernetes; null of what is none. Pure. */
+export function bytesOf(quantity: string): number | null {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)([kMGT]|[KMGT]i)?$/.exec(quantity) ?? []
+  const factor = units[unit]
+  return digits === undefined || factor === undefined ? null : Number(digits) * factor
+}

@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openApi, type Api } from './api.ts'
+import { kubeconfig, type Authority } from './certificates.ts'
+import { fabric } from './layout.ts'
+import type { Programs } from './programs.ts'
+import { keep, run } from './run.ts'
+import { until } from './until.ts'
+
+const readyMs = 240_000
+
+/** etcd, the API server, the controllers and the scheduler, in this very namespace. */
+export async function startControlPlane(
+  programs: Programs,
+  options: {
+    readonly folder: string
+    readonly authority: Authority
+    readonly onEnd: (program: string, code: number | null) => void
+  },
+): Promise<{ readonly api: Api; readonly kubeconfigFile: string }> {
+  const { folder, authority } = options
+  const start = (name: string, program: string, args: readonly string[]) =>
+    keep(program, args, {
+      logFile: join(folder, `${name}.log`),
+      onEnd: (code) => options.onEnd(name, code),
+    })
+  const [server, admin, tokenKey] = await Promise.all([
+    authority.apiServer(),
+    authority.admin(),
+    authority.tokenKey(),
+  ])
+  const kubeconfigFile = join(folder, 'admin.json')
+  await writeFile(kubeconfigFile, kubeconfig(authority, admin))
+
+  // Nothing of it outlives the cluster, so no disk needs to know it.
+  const data = join(folder, 'etcd')
+  await mkdir(data)
+  await run('mount', ['-t', 'tmpfs', 'tmpfs', data])
+  start('etcd', programs.etcd, [
+    `--data-dir=${data}`,
+    '--listen-client-urls=http://127.0.0.1:2379',
+    '--advertise-client-urls=http://127.0.0.1:2379',
+    '--listen-peer-urls=http://127.0.0.1:2380',
+  ])
+  start('kube-apiserver', programs.apiServer, [
+    '--etcd-servers=http://127.0.0.1:2379',
+    `--advertise-address=${fabric.address}`,
+    `--secure-port=${fabric.apiPort}`,
+    `--service-cluster-ip-range=${fabric.services}`,
+    `--client-ca-file=${authority.certificate}`,
+    `--tls-cert-file=${server.certificate}`,
+    `--tls-private-key-file=${server.key}`,
+    `--kubelet-certificate-authority=${authority.certificate}`,
+    `--kubelet-client-certificate=${server.certificate}`,
+    `--kubelet-client-key=${server.key}`,
+    '--kubelet-preferred-address-types=InternalIP',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${tokenKey}`,
+    `--service-account-signing-key-file=${tokenKey}`,
+    '--authorization-mode=Node,RBAC',
+    '--enable-admission-plugins=NodeRestriction',
+    '--allow-privileged=true',
+  ])
+  const api = openApi({ authority: authority.certificate, certificate: admin.certificate, key: admin.key })
+  await until(async () => (await api.get('/readyz')) === 'ok', readyMs, 'the API server is ready')
+  start('kube-controller-manager', programs.controllerManager, [
+    `--kubeconfig=${kubeconfigFile}`,
+    `--root-ca-file=${authority.certificate}`,
+    `--service-account-private-key-file=${tokenKey}`,
+    '--leader-elect=false',
+  ])
+  start('kube-scheduler', programs.scheduler, [`--kubeconfig=${kubeconfigFile}`, '--leader-elect=false'])
+  return { api, kubeconfigFile }
+}

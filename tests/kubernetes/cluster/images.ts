@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import process from 'node:process'
+import { findEngine } from '../../../packages/mesh/src/sandbox/engine/find-engine.ts'
+import { ensureAgentImage } from '../../../packages/mesh/src/sandbox/image/agent-image.ts'
+import { bundleAgent } from '../../../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import { clusterRecipe } from '../../../packages/mesh/src/sandbox/kubernetes/agent-objects.ts'
+import { writeSubject } from '../../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import { systemClock } from '../../../packages/mesh/src/platform/system-clock.ts'
+import { pauseImage } from './node.ts'
+import { run } from './run.ts'
+
+/** The image of agents, with the subject of the conformance suite in the agent's place. */
+export const subjectImage = 'flotilla.local/subject:1'
+
+export interface ImagesOptions {
+  readonly cache: string
+  /** Of the repository. */
+  readonly root: string
+  readonly progress: (step: string) => void
+}
+
+/** Both images as archives in `cache`; made only where they are not there. */
+export async function makeImages(options: ImagesOptions): Promise<readonly string[]> {
+  return Promise.all([makePause(options.cache), makeSubject(options)])
+}
+
+async function makePause(cache: string): Promise<string> {
+  const source = join(import.meta.dirname, 'pause.c')
+  const archive = join(cache, `pause-${digest(await readFile(source))}.tar`)
+  return madeOnce(archive, async (target) => {
+    const folder = await mkdtemp(join(tmpdir(), 'flotilla-pause-'))
+    const at = (name: string) => join(folder, name)
+    await run('cc', ['-Os', '-static', '-s', '-o', at('pause'), source])
+    await run('tar', ['--owner=0', '--group=0', '-C', folder, '-cf', at('layer.tar'), 'pause'])
+    const layer = createHash('sha256')
+      .update(await readFile(at('layer.tar')))
+      .digest('hex')
+    await writeFile(
+      at('config.json'),
+      JSON.stringify({
+        architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+        os: 'linux',
+        config: { Entrypoint: ['/pause'] },
+        rootfs: { type: 'layers', diff_ids: [`sha256:${layer}`] },
+      }),
+    )
+    await writeFile(
+      at('manifest.json'),
+      JSON.stringify([{ Config: 'config.json', RepoTags: [pauseImage], Layers: ['layer.tar'] }]),
+    )
+    await run('tar', ['-C', folder, '-cf', target, 'manifest.json', 'config.json', 'layer.tar'])
+    await rm(folder, { recursive: true })
+  })
+}
+
+async function makeSubject({ cache, root, progress }: ImagesOptions): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-subject-'))
+  const uid = process.getuid?.() ?? 0
+  const found = await findEngine({
+    uid,
+    dockerHost: process.env['DOCKER_HOST'],
+    engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+  })
+  if (!found.engine) throw new Error(`the agent's image wants a container engine: ${found.tried.join('; ')}`)
+  const { engine } = found
+  const agent = await ensureAgentImage({
+    engine,
+    recipeDirectory: join(root, 'images', 'agent'),
+    packageDirectory: root,
+    cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+    homeId: 'kubernetes-tests',
+    volumesFolder: join(folder, 'volumes'),
+    noInstall: true,
+    uid,
+    clock: systemClock,
+    progress,
+    bundle: (await bundleAgent({ entry: await writeSubject(folder), cacheDirectory: join(folder, 'bundle') }))
+      .files,
+  })
+  await rm(folder, { recursive: true })
+  return madeOnce(join(cache, `subject-${digest(agent.id)}.tar`), async (target) => {
+    await run('docker', ['build', '--quiet', '--tag', subjectImage, '-'], { input: clusterRecipe(agent.id) })
+    await pipeline(await engine.docker.getImage(subjectImage).get(), createWriteStream(target))
+    await engine.docker.getImage(subjectImage).remove()
+  })
+}
+
+/** Appears under its name once it is whole. */
+async function madeOnce(path: string, make: (target: string) => Promise<void>): Promise<string> {
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) return path
+  await mkdir(join(path, '..'), { recursive: true })
+  await make(`${path}.part`)
+  await rename(`${path}.part`, path)
+  return path
+}
+
+const digest = (content: string | Uint8Array): string =>
+  createHash('sha256').update(content).digest('hex').slice(0, 16)

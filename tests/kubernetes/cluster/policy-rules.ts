@@ -1,0 +1,145 @@
+import * as z from 'zod'
+
+const selectorSchema = z.strictObject({ matchLabels: z.record(z.string(), z.string()).optional() })
+const peerSchema = z.strictObject({
+  podSelector: selectorSchema.optional(),
+  namespaceSelector: selectorSchema.optional(),
+  ipBlock: z.strictObject({ cidr: z.string(), except: z.array(z.string()).optional() }).optional(),
+})
+const portSchema = z.strictObject({ protocol: z.enum(['TCP', 'UDP']).optional(), port: z.int().optional() })
+const portsSchema = z.array(portSchema).optional()
+
+/**
+ * What of a NetworkPolicy is understood here. Anything else is refused, since what is read past is not enforced: whoever
+ * needs more adds it here and to the rules below.
+ */
+export const policySchema = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+  spec: z.strictObject({
+    podSelector: selectorSchema,
+    policyTypes: z.array(z.enum(['Ingress', 'Egress'])),
+    ingress: z.array(z.strictObject({ from: z.array(peerSchema).optional(), ports: portsSchema })).optional(),
+    egress: z.array(z.strictObject({ to: z.array(peerSchema).optional(), ports: portsSchema })).optional(),
+  }),
+})
+
+export type NetworkPolicy = z.infer<typeof policySchema>
+type Peer = z.infer<typeof peerSchema>
+type Ports = z.infer<typeof portsSchema>
+type Selector = z.infer<typeof selectorSchema>
+
+export interface PolicyPod {
+  readonly namespace: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly address: string
+}
+
+export interface PolicyWorld {
+  readonly policies: readonly NetworkPolicy[]
+  readonly pods: readonly PolicyPod[]
+  /** Labels of namespaces. */
+  readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>
+}
+
+/**
+ * The filter table of a node whose pods have addresses of `podRange`, for `iptables-restore`. Pure. A pod that no policy
+ * selects may do everything, as Kubernetes has it; an address of the range whose pod is not known yet may do nothing, so
+ * that no pod is ahead of its rules. What the node itself sends to its pods passes, as its kubelet must.
+ */
+export function filterTable(world: PolicyWorld, podRange: string): string {
+  const local = world.pods.filter(({ address }) => isInRange(address, podRange))
+  const chains: string[] = []
+  const rules: string[] = []
+  for (const pod of local) {
+    for (const [type, end, flag, all] of [
+      ['Egress', 'FROM', '-s', 'SENDERS'],
+      ['Ingress', 'TO', '-d', 'RECEIVERS'],
+    ] as const) {
+      const chain = `${end}-${pod.address}`
+      chains.push(`:${chain} - [0:0]`)
+      rules.push(`-A ${all} ${flag} ${pod.address} -j ${chain}`, `-A ${all} ${flag} ${pod.address} -j RETURN`)
+      rules.push(...chainRules(world, pod, type).map((rule) => `-A ${chain} ${rule}`))
+    }
+  }
+  return [
+    '*filter',
+    ':INPUT ACCEPT [0:0]',
+    ':FORWARD ACCEPT [0:0]',
+    ':OUTPUT ACCEPT [0:0]',
+    ':SENDERS - [0:0]',
+    ':RECEIVERS - [0:0]',
+    ...chains,
+    '-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',
+    `-A INPUT -s ${podRange} -j SENDERS`,
+    '-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',
+    `-A FORWARD -s ${podRange} -j SENDERS`,
+    `-A FORWARD -d ${podRange} -j RECEIVERS`,
+    ...rules,
+    '-A SENDERS -j DROP',
+    '-A RECEIVERS -j DROP',
+    'COMMIT',
+    '',
+  ].join('\n')
+}
+
+/** Goes back where one policy allows; ends with a drop where at least one selects the pod. */
+function chainRules(world: PolicyWorld, pod: PolicyPod, type: 'Ingress' | 'Egress'): readonly string[] {
+  const selecting = world.policies.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.namespace &&
+      spec.policyTypes.includes(type) &&
+      selects(spec.podSelector, pod.labels),
+  )
+  if (selecting.length === 0) return []
+  const allowed = selecting.flatMap(({ metadata, spec }) => {
+    const entries =
+      type === 'Ingress'
+        ? (spec.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports }))
+        : (spec.egress ?? []).map(({ to, ports }) => ({ peers: to, ports }))
+    const flag = type === 'Ingress' ? '-s' : '-d'
+    return entries.flatMap(({ peers, ports }) =>
+      rangesOf(world, metadata.namespace, peers).flatMap((range) =>
+        portMatches(ports).map((match) => `${flag} ${range}${match} -j RETURN`),
+      ),
+    )
+  })
+  return [...allowed, '-j DROP']
+}
+
+function rangesOf(
+  world: PolicyWorld,
+  namespace: string,
+  peers: readonly Peer[] | undefined,
+): readonly string[] {
+  if (peers === undefined || peers.length === 0) return ['0.0.0.0/0']
+  return peers.flatMap((peer) => {
+    if (peer.ipBlock !== undefined) {
+      if (peer.ipBlock.except !== undefined)
+        throw new RangeError('a policy with exceptions is not understood')
+      return [peer.ipBlock.cidr]
+    }
+    return world.pods
+      .filter((pod) =>
+        peer.namespaceSelector === undefined
+          ? pod.namespace === namespace
+          : selects(peer.namespaceSelector, world.namespaces.get(pod.namespace) ?? {}),
+      )
+      .filter((pod) => selects(peer.podSelector ?? {}, pod.labels))
+      .map(({ address }) => `${address}/32`)
+  })
+}
+
+function portMatches(ports: Ports): readonly string[] {
+  if (ports === undefined || ports.length === 0) return ['']
+  return ports.map(({ protocol = 'TCP', port }) => {
+    const name = protocol.toLowerCase()
+    return port === undefined ? ` -p ${name}` : ` -p ${name} -m ${name} --dport ${port}`
+  })
+}
+
+const selects = (selector: Selector, labels: Readonly<Record<string, string>>): boolean =>
+  Object.entries(selector.matchLabels ?? {}).every(([name, value]) => labels[name] === value)
+
+/** Ranges of pods end at a byte. */
+const isInRange = (address: string, range: string): boolean =>
+  address.startsWith(range.slice(0, range.lastIndexOf('.') + 1))

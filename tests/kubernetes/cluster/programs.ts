@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, access } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { run } from './run.ts'
+
+/** Of the distribution, unpacked into the cache and nowhere else. */
+const packages = ['etcd-server', 'containerd', 'runc', 'containernetworking-plugins'] as const
+const kubernetesParts = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet'] as const
+
+export interface Programs {
+  /** Where all of them are, under their own names. */
+  readonly folder: string
+  readonly networkPlugins: string
+  readonly etcd: string
+  readonly apiServer: string
+  readonly controllerManager: string
+  readonly scheduler: string
+  readonly kubelet: string
+  readonly containerd: string
+  readonly ctr: string
+}
+
+/** Everything that a cluster runs; made where it is not in `cache` yet, which takes a while, and told by `progress`. */
+export async function ensurePrograms(cache: string, progress: (step: string) => void): Promise<Programs> {
+  const recipe = join(import.meta.dirname, '..', 'programs')
+  const sums = await Promise.all(['go.mod', 'go.sum'].map((name) => readFile(join(recipe, name))))
+  const hash = createHash('sha256')
+  for (const sum of [...sums, packages.join(' ')]) hash.update(sum)
+  const home = join(cache, `programs-${hash.digest('hex').slice(0, 16)}`)
+  if (!(await isThere(home))) {
+    await mkdir(cache, { recursive: true })
+    const making = await mkdtemp(join(cache, 'making-'))
+    await unpackPackages(making, progress)
+    await buildKubernetes(recipe, making, progress)
+    await rename(making, home)
+  }
+  const folder = join(home, 'bin')
+  const at = (name: string) => join(folder, name)
+  return {
+    folder,
+    networkPlugins: join(home, 'packages', 'usr', 'lib', 'cni'),
+    etcd: at('etcd'),
+    apiServer: at('kube-apiserver'),
+    controllerManager: at('kube-controller-manager'),
+    scheduler: at('kube-scheduler'),
+    kubelet: at('kubelet'),
+    containerd: at('containerd'),
+    ctr: at('ctr'),
+  }
+}
+
+async function unpackPackages(home: string, progress: (step: string) => void): Promise<void> {
+  progress(`fetching ${packages.join(' ')} of this distribution`)
+  const files = join(home, 'files')
+  const target = join(home, 'packages')
+  await mkdir(files)
+  await run('apt-get', ['download', '-q', ...packages], { cwd: files }).catch(async () => {
+    await run('apt-get', ['update', '-q'])
+    await run('apt-get', ['download', '-q', ...packages], { cwd: files })
+  })
+  for (const file of await readdir(files)) await run('dpkg-deb', ['-x', join(files, file), target])
+  await rm(files, { recursive: true })
+  const bin = join(home, 'bin')
+  await mkdir(bin)
+  // A program may stand in both, as a link in the first.
+  for (const folder of ['usr/sbin', 'usr/bin']) {
+    const there = await readdir(bin)
+    for (const name of await readdir(join(target, folder))) {
+      if (!there.includes(name)) await symlink(join('..', 'packages', folder, name), join(bin, name))
+    }
+  }
+}
+
+async function buildKubernetes(
+  recipe: string,
+  home: string,
+  progress: (step: string) => void,
+): Promise<void> {
+  const version = /^require k8s\.io\/kubernetes (v\S+)$/m.exec(
+    await readFile(join(recipe, 'go.mod'), 'utf8'),
+  )?.[1]
+  if (version === undefined) throw new Error('programs/go.mod names no version of k8s.io/kubernetes')
+  const [, major, minor] = /^v(\d+)\.(\d+)/.exec(version) ?? []
+  const stamps = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((place) => [
+    `-X ${place}.gitVersion=${version}`,
+    `-X ${place}.gitMajor=${major}`,
+    `-X ${place}.gitMinor=${minor}`,
+  ])
+  progress(`building Kubernetes ${version}: many minutes on a small machine, the first time`)
+  await run(
+    'nice',
+    ['-n', '19', 'go', 'build', '-mod=readonly', '-trimpath'].concat(
+      ['-ldflags', ['-s', '-w', ...stamps].join(' '), '-o', `${join(home, 'bin')}/`],
+      kubernetesParts.map((part) => `k8s.io/kubernetes/cmd/${part}`),
+    ),
+    { cwd: recipe, env: { ...process.env, CGO_ENABLED: '0' } },
+  )
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )

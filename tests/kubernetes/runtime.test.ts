@@ -1,0 +1,138 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, it, onTestFinished } from 'vitest'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { createKubernetesRuntime } from '../../packages/mesh/src/sandbox/kubernetes-runtime.ts'
+import { connectCluster } from '../../packages/mesh/src/sandbox/kubernetes/connect-cluster.ts'
+import { runInPod } from '../../packages/mesh/src/sandbox/kubernetes/pod-data.ts'
+import {
+  aSpec,
+  sandboxRuntimeConformance,
+  subjectHands,
+} from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import { sandboxName, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { patient } from '../support/patience.ts'
+import { clusterOfThisRun } from './cluster-lane.ts'
+import { storageClass } from './cluster/controllers.ts'
+import { subjectImage } from './cluster/images.ts'
+import { fabric } from './cluster/layout.ts'
+
+const { api, nodes } = clusterOfThisRun()
+const doorPort = 8420
+
+function optionsOf(name: string) {
+  return {
+    homeId: `${name}-${process.pid}`,
+    namespace: `runtime-${name}`,
+    kubeconfig: process.env['KUBECONFIG'],
+    image: subjectImage,
+    meshAddress: fabric.address,
+    seccomp: { kind: 'localhost', path: 'flotilla.json' },
+    storageClass,
+    doorPorts: [doorPort, 8421],
+    clock: systemClock,
+    log: silentLog,
+  } as const
+}
+
+async function open(name: string) {
+  const runtime = createKubernetesRuntime(optionsOf(name))
+  await runtime.prepare({ progress: () => {} })
+  return runtime
+}
+
+/** In the period of the spec: nodes take one of their own, and the share is the same. */
+async function shareOf(agentId: string) {
+  const options = optionsOf('conformance')
+  const place = {
+    namespace: options.namespace,
+    pod: sandboxName(options.homeId, agentId),
+    container: 'agent',
+  }
+  const group = '/sys/fs/cgroup'
+  const command = `cat ${group}/cpu.max 2>/dev/null || cat ${group}/cpu/cpu.cfs_quota_us ${group}/cpu/cpu.cfs_period_us`
+  const { stdout } = await runInPod(await connectCluster(options), place, ['sh', '-c', command])
+  const [quotaUs = 0, periodUs = 0] = stdout.trim().split(/\s+/).map(Number)
+  const asked = sandboxSizes.worker.cpu
+  return { quotaUs: Math.round((quotaUs / periodUs) * asked.periodUs), periodUs: asked.periodUs }
+}
+
+sandboxRuntimeConformance('kubernetes', async () => {
+  const runtime = await open('conformance')
+  return {
+    runtime,
+    again: () => open('conformance'),
+    ...subjectHands,
+    shareOf,
+    close: async () => {
+      await runtime.erase({ progress: () => {} })
+      await runtime.close()
+    },
+  }
+})
+
+it('tries the walls of every node, and tells which fall where nothing enforces them', async () => {
+  const door = createServer((socket) => socket.on('error', () => undefined).end())
+  door.listen(doorPort, fabric.address)
+  await once(door, 'listening')
+  const runtime = await open('walls')
+  const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
+  onTestFinished(async () => {
+    await runtime.close()
+    door.close()
+    await rm(briefingDirectory, { recursive: true })
+  })
+  const walls = await runtime.checkIsolation({ doorPort })
+  expect(walls.filter(({ holds }) => !holds)).toEqual([])
+  expect(walls.length).toBeGreaterThan(10)
+  for (const { name } of nodes) expect(walls.every(({ detail }) => detail.includes(`${name}: `))).toBe(true)
+  const { namespace, homeId } = optionsOf('walls')
+  // A node that comes later has no agents before its walls were tried too.
+  await runtime.start(aSpec({ agentId: 'placed', briefingDirectory }))
+  const pod = await api.get(`/api/v1/namespaces/${namespace}/pods/${sandboxName(homeId, 'placed')}`)
+  for (const { name } of nodes) expect(JSON.stringify(pod)).toContain(`"values":["${name}"]`)
+  await runtime.remove('placed', { data: true })
+  await api.remove(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`)
+  const open_ = await runtime.checkIsolation({ doorPort })
+  const fallen = open_.filter(({ holds }) => !holds).map(({ id }) => id)
+  expect(fallen).toEqual(expect.arrayContaining(['host-ports-closed', 'other-sandboxes-closed']))
+})
+
+it('tells a lack of memory by name, and leaves nothing of a home that is erased', async () => {
+  const runtime = await open('memory')
+  const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
+  onTestFinished(async () => {
+    await runtime.close()
+    await rm(briefingDirectory, { recursive: true })
+  })
+  const ends: unknown[] = []
+  runtime.onEnd((end) => ends.push(end))
+  const state = await runtime.start(aSpec({ agentId: 'eater', briefingDirectory }))
+  await subjectHands.answers(state)
+  await subjectHands.eatMemory(state)
+  const end = { agentId: 'eater', code: 137, outOfMemory: true }
+  await expect.poll(() => ends, { timeout: patient(20_000) }).toEqual([end])
+  await runtime.erase({ progress: () => {} })
+  const { namespace } = optionsOf('memory')
+  const of = sandboxName(optionsOf('memory').homeId, 'eater')
+  const left = async () => {
+    const kinds = ['pods', 'persistentvolumeclaims', 'secrets']
+    const lists = kinds.map((kind) => api.get(`/api/v1/namespaces/${namespace}/${kind}`))
+    return JSON.stringify(await Promise.all(lists))
+  }
+  // A claim goes once its pod's node has let go of it.
+  await expect.poll(left, { timeout: patient(20_000) }).not.toContain(of)
+})
+
+it('says what is wrong with a way to a cluster', async () => {
+  const options = optionsOf('unknown')
+  const at = (address: object) =>
+    createKubernetesRuntime({ ...options, ...address }).prepare({ progress: () => {} })
+  await expect(at({ context: 'elsewhere' })).rejects.toThrow(/no context elsewhere[^]*are test[^]*Repair/)
+  await expect(at({ kubeconfig: '/nowhere' })).rejects.toThrow(/cannot be read[^]*Repair/)
+})
