@@ -63,8 +63,8 @@ export default defineConfig({
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
           testTimeout: 60_000 * patience,
           hookTimeout: 60_000 * patience,
-          // Four fifths of their time is waiting, for leases, ticks and processes.
-          maxWorkers: 8,
+          // They wait for leases, ticks and processes; more of them only make each start of a mesh dearer.
+          maxWorkers: 6,
           isolate: false,
         },
       },
