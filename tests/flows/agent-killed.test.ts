@@ -175,7 +175,7 @@ describe('a task', () => {
       ]
       expect(boundaries.length).toBeGreaterThan(40)
       // Steps that share no factor with the pairs, so that the share has both kinds of each.
-      const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 9
+      const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 15
       const chosen = boundaries.filter((_, index) => index % share === 0)
       await eachOf(chosen, async (boundary) => {
         const where = JSON.stringify(boundary)

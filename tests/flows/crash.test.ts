@@ -14,7 +14,10 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 import { patient } from '../support/patience.ts'
 
-/** `write N` appends a line at once; `slow N` appends one, works for a second and a half, and appends another. */
+/** Until the test lets it go, or a minute has passed. */
+const untilItMayGo = 'for i in $(seq 300); do [ -e go ] && break; sleep 0.2; done'
+
+/** `write N` appends a line at once; `slow N` appends one, works until it may go, and appends another. */
 const cassette = aCassette(
   ...operatorHandsOff({
     when: 'chain (\\d+)',
@@ -43,16 +46,18 @@ const cassette = aCassette(
     agents: ['left', 'right'],
     when: '^slow (\\d+)$',
     turns: [
-      // Until the test lets it go, or a minute has passed.
-      runs(
-        'echo "slow {{n}}" >> effects; for i in $(seq 300); do [ -e go ] && break; sleep 0.2; done; echo "slow {{n}} end" >> effects',
-        {
-          capture: { n: '^slow (\\d+)$' },
-        },
-      ),
+      runs(`echo "slow {{n}}" >> effects; ${untilItMayGo}; echo "slow {{n}} end" >> effects`, {
+        capture: { n: '^slow (\\d+)$' },
+      }),
       runs('echo "after {{n}}" >> effects'),
       says('Slow {{n}} is through.'),
     ],
+  },
+  {
+    agents: ['left'],
+    when: '^halt$',
+    // A command that was cut off is not done again, so that each attempt halts at one of its own.
+    turns: [...[1, 2, 3].map(() => runs(untilItMayGo)), says('Nothing halted it.')],
   },
 )
 
@@ -168,7 +173,7 @@ describe('a killed mesh', () => {
     'at any moment of a hand-off chain loses nothing and tells the asker once',
     async () => {
       heedsLesson(48, 53)
-      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 3
+      const moments = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 2
       // The first is slow because the workers' processes start; the second gives the length of the chain.
       await mesh.ask('chain 100', { session: own('warm-up') })
       const begun = Date.now()
@@ -290,7 +295,7 @@ describe('a killed agent', () => {
   })
 
   it('at every attempt ends the run as interrupted, with a reason, and the lane goes on', async () => {
-    const reply = mesh.ask('slow 3', { agent: 'left', session: own('slow 3') })
+    const reply = mesh.ask('halt', { agent: 'left', session: own('halt') })
     for (let attempt = 1; attempt <= 3; attempt++) {
       const run = await eventually(`attempt ${attempt} runs`, async () => {
         const [newest] = await ownRuns()
@@ -303,6 +308,7 @@ describe('a killed agent', () => {
       await killAgent('left')
     }
     const run = await reply
+    await letGo()
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'interrupted' })
     expect(run.outcome?.text).not.toBe('')
     expect((await mesh.ask('write 4', { agent: 'left', session: own('after') })).state).toBe('done')

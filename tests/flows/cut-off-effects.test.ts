@@ -349,7 +349,7 @@ test('every route of the agent door that changes something is cut off in a case,
 })
 
 /** Of each case one boundary in so many; the cases begin with another each, so that every kind of it comes. */
-const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 7
+const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 16
 
 describe('a call that the power cuts off anywhere and that is sent again is done once and answered:', () => {
   test.for(cases.map((one, index) => ({ ...one, index })))('$title', async (one) => {

@@ -13,7 +13,7 @@ import { startMeshForTest } from '../support/mesh-process.ts'
 import { killUnderCalls } from '../support/money-kills.ts'
 import { patient } from '../support/patience.ts'
 
-const kills = process.env['FLOTILLA_SOAK'] === '1' ? 80 : 2
+const kills = process.env['FLOTILLA_SOAK'] === '1' ? 80 : 1
 
 describe('money over kills of the mesh', () => {
   it(

@@ -236,6 +236,19 @@ describe('budgets', () => {
     expect((await run).state).toBe('failed')
   })
 
+  it('of a task that goes in circles is its own cap: it ends blocked with the reason, and its asker is told', async () => {
+    heedsLesson(87)
+    await mesh.createWorker('spinner')
+    const asked = await mesh.ask('go')
+    const [task] = await mesh.tasks()
+    expect(task).toMatchObject({ state: 'blocked', assignee: 'spinner' })
+    expect(task?.summary).toContain('has made 6 model calls and may make 6')
+    expect(asked.outcome?.text).toContain('It was not done: budget-exhausted')
+    const work = (await mesh.runs()).find((run) => run.agent_id === 'spinner')
+    expect(work?.outcome).toMatchObject({ status: 'failed', code: 'budget-exhausted' })
+  })
+
+  // The last of its mesh: the limit holds for a moment longer than it is in the file.
   it('that a rate limit protects answer 429 with Retry-After, to the official client too', async () => {
     const path = join(mesh.home, 'config', 'settings.json')
     const whole = await readFile(path, 'utf8')
@@ -249,18 +262,6 @@ describe('budgets', () => {
     expect(Number(limited.retryAfter)).toBeGreaterThan(0)
     expect(Number(limited.retryAfter)).toBeLessThanOrEqual(120)
     await writeFile(path, whole)
-  })
-
-  it('of a task that goes in circles is its own cap: it ends blocked with the reason, and its asker is told', async () => {
-    heedsLesson(87)
-    await mesh.createWorker('spinner')
-    const asked = await mesh.ask('go')
-    const [task] = await mesh.tasks()
-    expect(task).toMatchObject({ state: 'blocked', assignee: 'spinner' })
-    expect(task?.summary).toContain('has made 6 model calls and may make 6')
-    expect(asked.outcome?.text).toContain('It was not done: budget-exhausted')
-    const work = (await mesh.runs()).find((run) => run.agent_id === 'spinner')
-    expect(work?.outcome).toMatchObject({ status: 'failed', code: 'budget-exhausted' })
   })
 })
 

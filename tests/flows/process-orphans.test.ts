@@ -103,8 +103,8 @@ test(
     const moments = steps.flatMap((step, number) =>
       ['before', 'after'].map((when) => ({ step, number, moment: `${when} ${number}` })),
     )
-    // Every seventh, which has both kinds of moment in turn.
-    const share = isSoak ? 1 : 7
+    // Every thirteenth, which has both kinds of moment in turn.
+    const share = isSoak ? 1 : 13
     const chosen = moments.filter((_, index) => index % share === 0)
     const lane = async () => {
       for (let next = chosen.shift(); next !== undefined; next = chosen.shift()) {

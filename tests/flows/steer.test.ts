@@ -250,7 +250,7 @@ describe('a steer', () => {
 
   it('around the end of a run is read by that run or is one of its own', async () => {
     const said: SteerView[] = []
-    const [rounds, each] = isSoak ? [4, 12] : [2, 6]
+    const [rounds, each] = isSoak ? [4, 12] : [1, 6]
     for (let round = 0; round < rounds; round++) {
       const id = await atWork(3, `s${round}`)
       while (!isTerminal((await mesh.run(id)).state)) {

@@ -437,7 +437,7 @@ watchers:
     expect(none).toMatchObject({ permissions: 0, agents: 0, hooks: false, watchers: 'as it was' })
     const outcomes = new Set<number>()
     // From before anything is written to behind the end: the moments in between are as the machine has them.
-    const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 4
+    const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 6
     const moments = [0, 2, 4, 6, 8, 10, 14, 18, 24, 32, 48, 80].filter((_, index) => index % share === 0)
     for (const afterMs of moments) {
       const applying = mesh

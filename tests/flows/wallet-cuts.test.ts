@@ -104,7 +104,7 @@ async function solanaRig(): Promise<Rig> {
 
 /** Of all boundaries, so that questions and answers, befores and afters come in turn; the long tests try each. */
 const isLong = process.env['FLOTILLA_SOAK'] === '1'
-const share = isLong ? 1 : 7
+const share = isLong ? 1 : 15
 if (isLong) vi.setConfig({ testTimeout: 60 * 60_000 })
 
 describe.each([

@@ -297,7 +297,7 @@ describe('the socket of events', () => {
     // Far more than is held for one reader and what the kernel holds for its line.
     for (let round = 0; round < 60; round++) {
       publish(events, 10, 100_000)
-      await expect.poll(() => quick.seqs().at(-1)).toBe(events.lastSeq())
+      await expect.poll(() => quick.seqs().at(-1), { interval: 4 }).toBe(events.lastSeq())
     }
     slow.socket.resume()
     await closed

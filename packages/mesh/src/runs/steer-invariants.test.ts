@@ -202,6 +202,7 @@ test(
   'whatever happens in whatever order, each accepted steer is read by exactly one run exactly once',
   async () => {
     heedsLesson(60)
+    const plays = process.env['FLOTILLA_SOAK'] === '1' ? 600 : 60
     const ends = { taken: 0, became: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
@@ -228,10 +229,10 @@ test(
         await play.world.ledger.close()
         play.world.database.close()
       }),
-      { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 600 : 100 },
+      { numRuns: plays },
     )
     // Both ends were played often enough to mean something.
-    expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(20)
+    expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(plays / 5)
   },
   patient(60_000),
 )

@@ -13,8 +13,11 @@ export interface CheckThread {
   end(): Promise<unknown>
 }
 
-/** Starts a thread that checks sources. It keeps no process alive. Throws or rejects where the machine has none to give. */
-export async function startCheckThread(): Promise<CheckThread> {
+/**
+ * Starts a thread that checks sources, each for `maxMs` at most. It keeps no process alive. Throws or rejects where the
+ * machine has none to give.
+ */
+export async function startCheckThread(maxMs: number = checkMaxMs): Promise<CheckThread> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: heapMaxMb },
   })
@@ -23,12 +26,12 @@ export async function startCheckThread(): Promise<CheckThread> {
   await once(worker, 'message')
   // It may fail again while it is ended, which is nobody's any more.
   worker.on('error', () => undefined)
-  return { check: (source) => checkIn(worker, source), end: () => worker.terminate() }
+  return { check: (source) => checkIn(worker, source, maxMs), end: () => worker.terminate() }
 }
 
-async function checkIn(worker: Worker, source: string): Promise<SkillVerdict | null> {
+async function checkIn(worker: Worker, source: string, maxMs: number): Promise<SkillVerdict | null> {
   const { promise, resolve, reject } = Promise.withResolvers<SkillVerdict | null>()
-  const tooLong = setTimeout(() => resolve(null), checkMaxMs)
+  const tooLong = setTimeout(() => resolve(null), maxMs)
   const failed = (error: Error) =>
     'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve(null) : reject(error)
   const ended = (code: number) => reject(new Error(`the thread that checks skills ended with ${code}`))

@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createCheckInThread } from './check-in-thread.ts'
 import { startCheckThread } from './check-thread.ts'
@@ -106,7 +107,7 @@ describe('the check of a skill for an agent', () => {
   })
 
   test('gives up a source that no thread gets through, and reads the next one', async () => {
-    const checkOne = createCheckInThread()
+    const checkOne = createCheckInThread(() => startCheckThread(patient(300)))
     const endless = `let x = ${'<T>('.repeat(30)}b${')'.repeat(30)}`
     const [held, next] = await Promise.all([checkOne('scout', endless), checkOne('ann', source)])
     expect(held).toMatchObject({ ok: false, faults: [{ rule: 'syntax' }] })

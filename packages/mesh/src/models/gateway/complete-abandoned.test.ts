@@ -194,7 +194,7 @@ describe('an answer that nobody waits for', () => {
   test('is cut off at once where too many of its agent, or of all, are heard out already', async () => {
     const bounds = { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 }
     for (const limit of [{ perAgentMax: 2 }, { max: 2, reserveMax: 2 }]) {
-      await withModelPath({ readOnLimits: { share: { ...bounds, ...limit } } }, async (at) => {
+      await withModelPath({ readOnLimits: { share: { ...bounds, ...limit }, closeMs: 50 } }, async (at) => {
         at.upstream.answerWith(() => {})
         for (let call = 0; call < 2; call++) await askAndLeave(at, streamed)
         expect(at.parts.deps.readOn.openOf('scout')).toBe(2)
