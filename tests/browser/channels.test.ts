@@ -30,6 +30,7 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
     await page.getByText('No channel is on yet.').waitFor()
     await page.getByRole('button', { name: 'Add Telegram' }).click()
     await page.getByText(/Ask @BotFather/).waitFor()
+    expect(await page.locator('main').textContent()).not.toContain('flotilla channels add')
     await page.getByLabel('Token of the bot').fill('no token at all')
     await page.getByRole('button', { name: 'Check and keep' }).click()
     await giveProof(mesh, page)

@@ -139,6 +139,13 @@ describe('command line', () => {
   })
 })
 
+it('names its own word where another program has another', async () => {
+  const { error, err } = await run('unpause')
+  expect(error).toMatchObject({ exitCode: 1 })
+  expect(err).toContain('flotilla resume')
+  expect((await run('stauts')).err).toContain('Did you mean status?')
+})
+
 describe('a noun without a verb', () => {
   it('shows what there is, and a word that is no verb is named with those that are', async () => {
     const whole = await createWholeProgram(someDeps().deps)

@@ -4,7 +4,7 @@ import type { CliDeps } from './context.ts'
 import { exitCodeWords } from './exit-codes.ts'
 import { helpColumns } from './help-width.ts'
 import { wholeNumber } from './number-argument.ts'
-import { refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
+import { nameOurWord, refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
 
 /** Options of the whole command line that take a word, which is no command. */
 const takesWord: readonly string[] = ['--home', '--port', '--url']
@@ -26,7 +26,9 @@ export function meantCommand(words: readonly string[]): string | null {
  */
 export async function createProgram(deps: CliDeps, words: readonly string[]): Promise<Command> {
   const meant = meantCommand(words)
-  return programOf(deps, (names) => meant !== null && names.includes(meant))
+  const program = await programOf(deps, (names) => meant !== null && names.includes(meant))
+  nameOurWord(program, meant)
+  return program
 }
 
 /** The command line with all that every command takes: for the man page, for completion, and for tests. */

@@ -1,5 +1,30 @@
 import type { Command } from 'commander'
 
+/** What other programs call a command of ours that is spelt nothing like it; a likeness of letters would name another. */
+const calledElsewhere: Readonly<Record<string, string>> = {
+  unpause: 'resume',
+  continue: 'resume',
+  ps: 'agents',
+  ls: 'agents',
+  list: 'agents',
+  rm: 'delete',
+  remove: 'delete',
+  update: 'upgrade',
+  down: 'stop',
+  up: 'start',
+}
+
+/** Where the line means a command by another program's word, ours is named. */
+export function nameOurWord(program: Command, meant: string | null): void {
+  const ours = meant === null || !Object.hasOwn(calledElsewhere, meant) ? undefined : calledElsewhere[meant]
+  if (ours === undefined) return
+  program.on('command:*', () =>
+    program.error(`error: unknown command '${meant}'\nHere it is: flotilla ${ours}`, {
+      code: 'commander.unknownCommand',
+    }),
+  )
+}
+
 /**
  * A noun without a verb shows what there is of it. A word that is none of its verbs is a mistake and nothing else: commander
  * alone would hand it to the verb that stands in, or count it as one operand too many.

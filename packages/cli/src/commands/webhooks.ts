@@ -11,7 +11,7 @@ import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 const createHelp = `
-Webhooks are made and tested at the dashboard's API, not here:
+Webhooks are made and tested in the dashboard, not here: flotilla open, then Settings, Integrations. Or at its API:
   $ curl http://127.0.0.1:8420${webhookEndpoints.webhookCreate.path} -H 'X-Requested-With: curl' \\
       -H 'Content-Type: application/json' -d '{"name": "builds", "agent_id": "operator"}'
 
@@ -75,7 +75,9 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('webhooks', { signal: context.signal })
   context.terminal.printJson(reply)
   if (reply.webhooks.length === 0) {
-    context.terminal.print('No webhooks yet. flotilla webhooks --help shows how one is made.')
+    context.terminal.print(
+      'No webhooks yet. One is made in the dashboard: flotilla open, then Settings, Integrations.',
+    )
     return
   }
   const titles = ['WEBHOOK', 'NAME', 'AGENT', 'SIGNED', 'ACCEPTED', 'SKIPPED', 'REFUSED', 'LAST'] as const

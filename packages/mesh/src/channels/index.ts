@@ -18,6 +18,7 @@ import { createChannelSwitch } from './channel-switch.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
 import { channelCommands } from './commands/command-table.ts'
 import { createChannelDesk } from './channel-desk.ts'
+import { howToSwitchOn } from './how-to-switch-on.ts'
 import { createManageChannels } from './manage-channels.ts'
 import { createMarkTable } from './mark-table.ts'
 import { createPairingCodes } from './pairing/pairing-codes.ts'
@@ -92,7 +93,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     const given = { secret, secretOrNull, settings: kernel.settings().channels, clock, log, marks }
     return createChannelLife({
       name,
-      howTo: factory.howTo,
+      howTo: howToSwitchOn(name),
       create: () => factory.create({ ...given, menu }),
       received: (message) => desk.receive(name, message),
       passedOver: (what) => desk.passOver(name, what),

@@ -5,10 +5,10 @@ import { Problem } from '@flotilla/protocol/problem'
 import { actorOf, requireAtTerminal } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import { channelFactories } from './adapters/index.ts'
 import type { ChannelLife } from './channel-life.ts'
 import type { ChannelSwitch } from './channel-switch.ts'
 import type { LetterTable } from './delivery/letter-table.ts'
+import { howToSwitchOn } from './how-to-switch-on.ts'
 import type { PairingCodes } from './pairing/pairing-codes.ts'
 import { requiredChannel } from './required-channel.ts'
 
@@ -37,7 +37,7 @@ export function createManageChannels(
     const linked = [...deps.linkedOn(name)]
     return {
       name,
-      ...stateOf(deps.turns.find(name), channelFactories[name].howTo),
+      ...stateOf(deps.turns.find(name), howToSwitchOn(name)),
       people: linked.length,
       linked,
       pairing: deps.codes.find(name),
@@ -58,7 +58,7 @@ export function createManageChannels(
       const channel = requiredChannel(name)
       if (deps.turns.find(channel) === null) {
         throw new Problem('conflict', {
-          detail: `${channel} is off. ${channelFactories[channel].howTo}`,
+          detail: `${channel} is off. ${howToSwitchOn(channel)}`,
         })
       }
       journal.append({

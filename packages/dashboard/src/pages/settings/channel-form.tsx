@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { channelFieldMaxChars, channelFields } from '@flotilla/protocol/channel-fields'
+import { channelFieldMaxChars, channelFields, channelSetUp } from '@flotilla/protocol/channel-fields'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { useAction } from '../../data/use-mesh.ts'
 import { TextField } from '../../design/fields.tsx'
@@ -14,11 +14,12 @@ export interface Made {
 /** Asks for the tokens of a channel, which the platform is asked about before they are kept. They leave the page with that. */
 export function ChannelForm({
   name,
-  howTo,
+  isNew,
   onDone,
 }: {
   readonly name: ChannelName
-  readonly howTo: string
+  /** Whether it is off, so that the reader may have nothing on the platform yet. */
+  readonly isNew: boolean
   readonly onDone: (made: Made['values']) => void
 }) {
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
@@ -46,7 +47,7 @@ export function ChannelForm({
         )
       }}
     >
-      {howTo !== '' && <p className="small muted">{howTo}</p>}
+      {isNew && <p className="small muted">{channelSetUp[name]}</p>}
       {channelFields[name].map((field) => (
         <TextField
           key={field.name}

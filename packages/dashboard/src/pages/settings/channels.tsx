@@ -141,7 +141,7 @@ function Channel({
       {asking === 'tokens' && (
         <ChannelForm
           name={name}
-          howTo={isOn ? '' : repair}
+          isNew={!isOn}
           onDone={(values) => {
             setAsking(null)
             onMade({ channel: name, values })

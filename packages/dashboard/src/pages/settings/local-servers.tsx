@@ -45,7 +45,11 @@ export function LocalServers({
                 {title} <span className="small muted mono">{base_url}</span>
               </span>
               <span className="row">
-                {state === 'found' && <span className="small muted">{models.length} models</span>}
+                {state === 'found' && (
+                  <span className="small muted">
+                    {models.length} {models.length === 1 ? 'model' : 'models'}
+                  </span>
+                )}
                 <Badge tone={states[state].tone}>{states[state].words}</Badge>
                 {state === 'found' && found.length > 1 && (
                   <button

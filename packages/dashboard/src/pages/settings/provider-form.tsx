@@ -94,7 +94,7 @@ export function ProviderForm({
         required={usual === null}
         hint={
           names.length > 0
-            ? `${names.length} models are known there.`
+            ? `${names.length === 1 ? '1 model is' : `${names.length} models are`} known there.`
             : 'Without a name the usual one; “Look at models” asks the provider for its list.'
         }
       />

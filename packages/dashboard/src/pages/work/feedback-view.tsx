@@ -1,10 +1,10 @@
 import { Link } from 'wouter'
-import { isTaskOpen, taskOutcomes } from '@flotilla/protocol/task-actions'
+import { taskOutcomes } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { TaskButtons } from './task-buttons.tsx'
-import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
+import { givenAnew, outcomeTone, taskTone, waitsForVerdict } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
 
 /** Of each list. */
@@ -17,7 +17,7 @@ export function FeedbackView() {
   if (found.error) return <Failed error={found.error} retry={found.refetch} />
   const tasks = found.data.tasks
   const again = givenAnew(tasks)
-  const waiting = tasks.filter(({ state, outcome }) => !isTaskOpen(state) && outcome === null)
+  const waiting = tasks.filter(waitsForVerdict)
   const judged = tasks.filter(({ outcome }) => outcome !== null)
   return (
     <>

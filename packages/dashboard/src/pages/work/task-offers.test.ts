@@ -7,12 +7,13 @@ const none = new Set<string>()
 describe('what a person is offered of a task', () => {
   it.each(taskStates)('that is %s is what the table of tasks allows', (state) => {
     const { manage, review } = offersOf({ id: 'task_1', state, outcome: null }, none)
-    const ended = state === 'done' || state === 'failed' || state === 'cancelled'
+    // What was cancelled is no work that was handed in.
+    const judged = state === 'done' || state === 'failed'
     const asNew = state === 'failed' || state === 'cancelled'
     expect(manage).toEqual(
       manageActions.filter((action) => mayAct(action, state) || (asNew && action === 'retry')),
     )
-    expect(review).toEqual(ended ? taskOutcomes : [])
+    expect(review).toEqual(judged ? taskOutcomes : [])
   })
 
   it('is no second verdict', () => {

@@ -25,11 +25,15 @@ export function offersOf(task: Judged, again: ReadonlySet<string>): TaskOffers {
     manage: manageActions.filter((action) =>
       action === 'retry' && isAsNew(task.state) ? !isGivenAnew : mayAct(action, task.state),
     ),
-    review:
-      isTaskOpen(task.state) || task.outcome !== null
-        ? []
-        : taskOutcomes.filter((outcome) => outcome !== 'rework' || !isGivenAnew),
+    review: waitsForVerdict(task)
+      ? taskOutcomes.filter((outcome) => outcome !== 'rework' || !isGivenAnew)
+      : [],
   }
+}
+
+/** Whether what was handed in is yet to be judged; who takes a task back has nothing to judge. Pure. */
+export function waitsForVerdict({ state, outcome }: Pick<Judged, 'state' | 'outcome'>): boolean {
+  return !isTaskOpen(state) && state !== 'cancelled' && outcome === null
 }
 
 function isAsNew(state: TaskState): boolean {

@@ -33,8 +33,6 @@ export interface AdapterGiven {
 export interface ChannelFactory {
   /** System credentials without their prefix; the channel is on where all of them are there. */
   readonly needs: readonly string[]
-  /** What a person does to switch it on. */
-  readonly howTo: string
   /**
    * Connects to nothing yet; the platform's library is loaded here, so that a fleet without the channel does not wait for
    * it. Rejects with the Problem `not-configured` where a setting is missing.
@@ -58,8 +56,6 @@ export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
 export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   telegram: {
     needs: ['telegram_bot_token'],
-    howTo:
-      'Ask @BotFather on Telegram for a bot with /newbot; give its token to: flotilla channels add telegram',
     create: async ({ secret, clock, menu, settings }) => {
       const { createTelegramAdapter } = await import('./telegram/index.ts')
       return createTelegramAdapter({
@@ -72,8 +68,6 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   discord: {
     needs: ['discord_bot_token'],
-    howTo:
-      'Make an application at discord.com/developers/applications, switch on Message Content Intent under Bot, invite it with the scopes bot and applications.commands; give its token to: flotilla channels add discord',
     create: ({ secret, clock, marks, menu, settings }) =>
       createDiscordAdapter({
         token: secret('discord_bot_token'),
@@ -89,8 +83,6 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   slack: {
     needs: ['slack_bot_token', 'slack_app_token'],
-    howTo:
-      'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, message.channels, message.groups and message.im, and the scopes app_mentions:read, channels:history, groups:history, im:history, chat:write, commands, files:read, files:write and users:read; give its tokens (xoxb-, and xapp- with connections:write) to: flotilla channels add slack',
     create: ({ secret, clock, settings }) =>
       createSlackAdapter({
         apiUrl: `${platformRootsOf(settings).slack}/`,
@@ -102,8 +94,6 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   whatsapp: {
     // Without the app's secret its call-backs are answered with 503, and without a verify token Meta sets none up.
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
-    howTo:
-      'Make an app with WhatsApp at developers.facebook.com; give its access token, phone number id and app secret to: flotilla channels add whatsapp. Then give Meta the call-back https://HOST/channel/whatsapp with the verify token and the field messages.',
     create: ({ secret, secretOrNull, clock, settings }) =>
       createWhatsAppAdapter({
         graphRoot: platformRootsOf(settings).whatsapp,
@@ -116,7 +106,6 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   webhook: {
     needs: ['channel_webhook_secret'],
-    howTo: 'Say where answers are to be posted: flotilla channels add webhook --answers-to URL',
     create: ({ secret, settings, clock }) =>
       createWebhookChannel({
         secret: secret('channel_webhook_secret'),

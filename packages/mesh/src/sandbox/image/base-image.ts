@@ -56,7 +56,7 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
   const fetched = await fetchBase(options, name)
   if (typeof fetched === 'string') return fetched
   options.progress(
-    `No image registry is reachable (${fetched.refusal}); making the base image from this system's packages (about a minute)`,
+    `Making the base image from this system's packages (about a minute), since no registry gave one: ${fetched.refusal}`,
   )
   await bootstrap(options, offline)
   const id = await imageId(engine, offline)
