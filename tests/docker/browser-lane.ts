@@ -200,7 +200,11 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     proof,
     async act(name, params, deadlineMs) {
       const reply = await attempt(name, params, deadlineMs)
-      if (!reply.ok) throw new Error(`${name}: ${reply.problem.code}: ${reply.problem.message}`)
+      if (!reply.ok) {
+        // What the service wrote of it: the problem tells an agent no more than it may know.
+        const said = await place.container.logs({ stdout: true, stderr: true, tail: 3 }).catch(() => '')
+        throw new Error(`${name}: ${reply.problem.code}: ${reply.problem.message}\n${String(said)}`)
+      }
       const data: unknown = browserActionData[name].parse(reply.data)
       return data as BrowserActionData[typeof name]
     },

@@ -77,19 +77,13 @@ if (isRoot)
         expect((await home().run(state, 'rm -rf /data/d; echo alive')).text).toBe('alive\n')
       })
 
-      it('gives back to the disk what the agent deletes', async () => {
-        const state = await home().start({ agentId: 'tidy', dataLimitBytes: 200 * mb })
-        await home().run(state, 'dd if=/dev/urandom of=/data/big bs=1M count=100 2>/dev/null; sync')
-        expect((await stat(imageOf('tidy'))).blocks * 512).toBeGreaterThan(90 * mb)
-        await home().run(state, 'rm /data/big; sync')
-        await expect
-          .poll(async () => (await stat(imageOf('tidy'))).blocks * 512, { timeout: patient(20_000) })
-          .toBeLessThan(50 * mb)
-      })
-
-      it('keeps its data over restarts of the agent and of the mesh, and over a killed container', async () => {
+      it('keeps its data over restarts of the agent and of the mesh, a killed container and a mesh that cannot attach it', async () => {
         const state = await home().start({ agentId: 'kept' })
         await home().run(state, 'echo one > /data/note')
+        const other = await home().again({ uid: 1000 })
+        onTestFinished(() => other.close())
+        expect(other.dataBound()).toMatchObject({ kind: 'meter', why: 'the mesh does not run as root' })
+        await expect(other.start(home().specOf({ agentId: 'kept' }))).rejects.toThrow(/cannot be attached/)
         const again = await home().start({ agentId: 'kept' })
         expect((await home().run(again, 'cat /data/note; echo two >> /data/note; sync')).text).toBe('one\n')
         await engine.docker.getContainer(sandboxName(home().homeId, 'kept')).kill()
@@ -99,10 +93,26 @@ if (isRoot)
         await later.close()
       })
 
-      it('finds its data under another device number, as after a reboot', async () => {
+      it('leaves no device and no link behind that could lead to another’s data, and is found under another number, as after a reboot', async () => {
         const state = await home().start({ agentId: 'moved' })
         await home().run(state, 'echo mine > /data/note')
+        expect(await exists(imageOf('moved').replace('.ext4', '.device'))).toBe(false)
+        expect(await devicesOver(imageOf('moved'))).toHaveLength(1)
         await home().runtime.stop('moved', { graceMs: 2000 })
+        await expect.poll(() => devicesOver(imageOf('moved')), { timeout: patient(10_000) }).toEqual([])
+
+        // A mesh that was killed as it was about to hand it over.
+        await run('losetup', '--find', '--show', '--nooverlap', imageOf('moved'))
+        expect(await devicesOver(imageOf('moved'))).toHaveLength(1)
+        const later = await home().again()
+        onTestFinished(() => later.close())
+        expect(await devicesOver(imageOf('moved'))).toEqual([])
+
+        // Without its file it is refused rather than begun anew.
+        await rename(imageOf('moved'), `${imageOf('moved')}.backup`)
+        await expect(home().start({ agentId: 'moved' })).rejects.toThrow(/data\/volumes.*\n?.*put it back/s)
+        await rename(`${imageOf('moved')}.backup`, imageOf('moved'))
+
         // Somebody else takes the device that is free now.
         const other = join(await mkdtemp(join(tmpdir(), 'flotilla-loop-')), 'other')
         await writeFile(other, Buffer.alloc(mb))
@@ -114,26 +124,8 @@ if (isRoot)
         expect((await home().run(again, 'cat /data/note')).text).toBe('mine\n')
       })
 
-      it('leaves no device and no link behind that could lead to another’s data', async () => {
-        const state = await home().start({ agentId: 'linked' })
-        expect(await exists(imageOf('linked').replace('.ext4', '.device'))).toBe(false)
-        expect((await devicesOver(imageOf('linked'))).length).toBe(1)
-        await home().runtime.stop('linked', { graceMs: 2000 })
-        await expect.poll(() => devicesOver(imageOf('linked')), { timeout: patient(10_000) }).toEqual([])
-        expect(state.running).toBe(true)
-      })
-
-      it('lets go of a device that a killed mesh was about to hand over', async () => {
-        await home().start({ agentId: 'orphan' })
-        await home().runtime.stop('orphan', { graceMs: 2000 })
-        await run('losetup', '--find', '--show', '--nooverlap', imageOf('orphan'))
-        expect(await devicesOver(imageOf('orphan'))).toHaveLength(1)
-        const later = await home().again()
-        expect(await devicesOver(imageOf('orphan'))).toEqual([])
-        await later.close()
-      })
-
-      it('grows when its limit is raised, and shrinks when its data fits', async () => {
+      it('grows with its limit, keeps its size and says so where its data would not fit, gives back what is deleted, and shrinks', async () => {
+        const held = async () => (await stat(imageOf('sized'))).blocks * 512
         const small = await home().start({ agentId: 'sized', dataLimitBytes: 64 * mb })
         await home().run(small, 'echo here > /data/note')
         const before = await sizeInside(small)
@@ -141,24 +133,23 @@ if (isRoot)
         expect(large.warnings).toBeUndefined()
         expect(await sizeInside(large)).toBeGreaterThan(before + 200 * mb)
         expect((await home().run(large, 'cat /data/note; ls -A /data')).text).toBe('here\nnote\n')
+
+        await home().run(
+          large,
+          'dd if=/dev/urandom of=/data/big bs=1M count=120 2>/dev/null; md5sum /data/big > /data/sum; sync',
+        )
+        const full = await home().start({ agentId: 'sized', dataLimitBytes: 64 * mb })
+        expect(full.warnings).toEqual([expect.stringMatching(/limit of 64 MB is below.*keeps 300 MB/)])
+        expect((await home().run(full, 'md5sum -c /data/sum')).text).toContain('OK')
+        expect(await held()).toBeGreaterThan(110 * mb)
+        await home().run(full, 'rm /data/big /data/sum; sync')
+        await expect.poll(held, { timeout: patient(20_000) }).toBeLessThan(50 * mb)
+
         const less = await home().start({ agentId: 'sized', dataLimitBytes: 100 * mb })
         expect(less.warnings).toBeUndefined()
         expect(await sizeInside(less)).toBeLessThan(100 * mb)
         expect((await stat(imageOf('sized'))).size).toBe(100 * mb)
         expect((await home().run(less, 'cat /data/note; ls -A /data')).text).toBe('here\nnote\n')
-      })
-
-      it('keeps its size when the limit is lowered below its use, says so, and the agent runs', async () => {
-        const full = await home().start({ agentId: 'refused', dataLimitBytes: 300 * mb })
-        await home().run(
-          full,
-          'dd if=/dev/urandom of=/data/big bs=1M count=120 2>/dev/null; md5sum /data/big > /data/sum; sync',
-        )
-        const after = await home().start({ agentId: 'refused', dataLimitBytes: 64 * mb })
-        expect(after.warnings).toEqual([expect.stringMatching(/limit of 64 MB is below.*keeps 300 MB/)])
-        expect((await home().run(after, 'md5sum -c /data/sum')).text).toContain('OK')
-        const raised = await home().start({ agentId: 'refused', dataLimitBytes: 300 * mb })
-        expect(raised.warnings).toBeUndefined()
       })
 
       it('is mended after it was cut off in the middle of writing', async () => {
@@ -178,26 +169,6 @@ if (isRoot)
         expect((await home().run(again, 'cat /data/note; touch /data/writable && echo yes')).text).toBe(
           'safe\nyes\n',
         )
-      })
-
-      it('is refused rather than begun anew when its file is gone', async () => {
-        await home().start({ agentId: 'lost' })
-        await home().runtime.stop('lost', { graceMs: 2000 })
-        await rename(imageOf('lost'), `${imageOf('lost')}.backup`)
-        await expect(home().start({ agentId: 'lost' })).rejects.toThrow(/data\/volumes.*\n?.*put it back/s)
-        await rename(`${imageOf('lost')}.backup`, imageOf('lost'))
-        expect((await home().start({ agentId: 'lost' })).running).toBe(true)
-      })
-
-      it('is never begun anew by a mesh that cannot attach it', async () => {
-        const state = await home().start({ agentId: 'rooted' })
-        await home().run(state, 'echo mine > /data/note')
-        const other = await home().again({ uid: 1000 })
-        onTestFinished(() => other.close())
-        expect(other.dataBound()).toMatchObject({ kind: 'meter', why: 'the mesh does not run as root' })
-        await expect(other.start(home().specOf({ agentId: 'rooted' }))).rejects.toThrow(/cannot be attached/)
-        const again = await home().start({ agentId: 'rooted' })
-        expect((await home().run(again, 'cat /data/note')).text).toBe('mine\n')
       })
 
       it('leaves a volume from before limits as it is, and it is measured', async () => {
@@ -234,19 +205,23 @@ if (isRoot)
   withEngine(
     'a home with volumes of a fixed size',
     (engine) => {
-      it('may be moved', async () => {
+      it('may be moved, and leaves no file and no device once it is erased', async () => {
         const first = await mkdtemp(join(tmpdir(), 'flotilla-volumes-'))
         const home = await openDockerHome(engine, { volumesFolder: first })
         onTestFinished(() => home.close())
-        const state = await home.start({ agentId: 'nomad' })
+        const [state] = await Promise.all(['nomad', 'other'].map((agentId) => home.start({ agentId })))
+        if (state === undefined) throw new Error('two were started')
         await home.run(state, 'echo mine > /data/note')
-        await home.runtime.remove('nomad', { data: false })
+        for (const agentId of ['nomad', 'other']) await home.runtime.remove(agentId, { data: false })
         const second = `${first}-moved`
         await rename(first, second)
         onTestFinished(() => rm(second, { recursive: true, force: true }))
         const moved = await home.again({ volumesFolder: second })
         onTestFinished(() => moved.close())
-        const again = await moved.start(home.specOf({ agentId: 'nomad' }))
+        const [again] = await Promise.all(
+          ['nomad', 'other'].map((agentId) => moved.start(home.specOf({ agentId }))),
+        )
+        if (again === undefined) throw new Error('two were started')
         await expect
           .poll(
             () =>
@@ -257,19 +232,12 @@ if (isRoot)
             { timeout: patient(20_000) },
           )
           .toBe('mine\n')
-        await moved.remove('nomad', { data: true })
-      })
-
-      it('leaves no file and no device once it is erased', async () => {
-        const home = await openDockerHome(engine)
-        onTestFinished(() => home.close())
-        await Promise.all(['a', 'b'].map((agentId) => home.start({ agentId })))
-        expect(await devicesOver(home.volumesFolder)).toHaveLength(2)
-        const later = await home.again()
+        expect(await devicesOver(second)).toHaveLength(2)
+        const later = await home.again({ volumesFolder: second })
         onTestFinished(() => later.close())
         await later.erase({ progress: () => {} })
-        expect(await exists(home.volumesFolder)).toBe(false)
-        await expect.poll(() => devicesOver(home.volumesFolder), { timeout: patient(10_000) }).toEqual([])
+        expect(await exists(second)).toBe(false)
+        await expect.poll(() => devicesOver(second), { timeout: patient(10_000) }).toEqual([])
       })
 
       it('meters, and says why, where a volume cannot be mounted', async () => {
