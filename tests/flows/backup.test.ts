@@ -103,6 +103,10 @@ describe('a backup', () => {
       const wrong = await command(mesh.home, 'verify', file)
       expect(wrong.code).toBe(1)
       expect(wrong.err).toContain('encrypted')
+      const shortFile = join(folder, 'short')
+      await writeFile(shortFile, 'short\n')
+      const short = await command(mesh.home, 'verify', file, '--passphrase-file', shortFile)
+      expect(short.err).toContain('Name the file that the backup was made with')
 
       const home = join(folder, 'restored')
       const restored = await command(home, 'restore', file, ...closed())

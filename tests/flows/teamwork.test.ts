@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { blackboardHumanEndpoints } from '@flotilla/protocol/blackboard-api'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
@@ -74,6 +74,25 @@ const is = (id: string, state: string) =>
     return found.task.state === state ? found : null
   })
 
+it('a person writes the longest value that the blackboard takes, from a file', async () => {
+  const file = join(mesh.home, 'longest.json')
+  const write = (length: number) =>
+    writeFile(file, JSON.stringify('x'.repeat(length - 2))).then(() =>
+      flotilla({ home: mesh.home, url: mesh.url }, 'blackboard', 'set', 'output/longest', `@${file}`),
+    )
+  const taken = await write(262_144)
+  expect(taken.code, taken.err).toBe(0)
+  expect((await write(262_145)).err).toContain('262144 bytes')
+  const got = await flotilla(
+    { home: mesh.home, url: mesh.url },
+    'blackboard',
+    'get',
+    'output/longest',
+    '--json',
+  )
+  expect(JSON.parse(got.out)).toMatchObject({ version: 1, value: 'x'.repeat(262_142) })
+})
+
 describe('a task', () => {
   it('asks, is answered, is judged, and its agent keeps the verdict among its learnings', async () => {
     const id = await give({ to: 'left', title: 'Ask' })
@@ -83,9 +102,12 @@ describe('a task', () => {
       summary: 'Which folder?',
       progress: 'I look for the folder',
     })
+    const waits = await flotilla({ home: mesh.home, url: mesh.url }, 'pending')
+    expect(waits.out).toContain(`${id} left asks: Which folder?`)
     const answer = { action: 'answer', note: 'the second' }
     await mesh.call(taskHumanEndpoints.taskManage, { params: { id }, body: answer })
     const done = await is(id, 'done')
+    expect((await flotilla({ home: mesh.home, url: mesh.url }, 'pending')).out).not.toContain(id)
     expect(done.task).toMatchObject({ summary: 'It is the second folder.', round: 1 })
     expect(done.history.map(({ action }) => action)).toEqual([
       'given',

@@ -145,7 +145,7 @@ async function ask(
   line: CommandLine,
   asked: { readonly verb: 'backup' | 'restore' | 'verify-backup'; readonly extra?: readonly string[] },
 ): Promise<unknown> {
-  const passphrase = await passphraseIn(textOption(line, 'passphraseFile'))
+  const passphrase = await passphraseIn(textOption(line, 'passphraseFile'), asked.verb)
   const watched = watchCopy(context)
   return askMeshProgram({
     verb: asked.verb,
@@ -183,7 +183,7 @@ export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
   }
 }
 
-async function passphraseIn(path: string | undefined): Promise<string | null> {
+async function passphraseIn(path: string | undefined, verb: string): Promise<string | null> {
   if (path === undefined) return null
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandFailed('bad-request', {
@@ -195,6 +195,9 @@ async function passphraseIn(path: string | undefined): Promise<string | null> {
   if (passphrase.length >= passphraseMinChars) return passphrase
   throw new CommandFailed('bad-request', {
     detail: `the first line of ${path} is shorter than ${passphraseMinChars} characters`,
-    repair: 'Take a longer passphrase: whoever has the file can try as often as they like.',
+    repair:
+      verb === 'backup'
+        ? 'Take a longer passphrase: whoever has the file can try as often as they like.'
+        : 'Name the file that the backup was made with; no backup has a passphrase as short as this.',
   })
 }

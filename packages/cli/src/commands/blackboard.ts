@@ -6,6 +6,7 @@ import { commandAction, numberOption, operand, textOption } from '../command-act
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
+import { readValue } from '../read-value.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
@@ -24,6 +25,7 @@ Examples:
   $ flotilla blackboard output/
   $ flotilla blackboard get output/report
   $ flotilla blackboard set goals/week '"ship it"' --expect 0
+  $ flotilla blackboard set output/prices @prices.json
   $ flotilla blackboard watch auditor 'output/**' --tell steer`,
     )
     .action(commandAction(deps, list))
@@ -37,7 +39,7 @@ Examples:
     .command('set')
     .summary('write one entry')
     .argument('<key>', 'the key')
-    .argument('<value>', 'JSON; what is none is taken as a text')
+    .argument('<value>', 'JSON, or a text; @file takes what the file holds')
     .option('--expect <version>', 'only over this version; 0 when the key must be new', wholeNumber(0, 1e15))
     .option('--ttl <seconds>', 'forget it after so long', wholeNumber(1, 316_224_000))
     .addHelpText('after', `\nExample:\n  $ flotilla blackboard set status/release '{"frozen": true}'`)
@@ -114,7 +116,7 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
   ).call('blackboardPut', {
     params: { key: operand(line, 0) },
     body: {
-      value: valueOf(operand(line, 1)),
+      value: valueOf(await readValue(operand(line, 1))),
       ...(expected === undefined ? {} : { expected_version: expected }),
       ...(ttl === undefined ? {} : { ttl_s: ttl }),
     },

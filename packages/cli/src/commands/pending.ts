@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import type { TaskView } from '@flotilla/protocol/task'
 import type { Command } from 'commander'
 import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -9,10 +10,15 @@ import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
+/** Blocked tasks that are looked through for questions; flotilla tasks lists all. */
+const questionsMax = 50
+
 export function addPendingCommands(program: Command, deps: CliDeps): void {
   program
     .command('pending')
-    .description('Shows what agents asked you for and exactly what will happen when you confirm it.')
+    .description(
+      'Shows what agents asked you for and exactly what will happen when you confirm it, and what they ask in the middle of a task.',
+    )
     .argument('[id]', 'id of one')
     .option('--all', 'also what was decided')
     .addHelpText('after', '\nExamples:\n  $ flotilla pending\n  $ flotilla pending appr_0123456789abcdef')
@@ -41,11 +47,27 @@ async function pending(context: CommandContext, line: CommandLine): Promise<void
     signal,
   })
   terminal.printJson(reply)
-  if (reply.pending.length === 0) return terminal.print('Nothing waits for you.')
+  const asking = terminal.json ? [] : await questionsOf(context)
+  if (reply.pending.length + asking.length === 0) return terminal.print('Nothing waits for you.')
   for (const one of reply.pending) terminal.print(...approvalLines(one, context), '')
   if (reply.pending.some(({ state }) => state === 'pending')) {
     terminal.print('Decide with: flotilla confirm <id>, or flotilla cancel <id>')
   }
+  if (asking.length === 0) return
+  for (const { id, assignee, summary } of asking) {
+    terminal.print(`${terminal.color.strong(id)} ${assignee} asks: ${oneLine(summary ?? '', 200)}`)
+  }
+  terminal.print('Answer with: flotilla tasks answer <task> <words>')
+}
+
+/** Tasks that people gave and that stand still until one of them answers, newest first. */
+async function questionsOf(context: CommandContext): Promise<readonly TaskView[]> {
+  const client = await context.mesh()
+  const { tasks } = await client.call('tasks', {
+    query: { state: 'blocked', limit: questionsMax },
+    signal: context.signal,
+  })
+  return tasks.filter((task) => task.blocked_by === 'question' && task.creator.startsWith('human:'))
 }
 
 function approvalLines(

@@ -274,6 +274,9 @@ describe('history/', () => {
       expect(() => board.write(agent('scout'), { key: `${key}-b`, value: 1, ttlSeconds: 5 })).toThrow(
         code('bad-request'),
       )
+      expect(() => board.write(agent('scout'), { key, value: 'again' })).toThrow(
+        expect.objectContaining({ repair: expect.stringContaining('under another key') }),
+      )
       expect(board.read(person, key).value).toBe('it rained')
     },
   )

@@ -96,7 +96,8 @@ export function writeEntry(deps: {
     if (written === 'conflict') {
       if (!appends) throw new Problem('version-conflict')
       throw new Problem('version-conflict', {
-        detail: `${write.key} is written, and what stands under history/ stays as it is: choose another key`,
+        detail: `${write.key} is written, and what stands under history/ stays as it is`,
+        repair: 'Write it under another key, such as one that ends in the day and the hour.',
       })
     }
     return written
