@@ -48,6 +48,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         proxyPort: doorPort + 1,
         publicKeyBase64url: ground.identity.publicKeyBase64url,
       },
+      link: null,
       briefingDirectory: ground.briefingDirectory,
       dataLimitBytes: 5 * 1024 ** 3,
       loopLimits: {},

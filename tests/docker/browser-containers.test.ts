@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { Server } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
-import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
 import { dataPaths } from '../../packages/mesh/src/config/index.ts'
@@ -24,6 +23,7 @@ import { profileVolumesFolder } from '../../packages/mesh/src/sandbox/volume/lim
 import { heldPort } from '../support/held-port.ts'
 import { patient } from '../support/patience.ts'
 import { heedsLesson } from '../verifies.ts'
+import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -35,7 +35,7 @@ const run = promisify(execFile)
 withEngine(
   'containers of browsers',
   (engine) => {
-    const cacheDirectory = join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla/images')
+    const cacheDirectory = imageCaches
     const home = useDockerHome(engine, {
       cacheDirectory,
       browser: {

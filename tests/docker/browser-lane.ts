@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import * as z from 'zod'
 import {
   browserActionData,
@@ -35,6 +34,7 @@ import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestProxy } from './browser-pages.ts'
 import type { TestProxy } from './browser-pages.ts'
+import { imageCaches } from './image-caches.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 export const agentId = 'surfer'
@@ -86,8 +86,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     browserEntry: join(root, 'packages', 'browser', 'src', 'main.ts'),
     homeId,
     volumesFolder: join(directory, 'volumes'),
-    // Where a mesh keeps it, so that what was prepared before the tests is found: it takes minutes to make.
-    cacheDirectory: join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla/images'),
+    cacheDirectory: imageCaches,
     noInstall: true,
     uid: process.getuid?.() ?? 0,
     clock: systemClock,

@@ -14,6 +14,7 @@ import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive
 import { startImageRegistry } from '../support/image-registry.ts'
 import type { ImageRegistry } from '../support/image-registry.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -99,7 +100,7 @@ withEngine(
           recipeDirectory: join(root, 'images', 'agent'),
           packageDirectory: root,
           bundle: [{ name: 'agent.cjs', path: bundlePath }],
-          cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+          cacheDirectory: imageCaches,
           noInstall: true,
           homeId: 'home_of_origin_test',
           volumesFolder: join(directory, 'volumes'),

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
-import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { npmArchive } from '../../packages/mesh/src/sandbox/image/node-parts.ts'
 import { cleanDebianImage, startCleanDebian } from '../support/clean-debian.ts'
 import type { CleanDebian } from '../support/clean-debian.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
+import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 /** Packing, making a machine and installing take minutes: with the other long ones, `npm run test:soak`. */
@@ -49,9 +49,8 @@ withEngine(
         const machine = await startCleanDebian(engine, image, options)
         machines.push(machine)
         expect((await machine.run('command -v node npm')).code).not.toBe(0)
-        const cacheDirectory = join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla/images')
         const npm = join(folder, 'npm.tgz')
-        await cp(await npmArchive({ cacheDirectory, progress: () => undefined }), npm)
+        await cp(await npmArchive({ cacheDirectory: imageCaches, progress: () => undefined }), npm)
         await machine.put(packed)
         await machine.put(npm)
         const node = 'node_modules/node-linux-$(uname -m | sed s/x86_64/x64/\\;s/aarch64/arm64/)/bin/node'

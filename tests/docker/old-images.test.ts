@@ -15,6 +15,7 @@ import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, openDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -119,8 +120,7 @@ withEngine(
         clock: systemClock,
         progress: () => {},
       }
-      const shared = join(root, 'node_modules', '.cache', 'flotilla')
-      const { reference } = await ensureAgentImage({ ...options, cacheDirectory: shared })
+      const { reference } = await ensureAgentImage({ ...options, cacheDirectory: imageCaches })
       // In a cache of its own a tiny image stands for it, which a home that is gone has noted.
       const { id } = await plant('looked-for')
       await noteImage(cacheDirectory, { reference, id, digest: null })

@@ -11,6 +11,7 @@ import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { runOnce } from '../../packages/mesh/src/sandbox/run-once.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
 
@@ -37,7 +38,7 @@ withEngine(
         recipeDirectory: join(root, 'images', 'agent'),
         packageDirectory: root,
         bundle: [{ name: 'agent.cjs', path: bundlePath }],
-        cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+        cacheDirectory: imageCaches,
         noInstall: true,
         homeId: 'home_of_image_test',
         volumesFolder: join(directory, 'volumes'),

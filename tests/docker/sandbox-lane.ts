@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -21,6 +21,7 @@ import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandb
 import { homeTag, sandboxName, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { imageCaches } from './image-caches.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const uid = process.getuid?.() ?? 0
@@ -79,6 +80,18 @@ export interface DockerHome {
   readonly close: () => Promise<void>
 }
 
+/** One place for all files of this clone: what was bundled from an entry is remembered by where that lies. */
+async function subjectEntry(): Promise<string> {
+  const folder = join(root, 'node_modules', '.cache', 'flotilla-subject')
+  const fresh = join(folder, `${process.pid}`)
+  await mkdir(fresh, { recursive: true })
+  const entry = join(folder, 'subject.cjs')
+  // Whole or not at all: another file of the tests may be reading it.
+  await rename(await writeSubject(fresh), entry)
+  await rm(fresh, { recursive: true })
+  return entry
+}
+
 /** A home of its own on the real engine; `close` takes everything of it away again. */
 export async function openDockerHome(
   engine: Engine,
@@ -86,16 +99,18 @@ export async function openDockerHome(
 ): Promise<DockerHome> {
   const directory = await mkdtemp(join(tmpdir(), 'flotilla-docker-'))
   const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
+  await chmod(briefingDirectory, 0o755)
   const homeId = `test-${randomBytes(6).toString('hex')}`
   const options: DockerRuntimeOptions = {
     homeId,
     ...hints,
     noInstall: true,
     stateDirectory: join(directory, 'engine'),
-    cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+    cacheDirectory: imageCaches,
     recipeDirectory: join(root, 'images', 'agent'),
+    machineRecipeDirectory: join(root, 'images', 'machine'),
     packageDirectory: root,
-    agentEntry: await writeSubject(directory),
+    agentEntry: await subjectEntry(),
     doorPorts: [8420, 8421],
     browser: {
       recipeDirectory: join(root, 'images', 'browser'),

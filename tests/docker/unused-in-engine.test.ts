@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -11,9 +11,12 @@ import {
   volumeLabels,
   volumeName,
 } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
+import { lostHomes } from '../../packages/mesh/src/sandbox/docker/lost-homes.ts'
 import { unusedInEngine } from '../../packages/mesh/src/sandbox/docker/unused-in-engine.ts'
 import { followEngine } from '../../packages/mesh/src/sandbox/image/engine-images.ts'
+import { noteUse } from '../../packages/mesh/src/sandbox/image/image-uses.ts'
 import { imageId } from '../../packages/mesh/src/sandbox/image/known-images.ts'
+import { networkNames } from '../../packages/mesh/src/sandbox/network/private-network.ts'
 import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
@@ -114,6 +117,59 @@ withEngine(
       expect(await names(Date.now() + twoHoursMs)).toEqual([])
       for (const name of stays) await docker.getVolume(name).inspect()
       for (const id of kept) await docker.getContainer(id).inspect()
+    })
+
+    it('of a home that was deleted is named with its place, and all of it goes and nothing of a home that is there', async () => {
+      const [gone, moved, there] = [randomBytes(8), randomBytes(8), randomBytes(8)].map((id) =>
+        id.toString('hex'),
+      ) as [string, string, string]
+      const folders = new Map([gone, moved, there].map((id) => [id, join(cacheDirectory, `home-${id}`)]))
+      for (const [id, folder] of folders) await noteUse(cacheDirectory, { id, folder }, 'sha256:0')
+      // In the place of the second is another home by now.
+      for (const id of [moved, there]) {
+        await mkdir(folders.get(id) ?? '', { recursive: true })
+        await writeFile(join(folders.get(id) ?? '', 'home-id'), `${id === moved ? own : id}\n`)
+      }
+      const stays = [await volume(there, 'a'), await volume(own, 'a')]
+      for (const id of [gone, moved]) {
+        await volume(id, 'a')
+        await container(id, 'agent', 'a')
+        await docker.createNetwork({
+          Name: networkNames(homeTag(id)).name,
+          Internal: true,
+          IPAM: {
+            Driver: 'default',
+            Config: [{ Subnet: id === gone ? '10.127.248.0/29' : '10.127.248.8/29' }],
+          },
+          Labels: { [labelKeys.home]: homeTag(id), [labelKeys.role]: 'network' },
+        })
+      }
+      const look = async () => {
+        const hints = {
+          uid: process.getuid?.() ?? 0,
+          engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+          dockerHost: process.env['DOCKER_HOST'],
+        }
+        const found = (await lostHomes({ hints, homeId: own, cacheDirectory })) ?? []
+        return new Map(found.map((home) => [home.tag, home]))
+      }
+      const found = await look()
+      for (const id of [gone, moved])
+        expect(found.get(homeTag(id))).toMatchObject({
+          place: folders.get(id),
+          networks: 1,
+          containers: 1,
+          running: 0,
+          volumes: 1,
+        })
+      for (const id of [own, there]) expect(found.has(homeTag(id))).toBe(false)
+      await found.get(homeTag(gone))?.erase()
+      const left = await look()
+      expect(left.has(homeTag(gone))).toBe(false)
+      expect(left.get(homeTag(moved))).toMatchObject({ networks: 1, containers: 1, volumes: 1 })
+      await left.get(homeTag(moved))?.erase()
+      expect((await look()).has(homeTag(moved))).toBe(false)
+      for (const name of stays) await docker.getVolume(name).inspect()
     })
   },
   found,

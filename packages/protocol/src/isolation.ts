@@ -2,9 +2,9 @@ import * as z from 'zod/mini'
 
 /**
  * What may stand between an agent and the machine's kernel, the weaker first: a `container` shares it behind a filter of
- * system calls, and behind `gvisor` a kernel of its own answers them.
+ * system calls, behind `gvisor` a program answers them as a kernel of its own, and a `microvm` is a machine of its own.
  */
-export const isolationRungs = ['container', 'gvisor'] as const
+export const isolationRungs = ['container', 'gvisor', 'microvm'] as const
 export type IsolationRung = (typeof isolationRungs)[number]
 export const isolationRungSchema = z.enum(isolationRungs)
 

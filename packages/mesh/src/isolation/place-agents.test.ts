@@ -39,7 +39,7 @@ test('nothing is tried before somebody asks for it', async () => {
   const { placing, world } = aPlacing()
   expect(await placing.place(plain)).toEqual({ rung: 'container', fallback: null })
   expect(world.tried).toBe(0)
-  expect(placing.views().map(({ available }) => available)).toEqual([true, null])
+  expect(placing.views().map(({ available }) => available)).toEqual([true, null, null])
 })
 
 test('a rung is tried once for all who ask, and its walls are looked after from then on', async () => {

@@ -1,13 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../platform/index.ts'
 import { labelKeys, volumeName } from './docker/container-options.ts'
-import { logText, runningState } from './docker/container-state.ts'
+import { runningState } from './docker/container-state.ts'
 import { eraseHome } from './docker/erase-home.ts'
 import {
+  endMachine,
   inspectContainer,
   inspectedOf,
   removeContainer,
   startContainer,
+  stopContainer,
   type PreparedEngine,
 } from './docker/agent-container.ts'
 import { readContainerData, releaseHeld, writeContainerData } from './docker/container-data.ts'
@@ -17,6 +19,8 @@ import { leftovers, listContainers, renameContainers } from './docker/list-conta
 import { measureContainers } from './docker/measure-containers.ts'
 import { measureVolumes } from './docker/measure-volumes.ts'
 import { tryVolumes } from './docker/try-volumes.ts'
+import { readLogs } from './docker/read-logs.ts'
+import { createRungs } from './docker/rungs.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
 import { restoreShare } from './docker/own-share.ts'
 import { createRestoreImage } from './docker/restore-image.ts'
@@ -24,10 +28,8 @@ import { unlessStatus } from './docker/unless-status.ts'
 import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
 import { ensureEngine } from './engine/ensure-engine.ts'
 import { findEngine } from './engine/find-engine.ts'
-import { createGvisor } from './gvisor/try-gvisor.ts'
 import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
-import { isStatus } from './image/engine-images.ts'
 import { closeNameServer, nameServerState } from './network/close-name-server.ts'
 import { engineNetworks, ensurePrivateNetwork } from './network/private-network.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -41,8 +43,6 @@ import type { VolumePrograms } from './volume/volume-image.ts'
 import { checkIsolation } from './isolation/check-isolation.ts'
 
 const startsPerCore = 2
-/** Asked of the engine's log at most; a line is bounded by the log's own rotation. */
-const logLinesMax = 2_000
 
 export interface DockerRuntimeOptions {
   readonly homeId: string
@@ -59,6 +59,8 @@ export interface DockerRuntimeOptions {
   readonly cacheDirectory: string
   /** `images/agent`. */
   readonly recipeDirectory: string
+  /** `images/machine`. */
+  readonly machineRecipeDirectory: string
   /** Where the pinned Node is looked up from: the repository's root. */
   readonly packageDirectory: string
   /** The agent's entry file; bundled when its sources changed. */
@@ -91,7 +93,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const backListeners = new Set<() => void>()
   const closing = new AbortController()
   const restoreImage = createRestoreImage(options, closing.signal)
-  const gvisor = createGvisor(options)
+  const rungs = createRungs(options)
   let programs: VolumePrograms = new Map()
   const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
   const profiles = createLimitedVolumes({
@@ -180,6 +182,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   return {
     kind: 'docker',
     isolates: true,
+    crossesMachines: false,
     browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: profiles }),
     doorHost: () => prepared().network.gateway,
     networks: () => engineNetworks(prepared().engine, tag),
@@ -215,7 +218,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         const why = names.kind === 'shut' ? await closeNameServer(networkFile) : null
         if (why !== null) options.log.warn({ why }, 'names of other containers can be looked up in one')
       }
-      ready = { engine, dialect, network, ground, bound, volumes, gvisor, closeNames }
+      ready = { engine, dialect, network, ground, bound, volumes, rungs, closeNames }
       if (!first) return
       await renameContainers(engine, options.homeId, tag)
       gate = createStartGate(startsPerCore * engine.cpus)
@@ -237,7 +240,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
           signal: closing.signal,
           onConnected: () => {
             lost = false
-            gvisor.forget()
+            rungs.forget()
             // A stream that ends in order is not told as lost, and the engine may be another one since.
             if (connectedBefore) for (const listener of backListeners) listener()
             connectedBefore = true
@@ -253,28 +256,34 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       })
     },
 
-    async tryRung(rung) {
-      if (rung === 'container') return { available: true, detail: '', repair: '' }
-      const { engine, ground } = await standing()
-      return gvisor.tryIt(engine, ground)
-    },
+    tryRung: async (rung) => rungs.tryIt(rung, await standing()),
 
-    async checkIsolation({ doorPort, rung, signal }) {
-      const { engine, ground } = await standing()
-      const behind = rung === 'gvisor' ? await gvisor.ground(engine, ground) : null
+    async checkIsolation({ doorPort, rung = 'container', signal }) {
+      const to = await standing()
+      const behind = await rungs.behind(rung, to)
       const { clock } = options
-      return checkIsolation(engine, { ground, homeTag: tag, doorPort, clock, gvisor: behind, signal })
+      return checkIsolation(to.engine, { ground: to.ground, homeTag: tag, doorPort, clock, behind, signal })
     },
 
-    start: (spec) =>
-      gate(async () => {
+    async start(spec) {
+      // Before the gate: whoever waits for a turn there would keep others from their start.
+      const turn =
+        spec.isolation === 'microvm' && prepared().dialect.changesShares
+          ? await shares.lendInTurn(spec.agentId, spec.cpu)
+          : null
+      const started = gate(async () => {
         forget(spec.agentId)
         return startContainer(await standing(), spec, {
-          shares,
+          lend: () => (spec.isolation === 'microvm' ? turn : shares.lend(spec.agentId, spec.cpu)),
+          release: () => shares.release(spec.agentId),
           onCreated: (id) => running.set(id, spec.agentId),
           onFailed: (id) => running.delete(id),
         })
-      }),
+      })
+      // Also where it did not come so far as to have it.
+      started.catch(() => shares.release(spec.agentId))
+      return started
+    },
 
     async endStartShare(agentId) {
       const share = shares.of(agentId)
@@ -286,8 +295,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     async stop(agentId, { graceMs }) {
       forget(agentId)
-      const container = prepared().engine.docker.getContainer(sandboxName(options.homeId, agentId))
-      await container.stop({ t: Math.ceil(graceMs / 1000) }).catch(unlessStatus([304, 404]))
+      await stopContainer(prepared().engine, sandboxName(options.homeId, agentId), graceMs)
       // Not before: until it is gone it has what it was lent.
       shares.release(agentId)
     },
@@ -295,7 +303,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     async remove(agentId, { data }) {
       forget(agentId)
       const { engine } = prepared()
-      await removeContainer(engine, sandboxName(options.homeId, agentId))
+      const name = sandboxName(options.homeId, agentId)
+      if (!data) await endMachine(engine, name)
+      await removeContainer(engine, name)
       shares.release(agentId)
       if (!data) return
       await engine.docker
@@ -323,18 +333,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       return states.filter((state) => state !== null)
     },
 
-    async logs(agentId, maxBytes) {
-      const container = prepared().engine.docker.getContainer(sandboxName(options.homeId, agentId))
-      const raw = await container
-        .logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax })
-        .catch((error: unknown) => {
-          if (isStatus(error, 404)) return Buffer.alloc(0)
-          throw error
-        })
-      return Buffer.from(logText(Buffer.from(raw)))
-        .subarray(-maxBytes)
-        .toString('utf8')
-    },
+    logs: (agentId, maxBytes) => readLogs(prepared().engine, sandboxName(options.homeId, agentId), maxBytes),
 
     measureUse: (agentIds) => measureContainers(prepared().engine, options.homeId, agentIds),
 

@@ -4,7 +4,10 @@ import type { DataReading } from './sandbox-runtime.ts'
 /** What an agent does is held for so long at most: its lease is 60 s, and its asker waits. */
 const holdMaxMs = 30_000
 
-/** Reads `tar` while `hold` holds; `release` is called once, at the end, at the bound, or where the reader leaves. */
+/**
+ * Reads `tar` while it is held, from now on. `release` is called once: at the end, at the bound, or where the reader leaves,
+ * before it has begun or in the middle of it.
+ */
 export function readWhileHeld(options: {
   readonly tar: AsyncIterable<Uint8Array>
   /** False where it could not be held. */
@@ -15,32 +18,39 @@ export function readWhileHeld(options: {
   readonly clock: Clock
 }): DataReading {
   let held = options.isHeld
-  let released = false
+  let released: Promise<void> | null = null
+  let left: Promise<void> | null = null
   const ended = new AbortController()
 
-  async function release(): Promise<void> {
-    if (released) return
-    released = true
-    if (options.isHeld) await options.release()
-  }
+  const release = (): Promise<void> => (released ??= options.isHeld ? options.release() : Promise.resolve())
+  const bound = options.clock.sleep(holdMaxMs, ended.signal).then(
+    async () => {
+      held = false
+      await release()
+    },
+    () => {},
+  )
+  // Told to whoever leaves; until then nobody waits for it.
+  bound.catch(() => {})
+
+  const leave = (): Promise<void> =>
+    (left ??= (async () => {
+      ended.abort()
+      try {
+        await bound
+        await release()
+      } finally {
+        await options.close()
+      }
+    })())
 
   async function* reading(): AsyncGenerator<Uint8Array> {
-    const bound = options.clock.sleep(holdMaxMs, ended.signal).then(
-      async () => {
-        held = false
-        await release()
-      },
-      () => {},
-    )
     try {
       yield* options.tar
     } finally {
-      ended.abort()
-      await bound
-      await release()
-      await options.close()
+      await leave()
     }
   }
 
-  return { tar: reading(), held: () => held }
+  return { tar: reading(), held: () => held, leave }
 }

@@ -5,13 +5,19 @@ export { createDockerRuntime } from './docker-runtime.ts'
 export { ensureBrowserImage } from './image/browser-image.ts'
 export { inspectDataBound } from './docker/inspect-data.ts'
 export { inspectShared } from './docker/inspect-shared.ts'
+export { lostHomes } from './docker/lost-homes.ts'
+export type { LostHome } from './docker/lost-homes.ts'
 export { unusedInEngine } from './docker/unused-in-engine.ts'
 export { inspectEngine } from './engine/ensure-engine.ts'
+export { writeClusterImage } from './image/cluster-image.ts'
 export { npmVersion } from './image/node-parts.ts'
 export { dataFolderAgents } from './process/process-record.ts'
+export { inspectCluster } from './kubernetes/inspect-cluster.ts'
+export { createKubernetesRuntime } from './kubernetes-runtime.ts'
 export { createProcessRuntime } from './process-runtime.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {
+  DataReading,
   DataUse,
   RungTrial,
   SandboxEnd,

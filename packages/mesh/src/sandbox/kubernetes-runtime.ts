@@ -10,12 +10,12 @@ import type { ClusterAddress } from './kubernetes/connect-cluster.ts'
 import { erasePods } from './kubernetes/erase-pods.ts'
 import { measureClaims } from './kubernetes/measure-claims.ts'
 import { measurePods } from './kubernetes/measure-pods.ts'
-import { agentNamespace, networkPolicies } from './kubernetes/network-policies.ts'
+import { prepareGround } from './kubernetes/prepare-ground.ts'
 import { letGo, readPodData, writePodData } from './kubernetes/pod-data.ts'
 import { agentIdOf, exitOf, hasEnded, podState, type Pod } from './kubernetes/pod-state.ts'
 import { watchPods } from './kubernetes/pod-watch.ts'
-import { endPod, removePod, startPod, type PreparedCluster } from './kubernetes/start-pod.ts'
-import { reasonOf, SandboxError } from './sandbox-error.ts'
+import { endPod, forgetFiles, removePod, startPod, type PreparedCluster } from './kubernetes/start-pod.ts'
+import { SandboxError } from './sandbox-error.ts'
 import type { DataBound, SandboxEnd, SandboxRuntime } from './sandbox-runtime.ts'
 import { homeTag, sandboxName } from './sandbox-spec.ts'
 import { createStartGate } from './start-gate.ts'
@@ -28,9 +28,13 @@ const goneMaxMs = 60_000
 const goneAskMs = 100
 
 export interface KubernetesRuntimeOptions
-  extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass'> {
+  extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress'> {
+  /** Where pods reach the mesh; absent for the address of this machine that the cluster is reached from. */
+  readonly meshAddress?: string
   /** Ports of the agent door and the forward proxy: all that agents may reach. */
   readonly doorPorts: readonly number[]
+  /** Once agents may be there. */
+  readonly onPrepared?: () => Promise<void>
   readonly clock: Clock
   readonly log: Log
 }
@@ -91,38 +95,20 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
   return {
     kind: 'kubernetes',
     isolates: true,
+    crossesMachines: true,
     // Their containers want rights that no namespace of agents gives.
     browsers: null,
-    doorHost: () => options.meshAddress,
-    networks: async () => clusterNetworks(await nodesNow(), options.meshAddress),
+    doorHost: () => prepared().ground.meshAddress,
+    networks: async () => clusterNetworks(await nodesNow(), prepared().ground.meshAddress),
 
     async prepare({ progress, signal }) {
       if (ready !== null) return
       const cluster = await connectCluster(options)
       progress(`Making namespace ${namespace} ready in the cluster at ${cluster.url.host}`)
-      const { items } = await cluster.core.listNode().catch((cause: unknown) => {
-        throw new SandboxError(
-          'cluster-unreachable',
-          `The cluster at ${cluster.url.host} does not answer, or not to this user: ${reasonOf(cause)}\nRepair: try \`kubectl get nodes\` as the user of the mesh.`,
-          { cause },
-        )
-      })
+      const { nodes, meshAddress } = await prepareGround(cluster, options)
       signal?.throwIfAborted()
-      await cluster.core
-        .createNamespace({ body: agentNamespace(namespace) })
-        .catch(unlessRefused([409], null))
-      for (const body of networkPolicies(options)) {
-        await cluster.networking
-          .createNamespacedNetworkPolicy({ namespace, body })
-          .catch(async (error: unknown) => {
-            unlessRefused([409], null)(error)
-            const { name } = body.metadata
-            await cluster.networking.replaceNamespacedNetworkPolicy({ namespace, name, body })
-          })
-      }
-      const nodes = agentNodes(items)
       const userNamespaces = nodes.length > 0 && nodes.every((node) => node.userNamespaces)
-      const ground: PodGround = { ...options, userNamespaces }
+      const ground: PodGround = { ...options, meshAddress, userNamespaces }
       const watch = await watchPods({
         cluster,
         namespace,
@@ -142,6 +128,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       await sweepTrials(to)
       progress('Trying whether the cluster bounds what agents keep')
       const bound = await tryClaims(to, newName())
+      await options.onPrepared?.()
       if (bound.kind === 'meter') log.warn({ why: bound.why }, 'the data of agents is metered')
       ready = { ...to, bound }
     },
@@ -175,8 +162,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         }),
       ),
 
-    // A node gives a pod what it was made with from the beginning, so nothing is lent to one.
-    endStartShare: async () => {},
+    // A node lends nothing to a pod that begins; but what it was given for its start it has taken by now.
+    endStartShare: (agentId) => forgetFiles(prepared(), agentId),
 
     async stop(agentId, { graceMs }) {
       await endPod(prepared(), sandboxName(homeId, agentId), { graceMs, onEnding })
@@ -245,7 +232,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       running.clear()
       await ready?.watch.close()
       ready = null
-      await erasePods(cluster, { ground: { ...options, userNamespaces: false }, clock, log })
+      await erasePods(cluster, { ground: { ...options, meshAddress: '', userNamespaces: false }, clock, log })
     },
 
     async close() {

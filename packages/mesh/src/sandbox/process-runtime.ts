@@ -131,6 +131,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
   return {
     kind: 'process',
     isolates: false,
+    crossesMachines: false,
     // What a page does must not be done as the owner's own user.
     browsers: null,
     doorHost: () => '127.0.0.1',

@@ -10,10 +10,14 @@ const outputMaxBytes = 256 * 1024
 export interface OnceOptions {
   readonly image: string
   readonly command: readonly string[]
+  /** `NAME=value`, beside what the image says. */
+  readonly env?: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   readonly host: Dockerode.HostConfig
   readonly networkingConfig?: Dockerode.ContainerCreateOptions['NetworkingConfig']
   readonly user: string
+  /** Unpacked before it is started. */
+  readonly archive?: { readonly into: string; readonly tar: NodeJS.ReadableStream }
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
 }
@@ -29,6 +33,7 @@ export async function runOnce(
   const container = await engine.docker.createContainer({
     Image: options.image,
     Cmd: [...options.command],
+    Env: [...(options.env ?? [])],
     User: options.user,
     Labels: { ...options.labels },
     HostConfig: { Ulimits: await ulimitsOf(engine), ...options.host },
@@ -37,6 +42,8 @@ export async function runOnce(
     AttachStderr: true,
   })
   try {
+    const { archive } = options
+    if (archive) await container.putArchive(archive.tar, { path: archive.into })
     const stdout = new PassThrough()
     const stderr = new PassThrough()
     let printed = ''

@@ -15,8 +15,8 @@ import type { WallReport } from './wall-report.ts'
  * - S6 anything that cannot be done rejects with `SandboxError`, whose message names the repair.
  * - S7 data that is there is kept whatever its limit: a limit that cannot be had is a warning of the state that `start`
  *   gives, and data that was limited once is never started without its limit.
- * - S8 a sandbox may have more of the processor than its spec says until `endStartShare` resolves, or for 2 s from when
- *   its process began, whichever is first; then it has what the spec says for the rest of its life, also where the mesh
+ * - S8 a sandbox may have more of the processor than its spec says until `endStartShare` resolves, or for 2 s (a
+ *   machine of its own for 90 s) from when its process began, whichever is first; then it has what the spec says for the rest of its life, also where the mesh
  *   that started it is gone: `endStartShare` brings one back that an earlier process of ours left with more. All that
  *   have more at once leave a part of the machine free, and one that starts over and over gets no more than its share
  *   again.
@@ -28,6 +28,8 @@ export interface SandboxRuntime {
   readonly kind: string
   /** False where agents share the owner's user and network; then every surface says so. */
   readonly isolates: boolean
+  /** True where agents live on other machines: then nothing goes between them and the mesh but over a keyed line. */
+  readonly crossesMachines: boolean
   /** Where the browsers of agents live; null where nothing would wall them in. */
   readonly browsers: BrowserContainers | null
   /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
@@ -130,10 +132,12 @@ export type DataBound =
   | { readonly kind: 'meter'; /** Why it is no volume. */ readonly why: string }
 
 export interface DataReading {
-  /** To be read to its end, or left by `return`, which ends the hold too. */
+  /** Read to its end, it ends the hold too; whoever does not come so far, or never begins, calls `leave`. */
   readonly tar: AsyncIterable<Uint8Array>
   /** False once what runs there had to go on before all was read: files that it was changing may be torn. */
   held(): boolean
+  /** Ends the hold and what reading takes; again, it waits for the same. */
+  leave(): Promise<void>
 }
 
 export interface DataUse {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { silentLog } from '../platform/log.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
-import { createStartShares, startShareMs } from './start-shares.ts'
+import { createStartShares, machineShareMs, startShareMs } from './start-shares.ts'
 
 const worker: SandboxSpec['cpu'] = sandboxSizes.worker.cpu
 const operator: SandboxSpec['cpu'] = sandboxSizes.operator.cpu
@@ -125,5 +125,35 @@ describe('what an agent is lent for its start', () => {
     for (const id of ['a', 'b']) start(id)
     await shares.close()
     expect(takenBack.toSorted()).toEqual(['a', 'b'])
+  })
+
+  it('is waited for by a machine, which has it longer', async () => {
+    const { clock, shares, takenBack, start } = aMachine(2)
+    start('w')
+    let lent: string | null = null
+    const turn = shares.lendInTurn('m', worker).then((share) => {
+      share?.begin(async () => void takenBack.push('m'))
+      lent = share === null ? 'nothing' : 'a processor'
+    })
+    await clock.advance(100)
+    expect(lent).toBeNull()
+    shares.release('w')
+    await turn
+    expect(lent).toBe('a processor')
+    await clock.advance(startShareMs)
+    expect(takenBack).toEqual([])
+    await clock.advance(machineShareMs - startShareMs)
+    expect(takenBack).toEqual(['m'])
+  })
+
+  it('is not asked back from a machine, whose kernel took it', async () => {
+    const { clock, shares } = aMachine(2)
+    for (let starts = 0; starts < 3; starts++) {
+      const share = await shares.lendInTurn('m', worker)
+      expect(share).not.toBeNull()
+      share?.begin(async () => undefined)
+      await clock.advance(10_000)
+      await share?.end()
+    }
   })
 })

@@ -4,6 +4,10 @@ import type { SandboxSpec } from './sandbox-spec.ts'
 
 /** Longest that a sandbox has more than its own share, from when its process began. */
 export const startShareMs = 2_000
+/** Of a machine, whose kernel starts before its agent: seven seconds of a processor where software does that, beside others. */
+export const machineShareMs = 90_000
+/** Waited for a share at most; then a start goes on with its own. */
+const turnMaxMs = 90_000
 /** Processors that one start may take. */
 const startProcessors = 1
 /** What an engine takes to change a share on a busy machine: by so much earlier it is asked to. */
@@ -24,6 +28,11 @@ type CpuShare = SandboxSpec['cpu']
 export interface StartShares {
   /** Null where nothing is lent. One that has been lent something before gives that back first. */
   lend(agentId: string, own: CpuShare): StartShare | null
+  /**
+   * For the longer start of a machine: waits for its turn where others have what can be lent. What its kernel takes is not
+   * the agent's, so it is not paid back; how often one that ends is started anew is bounded by its quarantine.
+   */
+  lendInTurn(agentId: string, own: CpuShare): Promise<StartShare | null>
   of(agentId: string): StartShare | null
   /** Its process is gone, or never began. */
   release(agentId: string): void
@@ -41,6 +50,7 @@ export interface StartShare {
 
 interface Loan extends StartShare {
   readonly own: CpuShare
+  readonly longestMs: number
   readonly over: AbortController
   begunAt: number | null
 }
@@ -60,24 +70,27 @@ export function createStartShares({
   const loans = new Map<string, Loan>()
   /** When those who have had one may have the next. */
   const dueAt = new Map<string, number>()
+  /** Those who wait for a turn, in order. */
+  const waiting: (() => void)[] = []
 
   function release(agentId: string): void {
     const loan = loans.get(agentId)
     if (loan === undefined) return
     loans.delete(agentId)
+    waiting.shift()?.()
     loan.over.abort()
-    if (loan.begunAt === null) return
+    if (loan.begunAt === null || loan.longestMs > startShareMs) return
     const hadMs = clock.now() - loan.begunAt
     dueAt.set(agentId, clock.now() + hadMs * (each / processorsOf(loan.own)))
   }
 
   function mayLend(agentId: string, own: CpuShare): boolean {
     for (const [id, at] of dueAt) if (at <= clock.now()) dueAt.delete(id)
-    return loans.size < atOnceMax && !dueAt.has(agentId) && processorsOf(own) < each
+    return loans.size < atOnceMax && processorsOf(own) < each && !dueAt.has(agentId)
   }
 
   async function endInTime(agentId: string, loan: Loan): Promise<void> {
-    await clock.sleep(startShareMs - changeMs, loan.over.signal)
+    await clock.sleep(loan.longestMs - changeMs, loan.over.signal)
     while (loans.get(agentId) === loan) {
       const failure = await loan.end().then(
         () => null,
@@ -92,11 +105,20 @@ export function createStartShares({
     }
   }
 
-  function newLoan(agentId: string, own: CpuShare): Loan {
+  function lend(agentId: string, own: CpuShare, longestMs: number): StartShare | null {
+    release(agentId)
+    if (!mayLend(agentId, own)) return null
+    const loan = newLoan(agentId, own, longestMs)
+    loans.set(agentId, loan)
+    return loan
+  }
+
+  function newLoan(agentId: string, own: CpuShare, longestMs: number): Loan {
     let takeBack: (() => Promise<void>) | null = null
     let ending: Promise<void> | null = null
     const loan: Loan = {
       own,
+      longestMs,
       cpu: startShareOf(own, each),
       over: new AbortController(),
       begunAt: null,
@@ -122,12 +144,18 @@ export function createStartShares({
   }
 
   return {
-    lend(agentId, own) {
+    lend: (agentId, own) => lend(agentId, own, startShareMs),
+    async lendInTurn(agentId, own) {
       release(agentId)
-      if (!mayLend(agentId, own)) return null
-      const loan = newLoan(agentId, own)
-      loans.set(agentId, loan)
-      return loan
+      const over = new AbortController()
+      const late = clock.sleep(turnMaxMs, over.signal).catch(() => undefined)
+      const end = clock.now() + turnMaxMs
+      while (loans.size >= atOnceMax && clock.now() < end) {
+        await Promise.race([late, new Promise<void>((resolve) => waiting.push(resolve))])
+      }
+      over.abort()
+      dueAt.delete(agentId)
+      return lend(agentId, own, machineShareMs)
     },
     of: (agentId) => loans.get(agentId) ?? null,
     release,

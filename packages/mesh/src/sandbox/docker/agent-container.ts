@@ -1,21 +1,33 @@
 import { Readable } from 'node:stream'
+import type Dockerode from 'dockerode'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { DataBound, SandboxState } from '../sandbox-runtime.ts'
 import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
-import type { Gvisor } from '../gvisor/try-gvisor.ts'
-import type { StartShares } from '../start-shares.ts'
-import { tarArchive } from '../tar-archive.ts'
+import { machineEnd } from '../machine/machine-end.ts'
+import { machineOptions } from '../machine/machine-options.ts'
+import type { StartShare } from '../start-shares.ts'
+import { tarArchive, type TarEntry } from '../tar-archive.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
-import { openAgentVolume, type AgentVolume } from './agent-volume.ts'
-import { containerOptions, volumeLabels, volumeName, type ContainerGround } from './container-options.ts'
+import { openAgentDisk, openAgentVolume, type AgentVolume } from './agent-volume.ts'
+import {
+  containerOptions,
+  labelKeys,
+  volumeLabels,
+  volumeName,
+  type ContainerGround,
+} from './container-options.ts'
 import { inspectSchema, stateOf, type InspectedContainer } from './container-state.ts'
 import type { EngineDialect } from './engine-dialect.ts'
 import { atStartShare, holdToShare } from './own-share.ts'
+import type { Behind, Rungs } from './rungs.ts'
 import { seedEntries } from './seed-files.ts'
 import { unlessStatus } from './unless-status.ts'
+
+/** Within it an agent that does not end by itself is ended, and its machine after it. */
+const machineGraceMs = 30_000
 
 /** What `prepare` found or made. */
 export interface PreparedEngine {
@@ -25,43 +37,42 @@ export interface PreparedEngine {
   readonly ground: ContainerGround
   readonly bound: DataBound
   readonly volumes: LimitedVolumes
-  readonly gvisor: Gvisor
+  readonly rungs: Rungs
   /** Takes away the engine's name server from a container that runs, where that can be done. */
   readonly closeNames: (networkFile: string | null | undefined) => Promise<void>
 }
 
 /** One container in the place of whatever stood under the agent's name. */
 export async function startContainer(
-  { engine, dialect, ground, volumes, bound, gvisor, closeNames }: PreparedEngine,
+  prepared: PreparedEngine,
   spec: SandboxSpec,
   track: {
-    readonly shares: StartShares
+    /** More of the processor for this start, where there is some. */
+    readonly lend: () => StartShare | null
+    /** Gives it back. */
+    readonly release: () => void
     readonly onCreated: (id: string) => void
     readonly onFailed: (id: string) => void
   },
 ): Promise<SandboxState> {
-  const { docker } = engine
+  const { engine, dialect, ground, closeNames } = prepared
   const files = seedEntries(spec.files)
   let created: string | null = null
   let volume: AgentVolume | null = null
   try {
-    await removeContainer(engine, sandboxName(ground.homeId, spec.agentId))
-    volume = await openAgentVolume(engine, volumes, { homeId: ground.homeId, spec, bound })
-    if (dialect.createsVolumesFirst && !volume.limited) {
-      await docker.createVolume({
-        Name: volumeName(ground.homeId, spec.agentId),
-        Labels: volumeLabels(ground.homeId, spec.agentId),
-      })
-    }
-    const behind = spec.isolation === 'gvisor' ? await gvisor.ground(engine, ground) : null
+    const name = sandboxName(ground.homeId, spec.agentId)
+    await endMachine(engine, name)
+    await removeContainer(engine, name)
+    const behind = await prepared.rungs.behind(spec.isolation, prepared)
     // Releases of gVisor do not change the share of what runs.
-    const share = dialect.changesShares && behind === null ? track.shares.lend(spec.agentId, spec.cpu) : null
+    const isLent = dialect.changesShares && behind.rung !== 'gvisor'
+    const share = isLent ? track.lend() : null
     const asked = share === null ? spec : atStartShare(spec, share.cpu)
-    const container = await docker.createContainer(
-      containerOptions(ground, asked, { limitedVolume: volume.limited, gvisor: behind }),
-    )
+    const made = await layOut(prepared, asked, { behind, files })
+    volume = made.volume
+    const container = await engine.docker.createContainer(made.options)
     created = container.id
-    if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })
+    if (made.archive !== null) await container.putArchive(made.archive, { path: '/data' })
     track.onCreated(container.id)
     await container.start()
     share?.begin(() => holdToShare(engine, container.id, spec.cpu))
@@ -75,7 +86,7 @@ export async function startContainer(
       track.onFailed(created)
       await removeContainer(engine, created).catch(() => undefined)
     }
-    track.shares.release(spec.agentId)
+    track.release()
     throw new SandboxError(
       'sandbox-start-failed',
       `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`, then start the agent again.`,
@@ -86,12 +97,59 @@ export async function startContainer(
   }
 }
 
+interface LaidOut {
+  readonly volume: AgentVolume
+  readonly options: Dockerode.ContainerCreateOptions
+  /** What the engine unpacks below `/data` before the start; null where there is nothing, or a machine does it itself. */
+  readonly archive: Readable | null
+}
+
+/** The agent's data ready for its container, and what that is made from. */
+async function layOut(
+  prepared: PreparedEngine,
+  spec: SandboxSpec,
+  { behind, files }: { readonly behind: Behind; readonly files: readonly TarEntry[] },
+): Promise<LaidOut> {
+  const { engine, dialect, ground, volumes, bound } = prepared
+  const { homeId } = ground
+  if (behind.rung === 'microvm') {
+    const { machine } = behind
+    const disk = await openAgentDisk(engine, volumes, { homeId, spec })
+    const options = await machineOptions({ ground, machine }, spec, { disk, files })
+    const warnings = disk.refused === null ? [] : [disk.refused]
+    return { volume: { limited: true, warnings, release: async () => undefined }, options, archive: null }
+  }
+  const volume = await openAgentVolume(engine, volumes, { homeId, spec, bound })
+  try {
+    if (dialect.createsVolumesFirst && !volume.limited) {
+      await engine.docker.createVolume({
+        Name: volumeName(homeId, spec.agentId),
+        Labels: volumeLabels(homeId, spec.agentId),
+      })
+    }
+  } catch (error) {
+    await volume.release()
+    throw error
+  }
+  const gvisor = behind.rung === 'gvisor' ? behind.gvisor : null
+  return {
+    volume,
+    options: containerOptions(ground, spec, { limitedVolume: volume.limited, gvisor }),
+    archive: files.length > 0 ? Readable.from(tarArchive(files)) : null,
+  }
+}
+
 export async function inspectContainer(
   { engine, network }: PreparedEngine,
   idOrName: string,
 ): Promise<SandboxState | null> {
   const inspected = await inspectedOf(engine, idOrName)
-  return inspected === null ? null : stateOf(inspected, network.name)
+  const state = inspected === null ? null : stateOf(inspected, network.name)
+  if (!inspected || !state?.exit || state.labels[labelKeys.machine] === undefined) return state
+  // The kernel that let a machine's program want for memory was its own.
+  const end = await machineEnd(engine, inspected.Id)
+  const outOfMemory = state.exit.outOfMemory || end?.how === 'memory'
+  return { ...state, exit: { ...state.exit, outOfMemory } }
 }
 
 /** What the engine tells of a container; null where there is none. */
@@ -102,6 +160,23 @@ export async function inspectedOf(engine: Engine, idOrName: string): Promise<Ins
     if (isStatus(error, 404)) return null
     throw error
   }
+}
+
+/** Ends one that runs; a machine has the time to put away what it has not written yet. One that is not there is none. */
+export async function stopContainer(engine: Engine, name: string, graceMs: number): Promise<void> {
+  const isMachine = (await inspectedOf(engine, name))?.Config.Labels?.[labelKeys.machine] !== undefined
+  const seconds = Math.ceil(Math.max(graceMs, isMachine ? machineGraceMs : 0) / 1000)
+  await engine.docker
+    .getContainer(name)
+    .stop({ t: seconds })
+    .catch(unlessStatus([304, 404]))
+}
+
+/** Removed by force, a machine would lose what it has not written yet. */
+export async function endMachine(engine: Engine, name: string): Promise<void> {
+  const found = await inspectedOf(engine, name)
+  if (found?.State.Running && found.Config.Labels?.[labelKeys.machine] !== undefined)
+    await stopContainer(engine, name, machineGraceMs)
 }
 
 export async function removeContainer(engine: Engine, idOrName: string): Promise<void> {

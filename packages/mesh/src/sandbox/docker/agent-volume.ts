@@ -5,6 +5,7 @@ import { SandboxError } from '../sandbox-error.ts'
 import type { DataBound } from '../sandbox-runtime.ts'
 import type { SandboxSpec } from '../sandbox-spec.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
+import type { VolumeDisk } from '../volume/volume-image.ts'
 import { volumeLabels, volumeName } from './container-options.ts'
 
 const volumeSchema = z.looseObject({ Options: z.record(z.string(), z.string()).nullish() })
@@ -68,6 +69,24 @@ export async function openAgentVolume(
     throw error
   }
   return { limited: true, warnings: open.refused === null ? [] : [open.refused], release: open.release }
+}
+
+/** The file of an agent's volume as the disk of its machine (S7); data in a folder of the engine's is none. */
+export async function openAgentDisk(
+  engine: Engine,
+  volumes: LimitedVolumes,
+  { homeId, spec }: { readonly homeId: string; readonly spec: VolumeSpec },
+): Promise<VolumeDisk> {
+  const { agentId, dataLimitBytes } = spec
+  const name = volumeName(homeId, agentId)
+  const device = await deviceOf(engine, name)
+  if (device === null)
+    throw new SandboxError(
+      'volume-no-disk',
+      `The data of ${agentId} is in a volume from before sizes were fixed, which no machine can have as its disk.\nRepair: copy it with flotilla backup, delete the agent, and restore it from the copy; or let it run on another rung.`,
+    )
+  if (device !== undefined && !volumes.has(agentId)) throw imageGone(agentId, name)
+  return volumes.asDisk(agentId, dataLimitBytes)
 }
 
 /** What the engine mounts as the volume: a path; null for a folder of its own; undefined where there is no volume. */

@@ -3,12 +3,14 @@ import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { readWhileHeld } from '../hold-while-reading.ts'
+import { holdMachine, readMachineDisk, releaseMachine } from '../machine/read-machine.ts'
 import { dataThere } from '../process/process-data.ts'
 import type { DataReading } from '../sandbox-runtime.ts'
 import { sandboxName } from '../sandbox-spec.ts'
 import { inspectedOf, removeContainer, type PreparedEngine } from './agent-container.ts'
 import { openAgentVolume } from './agent-volume.ts'
 import { labelKeys, volumeLabels, volumeName } from './container-options.ts'
+import type { InspectedContainer } from './container-state.ts'
 import { listContainers } from './list-containers.ts'
 import { unlessStatus } from './unless-status.ts'
 
@@ -27,6 +29,7 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   const { docker } = to.engine
   const { clock } = of
   const working = await inspectedOf(to.engine, sandboxName(of.homeId, of.agentId))
+  if (to.volumes.isOfMachine(of.agentId)) return readOfMachine(to, of, working)
   if (working?.State.Running) {
     const container = docker.getContainer(sandboxName(of.homeId, of.agentId))
     const isHeld = await container.pause().then(
@@ -42,7 +45,7 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
       throw error
     }
   }
-  if (!(await hasVolume(to.engine, of))) return null
+  if (!(await hasVolume(to, of))) return null
   const helper = await makeHelper(to, of)
   try {
     const tar = Readable.from(await docker.getContainer(helper.id).getArchive({ path: '/data/.' }))
@@ -57,13 +60,36 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   }
 }
 
+/** Another machine reads the disk, while the one that works on it holds what it would write, or where none does. */
+async function readOfMachine(
+  to: PreparedEngine,
+  of: DataOfAgent,
+  working: InspectedContainer | null,
+): Promise<DataReading> {
+  const { engine, ground, volumes } = to
+  const behind = await to.rungs.behind('microvm', to)
+  if (behind.rung !== 'microvm') throw new TypeError('a machine is behind a machine')
+  const runs = working?.State.Running === true ? working.Id : null
+  const isHeld = runs === null || (await holdMachine(engine, runs))
+  const path = volumes.pathOf(of.agentId)
+  return readWhileHeld({
+    tar: readMachineDisk(engine, { ground, machine: behind.machine, path }),
+    isHeld,
+    release: async () => {
+      if (runs !== null) await releaseMachine(engine, runs)
+    },
+    close: async () => {},
+    clock: of.clock,
+  })
+}
+
 /** S10. The engine unpacks it below the mount of a container that never runs: nothing in it can lead elsewhere. */
 export async function writeContainerData(
   to: PreparedEngine,
   of: DataOfAgent,
   tar: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  if (await hasVolume(to.engine, of)) throw dataThere(volumeName(of.homeId, of.agentId))
+  if (await hasVolume(to, of)) throw dataThere(volumeName(of.homeId, of.agentId))
   const helper = await makeHelper(to, of)
   try {
     await to.engine.docker.getContainer(helper.id).putArchive(Readable.from(tar), { path: '/data' })
@@ -83,7 +109,12 @@ export async function releaseHeld(engine: Engine, homeTag: string): Promise<void
   }
 }
 
-async function hasVolume(engine: Engine, { homeId, homeTag, agentId }: DataOfAgent): Promise<boolean> {
+async function hasVolume(
+  { engine, volumes }: PreparedEngine,
+  { homeId, homeTag, agentId }: DataOfAgent,
+): Promise<boolean> {
+  // That of a machine is none of the engine's.
+  if (volumes.has(agentId)) return true
   const label = [`${labelKeys.home}=${homeTag}`]
   const { Volumes } = volumesSchema.parse(await engine.docker.listVolumes({ filters: { label } }))
   return (Volumes ?? []).some(({ Name }) => Name === volumeName(homeId, agentId))

@@ -10,6 +10,8 @@ export const labelKeys = {
   kind: 'flotilla.kind',
   /** Processor share, quota over period, of a container that was made with the larger one of a start. */
   ownShare: 'flotilla.cpu',
+  /** On containers that a machine runs in: how it ended is told by its launcher. */
+  machine: 'flotilla.machine',
 } as const
 
 /** What the container of every agent stands on, beside its own spec. */
@@ -28,7 +30,7 @@ export interface ContainerGround {
  * Files and folders in /tmp. Empty ones take nothing of its size and a kilobyte of the container's memory each, which
  * stays taken when the program that made them is ended for it.
  */
-const tmpFilesMax = 32_768
+export const tmpFilesMax = 32_768
 
 /**
  * Threads of the machine that gVisor's kernel takes for one process of the agent's, with room: it took 8.5 where it traces
@@ -108,7 +110,7 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
  * Those of an engine, which a list replaces, and what the first process of a container says of itself: its program
  * belongs to the engine and is readable, so that other programs of its user might choose who is killed first.
  */
-const readonlyPaths = [
+export const readonlyPaths = [
   '/proc/bus',
   '/proc/fs',
   '/proc/irq',
@@ -129,9 +131,8 @@ export function containerOptions(
   }: { readonly limitedVolume?: boolean; readonly gvisor?: GvisorGround | null } = {},
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
-  // The limit of a process holds everywhere, and /tmp may be filled by one file.
   const host = hardenedHost(ground, spec, gvisor)
-  const largestFile = Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
+  const largestFile = largestFileBytes(spec)
   return {
     name: sandboxName(ground.homeId, spec.agentId),
     Image: ground.image,
@@ -166,6 +167,11 @@ export function containerOptions(
       ],
     },
   }
+}
+
+/** The limit of a process holds everywhere, and /tmp may be filled by one file. Pure. */
+export function largestFileBytes(spec: SandboxSpec): number {
+  return Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
 }
 
 export function volumeName(homeId: string, agentId: string): string {
@@ -204,7 +210,7 @@ export const fixedEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 } as const
 
-function agentLabels(homeId: string, spec: SandboxSpec): Record<string, string> {
+export function agentLabels(homeId: string, spec: SandboxSpec): Record<string, string> {
   return {
     ...spec.labels,
     [labelKeys.home]: homeTag(homeId),

@@ -77,7 +77,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         homeTag: tag,
         doorPort: options.proxyPort,
         agents: { ground, doorPorts: options.doorPorts },
-        gvisor: null,
+        behind: { rung: 'container' },
         clock: options.clock,
         signal,
       })

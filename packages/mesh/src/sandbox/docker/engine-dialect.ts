@@ -23,7 +23,7 @@ export interface EngineDialect {
 
 export type Ulimits = NonNullable<Dockerode.HostConfig['Ulimits']>
 
-const openFilesMax = 8_192
+export const openFilesMax = 8_192
 /** What Podman's service lowers its own limit to. */
 const podmanProcessesMax = 32_768
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { askEach } from '../ask-each.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import type { SandboxUse } from '../sandbox-runtime.ts'
@@ -37,22 +38,14 @@ export async function measureContainers(
   homeId: string,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, SandboxUse>> {
-  const uses = new Map<string, SandboxUse>()
-  for (let from = 0; from < agentIds.length; from += askedAtOnce) {
-    const part = agentIds.slice(from, from + askedAtOnce)
-    await Promise.all(
-      part.map(async (agentId) => {
-        const container = docker.getContainer(sandboxName(homeId, agentId))
-        const answer: unknown = await container
-          .stats({ stream: false, 'one-shot': true })
-          .catch((error: unknown) => {
-            if (isStatus(error, 404) || isStatus(error, 409)) return null
-            throw error
-          })
-        const use = useOf(answer)
-        if (use !== null) uses.set(agentId, use)
-      }),
-    )
-  }
-  return uses
+  return askEach(agentIds, askedAtOnce, async (agentId) => {
+    const container = docker.getContainer(sandboxName(homeId, agentId))
+    const answer: unknown = await container
+      .stats({ stream: false, 'one-shot': true })
+      .catch((error: unknown) => {
+        if (isStatus(error, 404) || isStatus(error, 409)) return null
+        throw error
+      })
+    return useOf(answer)
+  })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
 import { engineFindings, type EngineFacts } from './engine-findings.ts'
 import { socketCandidates } from './socket-candidates.ts'
 
@@ -38,6 +39,18 @@ describe('engineFindings', () => {
     expect(bad(changes).map((finding) => finding.id)).toEqual([id])
     expect(bad(changes)[0]?.repair).not.toBe('')
   })
+
+  it.each(['4.57.0', '4.58.0', '5.0.0'])(
+    'a desktop container runtime %s is refused whole, so that machines of agents are never its sandboxes',
+    (version) => {
+      verifies('purpose:backend:microvm-version')
+      const [found] = bad({ operatingSystem: 'Docker Desktop', version })
+      expect(found).toMatchObject({ id: 'engine-is-on-this-machine' })
+      expect(found?.repair).toContain('Run Flotilla on Linux beside the engine')
+      // Where machines come from instead: the engine of a Linux, of a version that no desktop runtime has.
+      expect(bad({ version: '20.10.24' })).toEqual([])
+    },
+  )
 })
 
 describe('socketCandidates', () => {

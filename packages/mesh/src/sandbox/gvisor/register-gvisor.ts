@@ -1,8 +1,9 @@
-import { access, constants, readFile } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Engine } from '../engine/connect-engine.ts'
+import { findKvm } from '../engine/find-kvm.ts'
 import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { ownDockerd, writeDockerdSettings } from '../engine/start-dockerd.ts'
 import { filterArgument, gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
@@ -53,7 +54,7 @@ export async function registerGvisor(
   if (runscPath === null)
     return { why: 'the package runsc brought no program of that name', repair: `Run: ${installWords}.` }
   await writeDockerdSettings(options.stateDirectory, {
-    runtimes: runtimeEntries(runscPath, { virtualizes: await virtualizes() }),
+    runtimes: runtimeEntries(runscPath, { virtualizes: (await findKvm()) !== null }),
   })
   process.kill(own.pid, 'SIGHUP')
   const end = options.clock.now() + reloadMs
@@ -78,16 +79,4 @@ async function findProgram(path: string): Promise<string | null> {
     if (isThere) return file
   }
   return null
-}
-
-/** Whether the processor helps with virtual machines; a device alone proves nothing. */
-async function virtualizes(): Promise<boolean> {
-  const [about, device] = await Promise.all([
-    readFile('/proc/cpuinfo', 'utf8').catch(() => ''),
-    access('/dev/kvm').then(
-      () => true,
-      () => false,
-    ),
-  ])
-  return device && /^flags\s*:.*\b(?:vmx|svm)\b/m.test(about)
 }

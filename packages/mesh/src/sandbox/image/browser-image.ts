@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { tarDirectory, tarFile } from '../tar-archive.ts'
 import { ensureImage, ofRoot, tarFileFrom } from './ensure-image.ts'
 import type { ImageOptions, MadeImage, NamedFile } from './ensure-image.ts'
@@ -63,6 +63,8 @@ export async function browserProgram(entry: string): Promise<Buffer> {
   const { outputFiles } = await build({
     ...bundleSettings,
     conditions: [...bundleSettings.conditions],
+    // Names of modules in it are told from here, so that it is the same wherever the sources lie.
+    absWorkingDir: dirname(entry),
     entryPoints: [entry],
     external: ['playwright-core', 'bufferutil', 'utf-8-validate'],
     write: false,

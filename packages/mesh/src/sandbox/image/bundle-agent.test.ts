@@ -39,6 +39,23 @@ describe('bundleAgent', () => {
     expect(await readFile(mainOf(after), 'utf8')).toContain('two')
   })
 
+  it('the same program gives the same bundle wherever it lies, CommonJS too', async () => {
+    const hashes: string[] = []
+    for (const place of ['here', 'there/deeper']) {
+      const folder = join(directory, place)
+      await mkdir(folder, { recursive: true })
+      await writeFile(join(folder, 'old.cjs'), `module.exports = { word: 'three' }`)
+      await writeFile(join(folder, 'main.cjs'), `console.log(require('./old.cjs').word)`)
+      const made = await bundleAgent({
+        entry: join(folder, 'main.cjs'),
+        cacheDirectory: join(directory, 'cache'),
+      })
+      hashes.push(made.hash)
+      expect((await runCommand('node', [mainOf(made)], { timeoutMs: 10_000 })).stdout).toBe('three\n')
+    }
+    expect(hashes[0]).toBe(hashes[1])
+  })
+
   it('a damaged cache is made anew', async () => {
     const made = await bundle()
     await writeFile(mainOf(made), 'damaged')

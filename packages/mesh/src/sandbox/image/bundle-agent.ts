@@ -14,7 +14,7 @@ const recordSchema = z.strictObject({
 })
 
 /** Of the way the files are made; a record of another is not believed. */
-const splitVersion = 1
+const splitVersion = 2
 
 export interface BundledFile {
   /** Where it lies beside the agent: `agent.cjs`, `late.cjs`, `parts/tokenizer.cjs`. */

@@ -10,6 +10,8 @@ export interface ImageUser {
   readonly folder: string
 }
 
+/** In a home's folder of data: whose it is. */
+const homeIdName = 'home-id'
 /** Images that stay for one home: the one in use, and the one before it for a step back. */
 const keptPerHome = 2
 
@@ -56,6 +58,31 @@ export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<s
     else await rm(join(folder, name), { force: true })
   }
   return kept
+}
+
+/** A home of this user that an engine was made ready for. */
+export interface KnownHome {
+  readonly id: string
+  readonly folder: string
+  /** False once the folder is gone, or another home is in it. */
+  readonly isThere: boolean
+}
+
+/** Homes whose images were noted and that nobody has pruned since. */
+export async function knownHomes(cacheDirectory: string): Promise<readonly KnownHome[]> {
+  const folder = usesFolder(cacheDirectory)
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
+  const uses = await Promise.all(names.map((name) => readUse(join(folder, name))))
+  return Promise.all(
+    uses
+      .filter((use) => use !== null)
+      .map(async ({ home, folder: place }) => {
+        // Images of other kinds are noted for the same home with a word behind its id.
+        const id = home.split(' ')[0] ?? home
+        const now = await readFile(join(place, homeIdName), 'utf8').catch(() => null)
+        return { id, folder: place, isThere: (await isThere(place)) && (now === null || now.trim() === id) }
+      }),
+  )
 }
 
 async function readUse(path: string) {

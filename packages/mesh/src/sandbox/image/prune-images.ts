@@ -4,9 +4,10 @@ import { forgetUse, imagesInUse, wasNoted } from './image-uses.ts'
 import { forgetImage, imageId, knownImages, knownSince } from './known-images.ts'
 import type { KnownImage } from './known-images.ts'
 
-/** Names that this product gives to images of agents, and of their browsers. */
+/** Names that this product gives to images of agents, of their browsers and of their machines. */
 export const agentImageName = 'localhost/flotilla/agent:'
 export const browserImageName = 'localhost/flotilla/browser:'
+export const machineImageName = 'localhost/flotilla/machine:'
 
 /** An image that nobody noted stays this long: a home of an earlier release, which noted none, may run from it. */
 const unnotedKeptMs = 14 * 24 * 3_600_000
@@ -87,7 +88,7 @@ export function outdatedImages(
 ): readonly ImageFacts[] {
   return known.filter(
     ({ reference, id, since, noted }) =>
-      [agentImageName, browserImageName].some((name) => reference.startsWith(name)) &&
+      [agentImageName, browserImageName, machineImageName].some((name) => reference.startsWith(name)) &&
       !inUse.has(id) &&
       (noted || now - since >= unnotedKeptMs),
   )

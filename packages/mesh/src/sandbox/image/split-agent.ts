@@ -1,4 +1,4 @@
-import { basename, dirname, isAbsolute, join, relative } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Metafile, Plugin } from 'esbuild'
 
 /** How every file of the agent is made; a change of it makes all of them anew. */
@@ -35,25 +35,26 @@ export const partsFolder = 'parts'
  */
 export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
   const late = new Set<string>()
-  const first = await make(entryOf(`import ${quoted(entry)}`), 'agent.cjs', [
+  const root = dirname(entry)
+  const first = await make(entryOf(root, `import ${quoted(entry)}`), 'agent.cjs', [
     partsOutside(entry),
     lateOutside((path) => late.add(path)),
   ])
   if (late.size === 0) return [first.file]
-  const mayShare = wholeModules(first.metafile, first.file.inputs)
+  const mayShare = wholeModules(root, first.metafile, first.file.inputs)
   const shared = new Set<string>()
   const lateEntry = [...late]
     .toSorted()
     .map((path) => `${quoted(nameOf(entry, path))}: () => require(${quoted(path)})`)
     .join(',\n')
-  const second = await make(entryOf(`exports.late = {\n${lateEntry}\n}`), 'late.cjs', [
+  const second = await make(entryOf(root, `exports.late = {\n${lateEntry}\n}`), 'late.cjs', [
     partsOutside(entry),
     fromStart(mayShare, (path) => {
       shared.add(path)
       return nameOf(entry, path)
     }),
   ])
-  const whole = await make(entryOf(startEntry(entry, [...shared].toSorted())), 'agent.cjs', [
+  const whole = await make(entryOf(root, startEntry(entry, [...shared].toSorted())), 'agent.cjs', [
     partsOutside(entry),
     lateOutside((path) => nameOf(entry, path)),
   ])
@@ -62,7 +63,7 @@ export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
 
 /** A library, as a file of its own. */
 export async function bundlePart(source: string, name: string): Promise<SplitFile> {
-  return (await make(entryOf(`module.exports = require(${quoted(source)})`), name, [])).file
+  return (await make(entryOf(dirname(source), `module.exports = require(${quoted(source)})`), name, [])).file
 }
 
 /** What is shared stands before the entry, which may be at work when the late half comes. */
@@ -76,16 +77,16 @@ function startEntry(entry: string, shared: readonly string[]): string {
  * The modules of the start that are in it with all they import. Of the others only some names are used, and taking
  * them whole would bring what they import into the start.
  */
-function wholeModules(metafile: Metafile, inputs: readonly string[]): ReadonlySet<string> {
+function wholeModules(root: string, metafile: Metafile, inputs: readonly string[]): ReadonlySet<string> {
   const used = new Set<string>()
   for (const output of Object.values(metafile.outputs)) {
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
-      if (bytesInOutput > 0) used.add(absolute(path))
+      if (bytesInOutput > 0) used.add(resolve(root, path))
     }
   }
   const importsOf = new Map(
     Object.entries(metafile.inputs).map(([path, { imports }]) => [
-      absolute(path),
+      resolve(root, path),
       imports.filter(({ kind, external }) => kind === 'import-statement' && external !== true),
     ]),
   )
@@ -94,7 +95,7 @@ function wholeModules(metafile: Metafile, inputs: readonly string[]): ReadonlySe
     before = whole.size
     for (const path of whole) {
       const imports = importsOf.get(path) ?? []
-      if (imports.some((imported) => !whole.has(absolute(imported.path)))) whole.delete(path)
+      if (imports.some((imported) => !whole.has(resolve(root, imported.path)))) whole.delete(path)
     }
   }
   return whole
@@ -164,12 +165,22 @@ function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => strin
   }
 }
 
-function entryOf(contents: string): BuildOptions {
-  return { stdin: { contents, resolveDir: '/', sourcefile: 'entry.js', loader: 'js' } }
+/** What is made up here to begin with; no such file is read, and no package says what kind of module it is. */
+const ownEntry = '/entry.js'
+
+/** `absWorkingDir`: the folder that sources are named from. */
+type Entry = Pick<BuildOptions, 'stdin'> & { readonly absWorkingDir: string }
+
+function entryOf(absWorkingDir: string, contents: string): Entry {
+  return { absWorkingDir, stdin: { contents, resolveDir: '/', sourcefile: ownEntry, loader: 'js' } }
 }
 
+/**
+ * esbuild writes paths of sources into what it makes, as names of CommonJS modules. Told from the folder of the entry,
+ * they are the same wherever that lies, and so is the image.
+ */
 async function make(
-  entry: BuildOptions,
+  entry: Entry,
   name: string,
   plugins: Plugin[],
 ): Promise<{ readonly file: SplitFile; readonly metafile: Metafile }> {
@@ -179,14 +190,14 @@ async function make(
     ...entry,
     ...settings,
     conditions: [...conditions],
-    absWorkingDir: '/',
     metafile: true,
     write: false,
     plugins,
   })
   const inputs = Object.keys(built.metafile.inputs)
-    .filter((path) => !/^(?:late|shared):/.test(path) && path !== 'entry.js')
-    .map(absolute)
+    .filter((path) => !/^(?:late|shared):/.test(path))
+    .map((path) => resolve(entry.absWorkingDir, path))
+    .filter((path) => path !== ownEntry)
   const content = built.outputFiles?.[0]?.contents ?? new Uint8Array()
   return { file: { name, content, inputs }, metafile: built.metafile }
 }
@@ -194,10 +205,6 @@ async function make(
 /** Sources are named by where they lie from the entry, so that the same program makes the same files anywhere. */
 function nameOf(entry: string, path: string): string {
   return relative(dirname(entry), path)
-}
-
-function absolute(path: string): string {
-  return isAbsolute(path) ? path : join('/', path)
 }
 
 function quoted(text: string): string {

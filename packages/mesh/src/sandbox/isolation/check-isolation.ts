@@ -1,36 +1,31 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import {
-  guardedNode,
-  hardenedHost,
-  labelKeys,
-  type ContainerGround,
-  type GvisorGround,
-} from '../docker/container-options.ts'
+import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import type { Behind } from '../docker/rungs.ts'
+import { probeMachine } from '../machine/try-machine.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import type { WallReport } from '../wall-report.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import { hostAddresses, openCanary, reaches } from './canary.ts'
-import { containerWalls, networkWalls, probeReportSchema, type ProbeGroup } from './isolation-report.ts'
+import {
+  containerWalls,
+  networkWalls,
+  outsideTargets,
+  probeReportSchema,
+  type ProbeGroup,
+  type ProbeTarget,
+} from './isolation-report.ts'
 
 const probeTimeoutMs = 60_000
+/** In software, beside other work, and after a kernel's start. */
+const machineProbeTimeoutMs = 240_000
+/** What does not answer within it is out of reach. */
+const probeAttemptMs = 1_000
+const machineAttemptMs = 8_000
 const siblingReadyMs = 5_000
 const siblingAskMs = 30
 const siblingPort = 8400
-
-/** Tried from inside; with the walls standing, no packet to them leaves this machine. */
-const outside: readonly Target[] = [
-  { group: 'internet', host: '1.1.1.1', port: 443 },
-  { group: 'internet', host: '8.8.8.8', port: 53 },
-  { group: 'metadata', host: '169.254.169.254', port: 80 },
-]
-
-interface Target {
-  readonly group: ProbeGroup
-  readonly host: string
-  readonly port: number
-}
 
 interface IsolationOptions {
   /** Of the network that is tried. */
@@ -41,8 +36,8 @@ interface IsolationOptions {
   /** Given for the network of browsers: where agents live, and what listens for them there. */
   readonly agents?: { readonly ground: ContainerGround; readonly doorPorts: readonly number[] }
   readonly clock: Clock
-  /** Where the walls are tried from behind gVisor. */
-  readonly gvisor: GvisorGround | null
+  /** From where the walls are tried. */
+  readonly behind: Behind
   readonly signal?: AbortSignal | undefined
 }
 
@@ -63,10 +58,10 @@ export async function checkIsolation(
     if (agents) siblings.push(await startSibling(engine, 'agents', { ...options, ground: agents.ground }))
     const { gateway } = ground.network
     const hosts = [...new Set([...(await hostAddresses()), gateway])]
-    const controlled: readonly Target[] = [
-      ...hosts.map((host): Target => ({ group: 'host', host, port: canary.port })),
-      ...siblings.map(({ group, host }): Target => ({ group, host, port: siblingPort })),
-      ...(agents?.doorPorts ?? []).map((port): Target => ({
+    const controlled: readonly ProbeTarget[] = [
+      ...hosts.map((host): ProbeTarget => ({ group: 'host', host, port: canary.port })),
+      ...siblings.map(({ group, host }): ProbeTarget => ({ group, host, port: siblingPort })),
+      ...(agents?.doorPorts ?? []).map((port): ProbeTarget => ({
         group: 'agents',
         host: agents?.ground.network.gateway ?? '',
         port,
@@ -76,19 +71,19 @@ export async function checkIsolation(
     const reachedFromHost = controlled
       .filter((_, index) => shown[index])
       .map((target) => `${target.host}:${target.port}`)
-    const connect: readonly Target[] = [
+    const connect: readonly ProbeTarget[] = [
       { group: 'door', host: gateway, port: options.doorPort },
       ...controlled,
-      ...outside,
+      ...outsideTargets,
     ]
-    const plan = JSON.stringify({ connect, names: ['example.com'] })
+    const isMachine = options.behind.rung === 'microvm'
+    const attemptMs = isMachine ? machineAttemptMs : probeAttemptMs
+    const plan = JSON.stringify({ connect, names: ['example.com'], attemptMs })
     const done = await runOnce(engine, {
-      image: ground.image,
-      command: [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan],
+      ...probeOn(options, [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan]),
       labels: labels(options.homeTag),
-      host: hardenedHost(ground, probeSize, options.gvisor),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
-      timeoutMs: probeTimeoutMs,
+      timeoutMs: isMachine ? machineProbeTimeoutMs : probeTimeoutMs,
       signal: options.signal,
     })
     if (done.code !== 0)
@@ -100,12 +95,18 @@ export async function checkIsolation(
     return agents
       ? networkWalls(report, { reachedFromHost }, 'browsers')
       : [
-          ...networkWalls(report, { reachedFromHost }, 'agents'),
-          ...containerWalls(report, options.gvisor === null ? 'shared' : 'gvisor'),
+          ...networkWalls(report, { reachedFromHost, isRefusedBetween: isMachine }, 'agents'),
+          ...containerWalls(report, options.behind.rung === 'gvisor' ? 'gvisor' : 'shared'),
         ]
   } finally {
     await Promise.allSettled([canary.close(), ...siblings.map(({ remove }) => remove())])
   }
+}
+
+function probeOn({ ground, behind }: IsolationOptions, command: readonly string[]) {
+  if (behind.rung === 'microvm') return probeMachine({ ground, machine: behind.machine }, command)
+  const gvisor = behind.rung === 'gvisor' ? behind.gvisor : null
+  return { image: ground.image, command, host: hardenedHost(ground, probeSize, gvisor) }
 }
 
 /** A worker's walls; only the CPU quota is wider, since walls do not depend on it and the owner waits. */

@@ -85,6 +85,13 @@ describe('the walls of agents', () => {
     expect(fallen(withOutcome(group, 'ECONNREFUSED'))).toEqual([id])
   })
 
+  it('a refusal between them is none of the target’s, of one that was shown to listen', () => {
+    const between = { ...controls, isRefusedBetween: true }
+    expect(fallen(withOutcome('host', 'ECONNREFUSED'), between)).toEqual([])
+    expect(fallen(withOutcome('host', 'connected'), between)).toEqual(['host-ports-closed'])
+    expect(fallen(withOutcome('internet', 'ECONNREFUSED'), between)).toEqual(['internet-closed'])
+  })
+
   it.each(['resolved 1.2.3.4', 'ENOTFOUND', 'ENODATA', 'EFORMERR'])(
     'a name that is answered with %s was asked outside, whether there is such a name or not',
     (outcome) => expect(fallen(withOutcome('names', outcome))).toEqual(['names-closed']),

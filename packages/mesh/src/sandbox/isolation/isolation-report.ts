@@ -34,6 +34,20 @@ const closedToBrowsers = {
   agents: { id: 'agents-closed', what: 'agents and what listens for them' },
 } as const
 
+/** What a probe tries to reach. */
+export interface ProbeTarget {
+  readonly group: ProbeGroup
+  readonly host: string
+  readonly port: number
+}
+
+/** Tried from inside; with the walls standing, no packet to them leaves the machine that the probe is on. */
+export const outsideTargets: readonly ProbeTarget[] = [
+  { group: 'internet', host: '1.1.1.1', port: 443 },
+  { group: 'internet', host: '8.8.8.8', port: 53 },
+  { group: 'metadata', host: '169.254.169.254', port: 80 },
+]
+
 /** Whose network was tried. */
 type WalledOff = 'agents' | 'browsers'
 
@@ -54,6 +68,8 @@ const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 
 export interface Controls {
   /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
+  /** Something between them refuses in their stead: of one that was shown to listen, a refusal is not its own. */
+  readonly isRefusedBetween?: boolean
 }
 
 /** Whose kernel answers inside: the machine's, or gVisor's, which says less of itself. */
@@ -84,7 +100,7 @@ export function networkWalls(
         !needsControl || attempts.some((attempt) => controls.reachedFromHost.includes(attempt.target))
       return {
         id,
-        holds: attempts.length > 0 && shown && attempts.every((attempt) => isClosed(attempt.outcome)),
+        holds: attempts.length > 0 && shown && attempts.every((attempt) => isClosed(attempt, controls)),
         detail: `${what}: ${words(group)}${shown ? '' : ' (but the host did not reach it either, which proves nothing)'}`,
       }
     }),
@@ -159,7 +175,9 @@ function refused(id: string, holds: boolean, detail: string): WallReport {
 }
 
 /** A refusal by the target itself (ECONNREFUSED) means that packets got there. */
-function isClosed(outcome: string): boolean {
+function isClosed({ target, outcome }: ProbeReport['attempts'][number], controls: Controls): boolean {
+  if (outcome === 'ECONNREFUSED')
+    return controls.isRefusedBetween === true && controls.reachedFromHost.includes(target)
   return ['timeout', 'EHOSTUNREACH', 'ENETUNREACH', 'EACCES', 'EPERM', 'ETIMEDOUT', 'EADDRNOTAVAIL'].includes(
     outcome,
   )

@@ -11,7 +11,11 @@ const ground: PodGround = {
   seccomp: { kind: 'localhost', path: 'flotilla.json' },
   userNamespaces: true,
 }
-const given = { archive: Buffer.from('archive'), briefing: { 'PROJECT.md': 'what for' } }
+const given = {
+  archive: Buffer.from('archive'),
+  once: Buffer.from('token'),
+  briefing: { 'PROJECT.md': 'what for' },
+}
 const spec = aSpec({ agentId: 'scout', briefingDirectory: '/briefing', dataLimitBytes: 1_000_000 })
 
 const containersOf = (objects: ReturnType<typeof agentObjects>) => [
@@ -58,12 +62,16 @@ describe('agentObjects', () => {
     expect(objects.pod.metadata.labels).toMatchObject({ 'flotilla.role': 'agent', 'flotilla.kind': kind })
   })
 
-  it('leaves a pod nothing to write to but its claim, which has the size of its data', () => {
+  it('leaves a pod nothing to write to but its claim, which has the size of its data, and what it takes once', () => {
     const { pod, claim } = agentObjects(ground, spec, given)
     const writable = pod.spec.containers.flatMap(({ volumeMounts }) =>
       volumeMounts.filter((mount) => !('readOnly' in mount)).map(({ mountPath }) => mountPath),
     )
-    expect(writable).toEqual(['/data'])
+    expect(writable).toEqual(['/data', '/once'])
+    expect(pod.spec.volumes).toContainEqual({
+      name: 'once',
+      emptyDir: { medium: 'Memory', sizeLimit: '64Ki' },
+    })
     expect(claim.spec.resources.requests.storage).toBe('1000000')
     expect(claim.spec).not.toHaveProperty('storageClassName')
     expect(agentObjects({ ...ground, storageClass: 'fast' }, spec, given).claim.spec.storageClassName).toBe(
@@ -73,12 +81,26 @@ describe('agentObjects', () => {
 
   it('keeps what the agent is given in secrets, and only the first container sees its files', () => {
     const { files, briefing, pod } = agentObjects(ground, spec, given)
-    expect(files.data).toEqual({ 'files.tar': Buffer.from('archive').toString('base64') })
+    expect(files.data).toEqual({
+      'files.tar': Buffer.from('archive').toString('base64'),
+      'once.tar': Buffer.from('token').toString('base64'),
+    })
     expect(briefing.stringData).toEqual({ 'PROJECT.md': 'what for' })
     const seeing = [...pod.spec.initContainers, ...pod.spec.containers].filter(({ volumeMounts }) =>
       volumeMounts.some((mount) => mount.name === 'files'),
     )
     expect(seeing.map(({ name }) => name)).toEqual(['seed'])
+  })
+
+  it('shows no variable of an agent to who may look at pods', () => {
+    const asked = { ...spec, environment: { OPENAI_API_KEY: 'token-of-programs' } }
+    const { environment, pod } = agentObjects(ground, asked, given)
+    expect(environment.stringData).toMatchObject({
+      OPENAI_API_KEY: 'token-of-programs',
+      FLOTILLA_ONCE: '/once',
+    })
+    expect(JSON.stringify(pod)).not.toContain('token-of-programs')
+    expect(pod.spec.containers[0]?.envFrom).toEqual([{ secretRef: { name: environment.metadata.name } }])
   })
 
   it('refuses files that no cluster keeps', () => {

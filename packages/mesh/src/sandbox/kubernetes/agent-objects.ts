@@ -1,3 +1,4 @@
+import { onceFolderVariable } from '@flotilla/protocol/agent-link'
 import { agentCommand, fixedEnvironment, labelKeys } from '../docker/container-options.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
@@ -42,6 +43,8 @@ export function clusterRecipe(agentImage: string): string {
 export interface PodFiles {
   /** Archive of what is put below `/data`; see `seedEntries`. */
   readonly archive: Uint8Array
+  /** Archive of what the agent takes once: it is in memory alone, and nobody after the agent finds it. */
+  readonly once: Uint8Array
   /** Files of `/briefing` by name. */
   readonly briefing: Readonly<Record<string, string>>
 }
@@ -62,10 +65,16 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
   return {
     claim: claimOf(ground, spec),
     files: {
+      ...emptyFiles(ground, spec.agentId),
+      metadata: { ...metadata, name: filesSecret(name) },
+      data: { 'files.tar': base64(given.archive), 'once.tar': base64(given.once) },
+    },
+    // Whoever may look at pods is not to find the tokens in it.
+    environment: {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { ...metadata, name: `${name}-files` },
-      data: { 'files.tar': Buffer.from(given.archive).toString('base64') },
+      metadata: { ...metadata, name: `${name}-environment` },
+      stringData: { ...spec.environment, ...fixedEnvironment, [onceFolderVariable]: onceFolder },
     },
     briefing: {
       apiVersion: 'v1',
@@ -87,7 +96,8 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
         },
         volumes: [
           { name: 'data', persistentVolumeClaim: { claimName: claimName(ground.homeId, spec.agentId) } },
-          { name: 'files', secret: { secretName: `${name}-files` } },
+          { name: 'files', secret: { secretName: filesSecret(name) } },
+          once,
           { name: 'briefing', secret: { secretName: `${name}-briefing` } },
           queues,
         ],
@@ -99,6 +109,7 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
             volumeMounts: [
               { name: 'data', mountPath: '/data' },
               { name: 'files', mountPath: '/files', readOnly: true },
+              onceMount,
             ],
           },
         ],
@@ -108,13 +119,11 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
             name: 'agent',
             command: [...agentCommand(spec.memoryLimitBytes)],
             workingDir: '/data',
-            env: Object.entries({ ...spec.environment, ...fixedEnvironment }).map(([key, value]) => ({
-              name: key,
-              value,
-            })),
+            envFrom: [{ secretRef: { name: `${name}-environment` } }],
             volumeMounts: [
               { name: 'data', mountPath: '/data' },
               { name: 'briefing', mountPath: '/briefing', readOnly: true },
+              onceMount,
               queuesMount,
             ],
           },
@@ -123,6 +132,23 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
     },
   }
 }
+
+/** What takes the place of an agent's files once its pod has them: nothing is kept that nobody needs. Pure. */
+export function emptyFiles(ground: PodGround, agentId: string) {
+  const name = filesSecret(sandboxName(ground.homeId, agentId))
+  // By which it is found when the home is erased.
+  const labels = { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'agent' }
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: ground.namespace, labels } }
+}
+
+/** Of a pod: all are gone with it. */
+export function secretsOf(pod: string): readonly string[] {
+  return [filesSecret(pod), `${pod}-briefing`, `${pod}-environment`]
+}
+
+const filesSecret = (pod: string): string => `${pod}-files`
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 /** A throw-away pod with an agent's walls and nothing of an agent, on one node; its log is what it printed. Pure. */
 export function probePod(
@@ -189,6 +215,15 @@ export function helperPod(
 }
 
 export type PodSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu'>
+
+/** What every node is to have, in the words of a repair. Pure. */
+export function nodesNeed({ image, seccomp }: Pick<PodGround, 'image' | 'seccomp'>): string {
+  const profile =
+    seccomp.kind === 'localhost'
+      ? `, and our profile of system calls to /var/lib/kubelet/seccomp/${seccomp.path} (or take FLOTILLA_KUBERNETES_SECCOMP=runtime-default)`
+      : ''
+  return `bring the image ${image} to every node, as \`flotilla image FILE\` writes it${profile}`
+}
 
 /** Claims outlive pods, and their names tell agents apart as volumes of engines do; ids are longer than a label may be. */
 export function claimName(homeId: string, agentId: string): string {
@@ -285,8 +320,17 @@ const ownsClaim = { fsGroup: sandboxHardening.uid, fsGroupChangePolicy: 'OnRootM
 const queues = { name: 'queues', emptyDir: { medium: 'Memory', sizeLimit: '4Ki' } }
 const queuesMount = { name: 'queues', mountPath: '/dev/mqueue', readOnly: true }
 
+/** In memory, and empty as soon as the agent has begun. */
+const onceFolder = '/once'
+const once = { name: 'once', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }
+const onceMount = { name: 'once', mountPath: onceFolder }
+
 /** A file takes the place of what stands there, be it a link; it belongs to whoever unpacks it. */
-const seedCommand = ['tar', '--extract', '--file=/files/files.tar', '--directory=/data']
+const seedCommand = [
+  'sh',
+  '-ec',
+  `tar --extract --file=/files/files.tar --directory=/data\ntar --extract --file=/files/once.tar --directory=${onceFolder}`,
+]
 
 function refuseLarge({ archive, briefing }: PodFiles): void {
   const texts = Object.values(briefing).reduce((sum, text) => sum + Buffer.byteLength(text), 0)

@@ -4,15 +4,16 @@ import {
   containerWalls,
   networkWalls,
   probeReportSchema,
-  type ProbeGroup,
+  outsideTargets,
+  type ProbeTarget,
   type ProbeReport,
 } from '../isolation/isolation-report.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import type { WallReport } from '../wall-report.ts'
-import { probePod } from './agent-objects.ts'
+import { nodesNeed, probePod } from './agent-objects.ts'
 import type { AgentNode } from './cluster-nodes.ts'
-import { hasEnded, waitsFor } from './pod-state.ts'
+import { hasEnded, startFailure, waitsFor } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
 import { removePod, type PreparedCluster } from './start-pod.ts'
 
@@ -24,19 +25,6 @@ const reportMaxBytes = 256 * 1024
 const kubeletPort = 10_250
 /** Nodes that are tried at once: each has a probe of half a processor for some seconds. */
 const triedAtOnce = 8
-
-/** With the walls standing, no packet to them leaves the pod's node. */
-const outside: readonly Target[] = [
-  { group: 'internet', host: '1.1.1.1', port: 443 },
-  { group: 'internet', host: '8.8.8.8', port: 53 },
-  { group: 'metadata', host: '169.254.169.254', port: 80 },
-]
-
-interface Target {
-  readonly group: ProbeGroup
-  readonly host: string
-  readonly port: number
-}
 
 export interface ClusterCheckOptions {
   readonly nodes: readonly AgentNode[]
@@ -66,11 +54,11 @@ export async function checkCluster(
   const sibling = options.newName()
   try {
     const api = to.cluster.url
-    const controlled: readonly Target[] = [
+    const controlled: readonly ProbeTarget[] = [
       { group: 'host', host: meshAddress, port: canary.port },
       { group: 'host', host: api.hostname, port: Number(api.port || 443) },
       ...nodes.flatMap(({ addresses }) =>
-        addresses.map((host): Target => ({ group: 'host', host, port: kubeletPort })),
+        addresses.map((host): ProbeTarget => ({ group: 'host', host, port: kubeletPort })),
       ),
       {
         group: 'sibling',
@@ -82,7 +70,11 @@ export async function checkCluster(
     const reachedFromHost = controlled
       .filter((_, index) => shown[index])
       .map(({ host, port }) => `${host}:${port}`)
-    const connect = [{ group: 'door', host: meshAddress, port: options.doorPort }, ...controlled, ...outside]
+    const connect = [
+      { group: 'door', host: meshAddress, port: options.doorPort },
+      ...controlled,
+      ...outsideTargets,
+    ]
     const plan = JSON.stringify({ connect, names: ['example.com'] })
     const reports: WallReport[][] = []
     for (let from = 0; from < nodes.length; from += triedAtOnce) {
@@ -148,7 +140,10 @@ async function probeNode(
   await cluster.core.createNamespacedPod({ namespace, body })
   try {
     const ended = await watch
-      .reaches(name, (pod) => pod !== null && hasEnded(pod), { ms: probeMaxMs, signal: options.signal })
+      .reaches(name, (pod) => pod !== null && (hasEnded(pod) || startFailure(pod) !== null), {
+        ms: probeMaxMs,
+        signal: options.signal,
+      })
       .catch((error: unknown) => {
         if (error instanceof PodWaitOver && error.last !== null) return error.last
         throw error
@@ -161,7 +156,7 @@ async function probeNode(
     if (report.success) return report.data
     throw new SandboxError(
       'wall-probe-failed',
-      `The probe of the walls failed on ${node.name}: ${ended === null ? 'it is gone' : waitsFor(ended)}\nRepair: look at the events of namespace ${namespace}.`,
+      `The probe of the walls failed on ${node.name}: ${ended === null ? 'it is gone' : waitsFor(ended)}\nRepair: ${nodesNeed(ground)}; the events of namespace ${namespace} tell more.`,
     )
   } finally {
     await removePod(to, name, () => undefined)

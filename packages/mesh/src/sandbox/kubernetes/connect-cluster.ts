@@ -1,4 +1,6 @@
-import type { CoreV1Api, KubeConfig, NetworkingV1Api, NodeV1Api } from '@kubernetes/client-node'
+import { existsSync } from 'node:fs'
+import { delimiter } from 'node:path'
+import type { CoreV1Api, KubeConfig, NetworkingV1Api, NodeV1Api, VersionApi } from '@kubernetes/client-node'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { openExec, type Execution, type ExecPlace } from './open-exec.ts'
 import { podSchema, type Pod } from './pod-state.ts'
@@ -8,6 +10,7 @@ export interface Cluster {
   readonly core: CoreV1Api
   readonly networking: NetworkingV1Api
   readonly node: NodeV1Api
+  readonly version: VersionApi
   /** Of its API server. */
   readonly url: URL
   /** Null where there is none. */
@@ -26,34 +29,35 @@ export interface Cluster {
 }
 
 export interface ClusterAddress {
-  /** Where clients of Kubernetes keep the way to their clusters; absent for the usual places, and the pod's own account. */
+  /** Where clients of Kubernetes keep the way to their clusters, as KUBECONFIG has it; absent for the pod's own account. */
   readonly kubeconfig?: string | undefined
   /** Absent for the one that is current there. */
   readonly context?: string | undefined
 }
 
 /**
- * Connects nothing yet. Rejects with `SandboxError` `cluster-unknown` where there is no such context. The client is loaded
- * here, since who runs containers on one machine has no use for its thousand files.
+ * Connects nothing yet. Rejects with `SandboxError` `cluster-unknown` where there is no such context, and `cluster-insecure`
+ * where anybody could stand in its place: secrets of agents are sent there. The client is loaded here, since who runs containers on one machine has no use for its thousand files.
  */
 export async function connectCluster({ kubeconfig, context }: ClusterAddress): Promise<Cluster> {
   const client = await import('@kubernetes/client-node')
-  const config = new client.KubeConfig()
-  try {
-    if (kubeconfig === undefined) config.loadFromDefault()
-    else config.loadFromFile(kubeconfig)
-  } catch (cause) {
-    throw unknownCluster(`the kubeconfig cannot be read: ${reasonOf(cause)}`, cause)
-  }
+  const config = loadConfig(client, kubeconfig)
   if (context !== undefined) chooseContext(config, context)
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw unknownCluster('no context is current in the kubeconfig')
+  if (!cluster.server.startsWith('https://') || cluster.skipTLSVerify) {
+    throw new SandboxError(
+      'cluster-insecure',
+      `The way to the cluster at ${cluster.server} proves nothing: anybody between could read the secrets of agents.\nRepair: give it an https:// server and its certificate-authority in the kubeconfig, without insecure-skip-tls-verify.`,
+    )
+  }
   const core = config.makeApiClient(client.CoreV1Api)
   const watch = new client.Watch(config)
   return {
     core,
     networking: config.makeApiClient(client.NetworkingV1Api),
     node: config.makeApiClient(client.NodeV1Api),
+    version: config.makeApiClient(client.VersionApi),
     url: new URL(cluster.server),
 
     readPod: async (namespace, name) => {
@@ -82,6 +86,34 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
 
 /** Of the API server, which is none of our doors. */
 const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
+
+/** Where a pod finds the account that it runs as. */
+const ownAccount = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+
+/** As `kubectl` reads them; without any, the client itself would take an unprotected cluster on this machine for meant. */
+function loadConfig(
+  client: typeof import('@kubernetes/client-node'),
+  kubeconfig: string | undefined,
+): KubeConfig {
+  const config = new client.KubeConfig()
+  const [first, ...more] = (kubeconfig ?? '').split(delimiter).filter((path) => path !== '')
+  if (first === undefined) {
+    if (!existsSync(ownAccount)) throw unknownCluster('there is no kubeconfig')
+    config.loadFromCluster()
+    return config
+  }
+  try {
+    config.loadFromFile(first)
+    for (const path of more) {
+      const next = new client.KubeConfig()
+      next.loadFromFile(path)
+      config.mergeConfig(next)
+    }
+  } catch (cause) {
+    throw unknownCluster(`the kubeconfig cannot be read: ${reasonOf(cause)}`, cause)
+  }
+  return config
+}
 
 function chooseContext(config: KubeConfig, context: string): void {
   if (config.getContextObject(context) !== null) return config.setCurrentContext(context)

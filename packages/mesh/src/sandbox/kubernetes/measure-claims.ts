@@ -1,7 +1,6 @@
+import { askEach } from '../ask-each.ts'
 import type { DataUse } from '../sandbox-runtime.ts'
-import { sandboxName } from '../sandbox-spec.ts'
-import { runInPod } from './pod-data.ts'
-import { hasEnded, hasStarted } from './pod-state.ts'
+import { askAgentPod } from './ask-agent-pod.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
 /** Pods that are asked about at once; each counts in the agent's own share of the processor. */
@@ -23,24 +22,12 @@ export function dataUseOf(line: string): DataUse | null {
 }
 
 /** What agents that run keep; whoever does not run writes nothing either. */
-export async function measureClaims(
-  { cluster, ground, watch }: PreparedCluster,
+export function measureClaims(
+  to: PreparedCluster,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, DataUse>> {
-  const uses = new Map<string, DataUse>()
-  for (let from = 0; from < agentIds.length; from += askedAtOnce) {
-    const part = agentIds.slice(from, from + askedAtOnce)
-    await Promise.all(
-      part.map(async (agentId) => {
-        const name = sandboxName(ground.homeId, agentId)
-        const pod = watch.known().get(name)
-        if (pod === undefined || hasEnded(pod) || !hasStarted(pod)) return
-        const place = { namespace: ground.namespace, pod: name, container: 'agent' }
-        const said = await runInPod(cluster, place, countCommand).catch(() => null)
-        const use = said === null ? null : dataUseOf(said.stdout)
-        if (use !== null) uses.set(agentId, use)
-      }),
-    )
-  }
-  return uses
+  return askEach(agentIds, askedAtOnce, async (agentId) => {
+    const said = await askAgentPod(to, agentId, countCommand)
+    return said === null ? null : dataUseOf(said)
+  })
 }

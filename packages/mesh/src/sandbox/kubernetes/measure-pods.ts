@@ -1,7 +1,6 @@
+import { askEach } from '../ask-each.ts'
 import type { SandboxUse } from '../sandbox-runtime.ts'
-import { sandboxName } from '../sandbox-spec.ts'
-import { runInPod } from './pod-data.ts'
-import { hasEnded, hasStarted } from './pod-state.ts'
+import { askAgentPod } from './ask-agent-pod.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
 /** Pods that are asked about at once. */
@@ -56,25 +55,12 @@ export function useOfGroup(answer: string): SandboxUse | null {
 }
 
 /** What pods of this home take now, as the kernel says inside them. */
-export async function measurePods(
-  { cluster, ground, watch }: PreparedCluster,
+export function measurePods(
+  to: PreparedCluster,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, SandboxUse>> {
-  const uses = new Map<string, SandboxUse>()
-  for (let from = 0; from < agentIds.length; from += askedAtOnce) {
-    const part = agentIds.slice(from, from + askedAtOnce)
-    await Promise.all(
-      part.map(async (agentId) => {
-        const name = sandboxName(ground.homeId, agentId)
-        const pod = watch.known().get(name)
-        if (pod === undefined || hasEnded(pod) || !hasStarted(pod)) return
-        const place = { namespace: ground.namespace, pod: name, container: 'agent' }
-        // One that ends while it is asked takes nothing.
-        const said = await runInPod(cluster, place, [...readCommand, ...files]).catch(() => null)
-        const use = said === null ? null : useOfGroup(said.stdout)
-        if (use !== null) uses.set(agentId, use)
-      }),
-    )
-  }
-  return uses
+  return askEach(agentIds, askedAtOnce, async (agentId) => {
+    const said = await askAgentPod(to, agentId, [...readCommand, ...files])
+    return said === null ? null : useOfGroup(said)
+  })
 }

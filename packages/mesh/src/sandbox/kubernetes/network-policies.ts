@@ -36,6 +36,10 @@ export function networkPolicies(home: {
   ]
 }
 
+/** What the API server holds the pods of a namespace to. */
+export const podSecurityLabel = 'pod-security.kubernetes.io/enforce'
+export const podSecurityLevel = 'restricted'
+
 /** Where pods of homes live: the cluster itself refuses what would be more than an agent there. Pure. */
 export function agentNamespace(name: string) {
   return {
@@ -44,8 +48,8 @@ export function agentNamespace(name: string) {
     metadata: {
       name,
       labels: {
-        'pod-security.kubernetes.io/enforce': 'restricted',
-        'pod-security.kubernetes.io/enforce-version': 'latest',
+        [podSecurityLabel]: podSecurityLevel,
+        [`${podSecurityLabel}-version`]: 'latest',
       },
     },
   }

@@ -1,12 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { V1PersistentVolumeClaim, V1Secret } from '@kubernetes/client-node'
+import { onceFiles } from '@flotilla/protocol/agent-link'
 import { seedEntries } from '../docker/seed-files.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
 import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 import { tarArchive } from '../tar-archive.ts'
-import { agentObjects, type PodGround } from './agent-objects.ts'
+import { agentObjects, emptyFiles, secretsOf, type PodGround } from './agent-objects.ts'
 import { unlessRefused, type Cluster } from './connect-cluster.ts'
 import { hasEnded, hasStarted, podSchema, podState, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver, type PodWatch } from './pod-watch.ts'
@@ -34,11 +35,16 @@ export async function startPod(
   const { namespace } = ground
   const name = sandboxName(ground.homeId, spec.agentId)
   try {
-    const archive = Buffer.concat(await Array.fromAsync(tarArchive(seedEntries(spec.files))))
-    const objects = agentObjects(ground, spec, { archive, briefing: await textsOf(spec.briefingDirectory) })
+    const texts = Object.entries(await textsOf(spec.briefingDirectory))
+    const isOnce = ([file]: readonly [string, string]): boolean => onceFiles.includes(file)
+    const objects = agentObjects(ground, spec, {
+      archive: await packed(spec.files),
+      once: await packed(Object.fromEntries(texts.filter(isOnce))),
+      briefing: Object.fromEntries(texts.filter((text) => !isOnce(text))),
+    })
     await removePod(to, name, track.onEnding)
     const warnings = await putClaim(to, objects.claim)
-    for (const secret of [objects.files, objects.briefing]) await putSecret(to, secret)
+    for (const secret of [objects.files, objects.briefing, objects.environment]) await putSecret(to, secret)
     const { metadata } = objects.pod
     const body = { ...objects.pod, metadata: { ...metadata, finalizers: [endFinalizer] } }
     const created = podSchema.parse(await cluster.core.createNamespacedPod({ namespace, body }))
@@ -131,10 +137,20 @@ export async function removePod(
       .catch(unlessRefused([404, 409], null))
     await watch.reaches(name, (now) => now?.metadata.uid !== uid, { ms: endMaxMs })
   }
-  for (const secret of [`${name}-files`, `${name}-briefing`]) {
+  for (const secret of secretsOf(name)) {
     await cluster.core.deleteNamespacedSecret({ namespace, name: secret }).catch(unlessRefused([404], null))
   }
 }
+
+/** Once its pod has taken what it was given; idempotent. */
+export async function forgetFiles({ cluster, ground }: PreparedCluster, agentId: string): Promise<void> {
+  const body = emptyFiles(ground, agentId)
+  const { namespace, name } = body.metadata
+  await cluster.core.replaceNamespacedSecret({ namespace, name, body }).catch(unlessRefused([404], null))
+}
+
+const packed = async (files: Readonly<Record<string, string>>): Promise<Buffer> =>
+  Buffer.concat(await Array.fromAsync(tarArchive(seedEntries(files))))
 
 async function putSecret({ cluster, ground }: PreparedCluster, body: V1Secret & Named): Promise<void> {
   const { namespace } = ground

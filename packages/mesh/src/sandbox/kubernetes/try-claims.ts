@@ -3,9 +3,9 @@ import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { DataBound } from '../sandbox-runtime.ts'
 import { labelKeys } from '../docker/container-options.ts'
 import { homeTag, sandboxSizes } from '../sandbox-spec.ts'
-import { claimOf, helperPod } from './agent-objects.ts'
+import { claimOf, helperPod, nodesNeed } from './agent-objects.ts'
 import { unlessRefused } from './connect-cluster.ts'
-import { hasEnded, waitsFor } from './pod-state.ts'
+import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
 import { removePod, type PreparedCluster } from './start-pod.ts'
 
@@ -31,7 +31,10 @@ export async function tryClaims(to: PreparedCluster, name: string): Promise<Data
     const size = sandboxSizes.worker
     const body = helperPod(ground, { name, claim: name, command, size, lifeMaxMs: trialMaxMs })
     await cluster.core.createNamespacedPod({ namespace, body })
-    const ended = await watch.reaches(name, (pod) => pod !== null && hasEnded(pod), { ms: trialMaxMs })
+    const isOver = (pod: Pod | null): boolean => pod !== null && (hasEnded(pod) || startFailure(pod) !== null)
+    const ended = await watch.reaches(name, isOver, { ms: trialMaxMs })
+    const failure = ended === null ? null : startFailure(ended)
+    if (failure !== null) throw new Error(failure)
     const log = await cluster.core.readNamespacedPodLog({ namespace, name })
     const [blocks, blockBytes] = log.trim().split(' ').map(Number)
     if (ended?.status?.phase !== 'Succeeded' || !blocks || !blockBytes)
@@ -45,7 +48,7 @@ export async function tryClaims(to: PreparedCluster, name: string): Promise<Data
     const why = cause instanceof PodWaitOver && cause.last !== null ? waitsFor(cause.last) : reasonOf(cause)
     throw new SandboxError(
       'claim-trial-failed',
-      `A pod with a claim could not be had in namespace ${namespace}: ${why}\nRepair: see to it that nodes can fetch ${ground.image}, and that the storage class gives volumes.`,
+      `A pod with a claim could not be had in namespace ${namespace}: ${why}\nRepair: ${nodesNeed(ground)}; and see to it that the storage class gives volumes.`,
       { cause },
     )
   } finally {

@@ -155,7 +155,7 @@ async function createNetwork(
   }
   throw new SandboxError(
     'no-free-subnet',
-    `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove networks that nobody uses (docker network prune), then start again.`,
+    `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove networks that nobody uses (flotilla prune --dry-run names those of homes that are not there, docker network prune takes others away), then start again.`,
   )
 }
 

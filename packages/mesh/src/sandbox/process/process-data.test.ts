@@ -28,11 +28,15 @@ test('what works on data that is read goes on where whoever reads is killed', as
     const reader = spawn(process.execPath, ['--input-type=module', '--eval', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    await once(reader.stdout, 'data')
-    expect(await stateOf(group)).toBe('T')
     const ended = once(reader, 'exit')
-    reader.kill('SIGKILL')
-    await ended
+    try {
+      await once(reader.stdout, 'data')
+      // On a busy machine what was told to stop takes its turn to do so.
+      await expect.poll(() => stateOf(group), { timeout: patient(20_000) }).toBe('T')
+    } finally {
+      reader.kill('SIGKILL')
+      await ended
+    }
     await expect.poll(() => stateOf(group), { timeout: patient(20_000) }).not.toBe('T')
   } finally {
     worker.kill('SIGKILL')

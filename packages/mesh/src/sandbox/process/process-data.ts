@@ -24,13 +24,19 @@ export async function readProcessData(
   )
   if (!isThere) return null
   const isHeld = group !== null && signalGroup(group, 0)
+  const letGo = (): void => {
+    if (group !== null) signalGroup(group, 'SIGCONT')
+  }
+  const { tar, end } = startPacking(data, isHeld ? group : null)
   return readWhileHeld({
-    tar: packed(data, isHeld ? group : null),
+    tar,
     isHeld: isHeld || group === null,
-    release: async () => {
-      if (group !== null) signalGroup(group, 'SIGCONT')
+    release: async () => letGo(),
+    close: async () => {
+      await end()
+      // Its shell may have been about to hold the group; now it can do so no more.
+      letGo()
     },
-    close: async () => {},
     clock,
   })
 }
@@ -41,25 +47,32 @@ export async function readProcessData(
  */
 const heldWhile = 'kill -s STOP -- "-$0"; "$@"; code=$?; kill -s CONT -- "-$0"; exit $code'
 
-async function* packed(folder: string, group: number | null): AsyncGenerator<Uint8Array> {
+function startPacking(folder: string, group: number | null) {
   const tar = ['tar', '--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'] as const
   const [program, ...words] = group === null ? tar : (['sh', '-c', heldWhile, String(group), ...tar] as const)
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
-  const ended = once(child, 'close')
-  // It is awaited below; until then a program that is not there must not end the process.
-  ended.catch(() => {})
-  try {
+  const [exited, ended] = [once(child, 'exit'), once(child, 'close')]
+  // They are awaited below; until then a program that is not there must not end the process.
+  for (const end of [exited, ended]) end.catch(() => {})
+
+  async function* packed(): AsyncGenerator<Uint8Array> {
     yield* child.stdout
     await ended
     if (child.exitCode !== 0 && child.exitCode !== changedCode) {
       throw new SandboxError('data-unread', `tar failed: ${said}\nRepair: look at the rights in ${folder}.`)
     }
-  } finally {
+  }
+
+  /** Resolves once no program of it holds anything. */
+  async function end(): Promise<void> {
     child.stdout.destroy()
     child.kill('SIGKILL')
+    await exited.catch(() => {})
   }
+
+  return { tar: packed(), end }
 }
 
 /** S10. The system's own `tar` refuses names that lead out of the folder, and links are made last. */

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ext4Size } from './ext4-size.ts'
@@ -9,6 +9,8 @@ import {
   detachDevice,
   devicesIn,
   fitImage,
+  handDisk,
+  type VolumeDisk,
   type VolumePrograms,
 } from './volume-image.ts'
 
@@ -29,6 +31,15 @@ export interface LimitedVolumes {
   /** Path from which the engine mounts an agent's volume. */
   linkOf(agentId: string): string
   has(agentId: string): boolean
+  /** Of the file, whether it is there or not. */
+  pathOf(agentId: string): string
+  /**
+   * The same file for a machine, which mounts it itself: nothing of this machine reads what another kernel wrote, but its
+   * size. It is made where there is none.
+   */
+  asDisk(agentId: string, limitBytes: number): Promise<VolumeDisk>
+  /** Whether a machine was the last to have it. */
+  isOfMachine(agentId: string): boolean
   /** Makes the volume where there is none, and brings it to its limit. `release` is called once it is mounted. */
   open(agentId: string, limitBytes: number): Promise<OpenVolume>
   remove(agentId: string): Promise<void>
@@ -53,6 +64,7 @@ export function createLimitedVolumes(options: {
   const nameOf = (agentId: string) => Buffer.from(agentId, 'utf8').toString('hex')
   const imageOf = (agentId: string) => join(folder, `${nameOf(agentId)}.ext4`)
   const linkOf = (agentId: string) => join(folder, `${nameOf(agentId)}.device`)
+  const markOf = (agentId: string) => join(folder, `${nameOf(agentId)}.machine`)
 
   async function sweep(): Promise<void> {
     const programs = options.programs()
@@ -65,12 +77,14 @@ export function createLimitedVolumes(options: {
   return {
     linkOf,
     has: (agentId) => existsSync(imageOf(agentId)),
+    pathOf: imageOf,
     open: (agentId, limitBytes) =>
       gate(async () => {
         const programs = options.programs()
         const [image, link] = [imageOf(agentId), linkOf(agentId)]
         await mkdir(folder, { recursive: true, mode: 0o700 })
         if (!existsSync(image)) await createImage(programs, image, limitBytes)
+        await rm(markOf(agentId), { force: true })
         const device = await attachImage(programs, image)
         const release = async () => {
           await rm(link, { force: true }) // V1
@@ -87,7 +101,17 @@ export function createLimitedVolumes(options: {
           throw error
         }
       }),
+    asDisk: (agentId, limitBytes) =>
+      gate(async () => {
+        const image = imageOf(agentId)
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        if (!existsSync(image)) await createImage(options.programs(), image, limitBytes)
+        await writeFile(markOf(agentId), '', { mode: 0o600 })
+        return handDisk(image, limitBytes)
+      }),
+    isOfMachine: (agentId) => existsSync(markOf(agentId)),
     remove: async (agentId) => {
+      await rm(markOf(agentId), { force: true })
       await rm(linkOf(agentId), { force: true })
       await rm(imageOf(agentId), { force: true })
     },

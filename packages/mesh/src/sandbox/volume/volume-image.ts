@@ -1,4 +1,4 @@
-import { chmod, open, rename, rm, truncate } from 'node:fs/promises'
+import { chmod, chown, open, rename, rm, truncate } from 'node:fs/promises'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { lastWords, runCommand, type CommandResult } from '../run-command.ts'
@@ -7,6 +7,7 @@ import { fileCountMax } from './file-count-max.ts'
 import type { volumePrograms } from './volume-support.ts'
 import { planSize, refusedWords } from './plan-size.ts'
 
+const blockBytes = 4096
 const quickMs = 30_000
 /** A whole check of a large volume on a slow disk. */
 const checkMs = 10 * 60_000
@@ -35,7 +36,7 @@ export async function createImage(
   const owner = `root_owner=${sandboxHardening.uid}:${sandboxHardening.uid}`
   await must(programs, 'mkfs.ext4', [
     '-qF',
-    '-b4096',
+    `-b${blockBytes}`,
     '-m0',
     `-N${fileCountMax(limitBytes)}`,
     `-E${owner},lazy_itable_init=1,lazy_journal_init=1,nodiscard`,
@@ -91,7 +92,7 @@ export async function fitImage(
   // It will not change a size before a whole check, which puts a lost+found there that nobody wants.
   const whole = await run(programs, 'e2fsck', ['-f', '-p', at.device])
   if ((whole.code & (fsck.failed | fsck.uncorrected)) !== 0) throw damaged(at.image, whole)
-  const blocks = String(Math.floor(limitBytes / 4096))
+  const blocks = String(Math.floor(limitBytes / blockBytes))
   const sized = await run(programs, 'resize2fs', [at.device, blocks])
   await run(programs, 'debugfs', ['-w', '-R', 'rmdir lost+found', at.device])
   if (plan.kind === 'grow') return sized.code === 0 ? null : lastWords(sized)
@@ -99,6 +100,30 @@ export async function fitImage(
   await truncate(at.image, limitBytes)
   await must(programs, 'losetup', ['--set-capacity', at.device])
   return null
+}
+
+/** A volume's file in the hands of a machine. */
+export interface VolumeDisk {
+  readonly path: string
+  /** Of 4 KB, where the machine has to bring its file system to another size; 0 where it has the right one. */
+  readonly blocks: number
+  /** In words why it keeps another size than was asked for. */
+  readonly refused: string | null
+}
+
+/** Whoever runs the machine may open it. Of what another kernel wrote nothing is read here but the size. */
+export async function handDisk(image: string, limitBytes: number): Promise<VolumeDisk> {
+  const now = await ext4Size(image)
+  if (now === null) throw damaged(image, { code: 0, stdout: '', stderr: 'it holds no file system' })
+  const plan = planSize(now, limitBytes)
+  if (plan.kind === 'grow') await truncate(image, limitBytes)
+  await chown(image, sandboxHardening.uid, sandboxHardening.uid)
+  const isChanged = plan.kind === 'grow' || plan.kind === 'shrink'
+  return {
+    path: image,
+    blocks: isChanged ? Math.floor(limitBytes / blockBytes) : 0,
+    refused: plan.kind === 'refuse' ? plan.words : null,
+  }
 }
 
 function damaged(image: string, said: CommandResult): SandboxError {

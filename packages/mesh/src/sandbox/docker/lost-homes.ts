@@ -1,0 +1,89 @@
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { findEngine } from '../engine/find-engine.ts'
+import type { SocketHints } from '../engine/socket-candidates.ts'
+import { knownHomes } from '../image/image-uses.ts'
+import type { KnownHome } from '../image/image-uses.ts'
+import { homeTag } from '../sandbox-spec.ts'
+import { labelKeys } from './container-options.ts'
+import { eraseHome } from './erase-home.ts'
+
+/** What an engine holds for a home that is not there: it was deleted without `reset`, or nobody here knows of it. */
+export interface LostHome {
+  /** What all that it left is labelled and named by. */
+  readonly tag: string
+  /** Where it was; null where nothing on this machine tells, as of another user's home. */
+  readonly place: string | null
+  readonly networks: number
+  readonly containers: number
+  /** Of the containers, those that run. */
+  readonly running: number
+  readonly volumes: number
+  /** Takes all of it away, the rules of its networks too. */
+  erase(): Promise<void>
+}
+
+export interface LostHomesLook {
+  readonly hints: SocketHints
+  /** The home that looks; null for one that was never started. */
+  readonly homeId: string | null
+  readonly cacheDirectory: string
+}
+
+const labelled = z.looseObject({
+  State: z.string().nullish(),
+  Labels: z.record(z.string(), z.string()).nullish(),
+})
+const volumesSchema = z.looseObject({ Volumes: z.array(labelled).nullish() })
+
+/** Null where no engine answers. */
+export async function lostHomes(look: LostHomesLook): Promise<readonly LostHome[] | null> {
+  const { engine } = await findEngine(look.hints)
+  if (engine === null) return null
+  const known = await knownHomes(look.cacheDirectory)
+  const own = look.homeId === null ? null : homeTag(look.homeId)
+  const found: LostHome[] = []
+  for (const [tag, counts] of await countByHome(engine)) {
+    const homes = known.filter(({ id }) => homeTag(id) === tag)
+    if (tag === own || homes.some(({ isThere }) => isThere)) continue
+    const erase = () => eraseHome(engine, { homeTag: tag, uid: look.hints.uid })
+    found.push({ tag, place: placeOf(homes), ...counts, erase })
+  }
+  return found.toSorted((one, other) => one.tag.localeCompare(other.tag))
+}
+
+function placeOf(homes: readonly KnownHome[]): string | null {
+  return homes[0]?.folder ?? null
+}
+
+type Counts = { networks: number; containers: number; running: number; volumes: number }
+
+async function countByHome({ docker }: Engine): Promise<ReadonlyMap<string, Counts>> {
+  const filters = { label: [labelKeys.home] }
+  const [networks, containers, volumes] = await Promise.all([
+    docker.listNetworks({ filters }),
+    docker.listContainers({ all: true, filters }),
+    docker.listVolumes({ filters }),
+  ])
+  const counts = new Map<string, Counts>()
+  const count = (
+    things: readonly z.output<typeof labelled>[],
+    kind: 'networks' | 'containers' | 'volumes',
+  ) => {
+    for (const { State, Labels } of things) {
+      const tag = Labels?.[labelKeys.home]
+      if (tag === undefined || !tagPattern.test(tag)) continue
+      const of = counts.get(tag) ?? { networks: 0, containers: 0, running: 0, volumes: 0 }
+      of[kind] += 1
+      if (State === 'running') of.running += 1
+      counts.set(tag, of)
+    }
+  }
+  count(z.array(labelled).parse(networks), 'networks')
+  count(z.array(labelled).parse(containers), 'containers')
+  count(volumesSchema.parse(volumes).Volumes ?? [], 'volumes')
+  return counts
+}
+
+/** As we make them: what bears another is none of ours. */
+const tagPattern = /^[0-9a-f]{8}$/

@@ -1,0 +1,20 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import { isStatus } from '../image/engine-images.ts'
+import { logText } from './container-state.ts'
+
+/** Asked of the engine's log at most; a line is bounded by the log's own rotation. */
+const logLinesMax = 2_000
+
+/** The last bytes of what a container printed; empty where there is none. */
+export async function readLogs({ docker }: Engine, name: string, maxBytes: number): Promise<string> {
+  const raw = await docker
+    .getContainer(name)
+    .logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax })
+    .catch((error: unknown) => {
+      if (isStatus(error, 404)) return Buffer.alloc(0)
+      throw error
+    })
+  return Buffer.from(logText(Buffer.from(raw)))
+    .subarray(-maxBytes)
+    .toString('utf8')
+}

@@ -1,0 +1,44 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
+import { createGvisor, type GvisorOptions } from '../gvisor/try-gvisor.ts'
+import { createMachines, type MachineBase, type MachinesOptions } from '../machine/machines.ts'
+import type { MachineGround } from '../machine/machine-plan.ts'
+import type { RungTrial } from '../sandbox-runtime.ts'
+import type { GvisorGround } from './container-options.ts'
+
+/** What stands between an agent and this machine's kernel, beside what every container has. */
+export type Behind =
+  | { readonly rung: 'container' }
+  | { readonly rung: 'gvisor'; readonly gvisor: GvisorGround }
+  | { readonly rung: 'microvm'; readonly machine: MachineGround }
+
+/** The rungs of one engine, found out by running something on them. */
+export interface Rungs {
+  tryIt(rung: IsolationRung, on: MachineBase): Promise<RungTrial>
+  /** What was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent` or `machine-absent`. */
+  behind(rung: IsolationRung, on: MachineBase): Promise<Behind>
+  /** The engine was away: it may know other runtimes now. */
+  forget(): void
+}
+
+export type RungOptions = GvisorOptions & MachinesOptions
+
+export function createRungs(options: RungOptions): Rungs {
+  const gvisor = createGvisor(options)
+  const machines = createMachines(options)
+  return {
+    async tryIt(rung, on) {
+      if (rung === 'gvisor') return gvisor.tryIt(on.engine, on.ground)
+      if (rung === 'microvm') return machines.tryIt(on)
+      return { available: true, detail: '', repair: '' }
+    },
+    async behind(rung, on) {
+      if (rung === 'gvisor') return { rung, gvisor: await gvisor.ground(on.engine, on.ground) }
+      if (rung === 'microvm') return { rung, machine: await machines.ground(on) }
+      return { rung }
+    },
+    forget() {
+      gvisor.forget()
+      machines.forget()
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import { access, readFile, stat } from 'node:fs/promises'
+
+const device = '/dev/kvm'
+
+export interface KvmDevice {
+  readonly device: string
+  /** Whose members may use it. */
+  readonly group: number
+}
+
+/** Whether the processor helps with virtual machines; a device alone proves nothing. Null where it does not. */
+export async function findKvm(): Promise<KvmDevice | null> {
+  const about = await readFile('/proc/cpuinfo', 'utf8').catch(() => '')
+  const isThere = await access(device).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere || !/^flags\s*:.*\b(?:vmx|svm)\b/m.test(about)) return null
+  return { device, group: (await stat(device)).gid }
+}

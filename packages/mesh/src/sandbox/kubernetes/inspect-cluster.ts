@@ -1,0 +1,28 @@
+import { SandboxError, sandboxWords } from '../sandbox-error.ts'
+import { connectCluster, type ClusterAddress } from './connect-cluster.ts'
+import { inspectGround } from './prepare-ground.ts'
+
+export interface ClusterFinding {
+  readonly ok: boolean
+  readonly detail: string
+  readonly repair: string
+}
+
+/** Whether agents could be had there now, in words for the owner; changes nothing. */
+export async function inspectCluster(
+  at: ClusterAddress & { readonly namespace: string; readonly meshAddress?: string },
+): Promise<ClusterFinding> {
+  try {
+    const cluster = await connectCluster(at)
+    const { nodes, hasNamespace } = await inspectGround(cluster, at)
+    const where = `namespace ${at.namespace}${hasNamespace ? '' : ', which a start makes'}`
+    return {
+      ok: nodes.length > 0,
+      detail: `the cluster at ${cluster.url.host} answers; ${nodes.length} nodes take agents, in ${where}`,
+      repair: 'Look at `kubectl get nodes`: none is ready, open and free of taints.',
+    }
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error
+    return { ok: false, ...sandboxWords(error) }
+  }
+}

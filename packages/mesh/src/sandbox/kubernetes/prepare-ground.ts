@@ -1,0 +1,154 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { labelKeys } from '../docker/container-options.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { agentNodes, type AgentNode } from './cluster-nodes.ts'
+import { refusalStatus, unlessRefused, type Cluster } from './connect-cluster.ts'
+import { agentNamespace, networkPolicies, podSecurityLabel, podSecurityLevel } from './network-policies.ts'
+
+/** From where on the API server holds pods of a namespace to a level of security, and pods can have a user namespace. */
+const minorMin = 25
+
+interface GroundOptions {
+  readonly homeId: string
+  readonly namespace: string
+  readonly meshAddress?: string
+  readonly doorPorts: readonly number[]
+}
+
+/**
+ * Looks whether agents can be had in a cluster, and makes their namespace and its policies. Nothing of others' is changed:
+ * a namespace that is there is taken only where the cluster itself refuses more than an agent in it, and where nobody else
+ * lives, since its policies cut everybody off. Rejects with `SandboxError`.
+ */
+export async function prepareGround(cluster: Cluster, options: GroundOptions): Promise<Ground> {
+  const ground = await inspectGround(cluster, options)
+  if (!ground.hasNamespace) await makeNamespace(cluster, options.namespace)
+  await putPolicies(cluster, { ...options, meshAddress: ground.meshAddress })
+  return ground
+}
+
+export interface Ground {
+  readonly nodes: readonly AgentNode[]
+  readonly meshAddress: string
+  /** Whether it is there already. */
+  readonly hasNamespace: boolean
+}
+
+/** The same look, which changes nothing. */
+export async function inspectGround(
+  cluster: Cluster,
+  options: Pick<GroundOptions, 'namespace' | 'meshAddress'>,
+): Promise<Ground> {
+  const nodes = await reachNodes(cluster)
+  await refuseOld(cluster)
+  const meshAddress = options.meshAddress ?? (await addressTowards(cluster.url))
+  refuseForeign(meshAddress)
+  return { nodes, meshAddress, hasNamespace: await judgeNamespace(cluster, options.namespace) }
+}
+
+async function reachNodes(cluster: Cluster): Promise<readonly AgentNode[]> {
+  const { items } = await cluster.core.listNode().catch((cause: unknown) => {
+    const status = refusalStatus(cause)
+    if (status === 401 || status === 403) throw refused(cluster, 'looking at its nodes', cause)
+    throw new SandboxError(
+      'cluster-unreachable',
+      `The cluster at ${cluster.url.host} does not answer: ${reasonOf(cause)}\nRepair: try \`kubectl get nodes\` as the user of the mesh.`,
+      { cause },
+    )
+  })
+  return agentNodes(items)
+}
+
+async function refuseOld(cluster: Cluster): Promise<void> {
+  const { major, minor, gitVersion } = await cluster.version.getCode()
+  if (Number(major) > 1 || Number.parseInt(minor, 10) >= minorMin) return
+  throw new SandboxError(
+    'cluster-too-old',
+    `The cluster at ${cluster.url.host} is Kubernetes ${gitVersion}, which does not hold a namespace to a level of security.\nRepair: use one of 1.${minorMin} or newer.`,
+  )
+}
+
+/** Of this machine, as its routes would have it; nothing is sent. */
+async function addressTowards({ hostname, port }: URL): Promise<string> {
+  const socket = createSocket('udp4')
+  try {
+    socket.connect(Number(port || 443), hostname)
+    await once(socket, 'connect')
+    return socket.address().address
+  } catch (cause) {
+    throw noAddress(`${hostname} is not reached over IPv4: ${reasonOf(cause)}`, cause)
+  } finally {
+    socket.close()
+  }
+}
+
+/** What pods cannot call, or the mesh cannot listen on. */
+function refuseForeign(address: string): void {
+  if (address.startsWith('127.') || !isIPv4(address))
+    throw noAddress(`pods cannot reach the mesh at ${address}`)
+  const own = Object.values(networkInterfaces()).flatMap((entries) => entries?.map((entry) => entry.address))
+  if (!own.includes(address)) throw noAddress(`${address} is no address of this machine`)
+}
+
+function noAddress(why: string, cause?: unknown): SandboxError {
+  return new SandboxError(
+    'cluster-no-address',
+    `Agents in the cluster could not call the mesh: ${why}.\nRepair: set FLOTILLA_KUBERNETES_ADDRESS to the address of this machine that the cluster's nodes reach.`,
+    { cause },
+  )
+}
+
+async function makeNamespace(cluster: Cluster, namespace: string): Promise<void> {
+  await cluster.core.createNamespace({ body: agentNamespace(namespace) }).catch((cause: unknown) => {
+    if (refusalStatus(cause) === 403) throw refused(cluster, `making the namespace ${namespace}`, cause)
+    return unlessRefused([409], null)(cause)
+  })
+}
+
+/** False where it is not there. */
+async function judgeNamespace({ core }: Cluster, namespace: string): Promise<boolean> {
+  const there = await core.readNamespace({ name: namespace }).catch(unlessRefused([404], null))
+  if (there === null) return false
+  const level = there.metadata?.labels?.[podSecurityLabel]
+  if (level !== podSecurityLevel) {
+    throw new SandboxError(
+      'namespace-not-restricted',
+      `The namespace ${namespace} ${level === undefined ? 'holds its pods to no level of security' : `holds its pods to the level ${level} only`}.\nRepair: name another with --namespace, which is made as it has to be; or, where nothing else lives in it, \`kubectl label namespace ${namespace} ${podSecurityLabel}=${podSecurityLevel} --overwrite\`.`,
+    )
+  }
+  const others = await core.listNamespacedPod({
+    namespace,
+    labelSelector: `!${labelKeys.home}`,
+    limit: 1,
+  })
+  const [other] = others.items
+  if (other === undefined) return true
+  throw new SandboxError(
+    'namespace-shared',
+    `Others live in the namespace ${namespace}, such as the pod ${other.metadata?.name ?? ''}: the walls of agents would cut them off.\nRepair: name a namespace of the fleet's own with --namespace; one that is not there is made.`,
+  )
+}
+
+async function putPolicies(
+  { networking }: Cluster,
+  home: Parameters<typeof networkPolicies>[0],
+): Promise<void> {
+  const { namespace } = home
+  for (const body of networkPolicies(home)) {
+    await networking.createNamespacedNetworkPolicy({ namespace, body }).catch(async (error: unknown) => {
+      unlessRefused([409], null)(error)
+      await networking.replaceNamespacedNetworkPolicy({ namespace, name: body.metadata.name, body })
+    })
+  }
+}
+
+function refused({ url }: Cluster, deed: string, cause: unknown): SandboxError {
+  return new SandboxError(
+    'cluster-refuses',
+    `The cluster at ${url.host} refuses this user ${deed}: ${reasonOf(cause)}\nRepair: use a context whose user may do that; docs/operations/kubernetes.md has the whole list.`,
+    { cause },
+  )
+}

@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { logText } from '../docker/container-state.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+
+/** How a machine ended, as its launcher tells it. */
+export interface MachineEnd {
+  readonly code: number
+  /** `memory`: what ran in it lacked that. `killed`: QEMU was ended from outside, or by itself. `broken`: it never came so far. */
+  readonly how: 'ended' | 'memory' | 'killed' | 'broken'
+}
+
+const linesMax = 20
+
+/** Null where the launcher said nothing, being killed itself. Nothing that runs in the machine writes to this stream. */
+export async function machineEnd({ docker }: Engine, containerId: string): Promise<MachineEnd | null> {
+  const raw = await docker
+    .getContainer(containerId)
+    .logs({ stdout: false, stderr: true, follow: false, tail: linesMax })
+  return readEnd(logText(Buffer.from(raw)))
+}
+
+const endSchema = z
+  .tuple([z.coerce.number().int().max(255), z.enum(['ended', 'memory', 'killed', 'broken'])])
+  .transform(([code, how]): MachineEnd => ({ code, how }))
+
+/** By the last line. Pure. */
+export function readEnd(said: string): MachineEnd | null {
+  const last = said.trimEnd().split('\n').at(-1) ?? ''
+  const [, ...words] = /^machine-ended (\S+) (\S+)$/.exec(last) ?? []
+  return endSchema.safeParse(words).data ?? null
+}

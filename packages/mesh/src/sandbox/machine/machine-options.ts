@@ -1,0 +1,49 @@
+import type Dockerode from 'dockerode'
+import {
+  agentCommand,
+  agentLabels,
+  labelKeys,
+  largestFileBytes,
+  type ContainerGround,
+} from '../docker/container-options.ts'
+import { sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
+import type { TarEntry } from '../tar-archive.ts'
+import { openFilesMax } from '../docker/engine-dialect.ts'
+import { tarArchive } from '../tar-archive.ts'
+import { machineContainer, type MachineDisk, type MachineGround } from './machine-plan.ts'
+
+/** The whole container of an agent that has a machine of its own. Reads `files` to their end. */
+export async function machineOptions(
+  { ground, machine }: { readonly ground: ContainerGround; readonly machine: MachineGround },
+  spec: SandboxSpec,
+  has: { readonly disk: MachineDisk; readonly files: readonly TarEntry[] },
+): Promise<Dockerode.ContainerCreateOptions> {
+  const name = sandboxName(ground.homeId, spec.agentId)
+  const made = machineContainer(
+    { ground, machine, size: spec },
+    {
+      mode: 'run',
+      args: agentCommand(spec.memoryLimitBytes),
+      environment: spec.environment,
+      hostName: name,
+      limits: { ...processLimits, fsize: largestFileBytes(spec) },
+      disk: has.disk,
+      briefingDirectory: spec.briefingDirectory,
+      files: has.files.length === 0 ? null : Buffer.concat(await Array.fromAsync(tarArchive(has.files))),
+    },
+  )
+  return {
+    name,
+    Image: made.image,
+    Cmd: [...made.command],
+    Env: [...made.env],
+    User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+    Hostname: name,
+    Labels: { ...agentLabels(ground.homeId, spec), [labelKeys.machine]: machine.kvm ? 'kvm' : 'tcg' },
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: made.host,
+  }
+}
+
+/** Of every process in a machine, as the engine gives them to those of a container. */
+export const processLimits = { nofile: openFilesMax, core: 0 } as const

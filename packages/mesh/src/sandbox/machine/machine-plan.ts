@@ -1,0 +1,147 @@
+import type Dockerode from 'dockerode'
+import {
+  fixedEnvironment,
+  hardenedHost,
+  readonlyPaths,
+  tmpFilesMax,
+  type ContainerGround,
+  type WallSize,
+} from '../docker/container-options.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
+import { machineConfig } from './machine-config.ts'
+
+/** What a machine is made of, beside what every container is. */
+export interface MachineGround {
+  /** With QEMU and a kernel. */
+  readonly image: string
+  /** On this machine: the root file system of agents as a disk. */
+  readonly rootDisk: string
+  /** By the processor; else by software. */
+  readonly kvm: { readonly device: string; readonly group: number } | null
+  /** `host:port` of all that agents may reach. */
+  readonly doors: readonly string[]
+}
+
+/** What is done in a machine. */
+export interface MachineWork {
+  /** `read` prints an archive of the disk and ends; nothing on it is changed, and nobody is reached. */
+  readonly mode: 'run' | 'read'
+  readonly args: readonly string[]
+  /** `NAME=value`, beside what every agent has. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly hostName: string
+  /** Soft and hard at once. */
+  readonly limits: Readonly<Record<string, number>>
+  readonly disk: MachineDisk | null
+  readonly briefingDirectory: string | null
+  /** An archive that is unpacked below `/data`. */
+  readonly files: Buffer | null
+}
+
+export interface MachineDisk {
+  readonly path: string
+  /** Of 4 KB, where its file system is to be brought to another size; 0 where it keeps its own. */
+  readonly blocks: number
+}
+
+/** The image, the environment and the walls of the container that a machine runs in. */
+export interface MachineContainer {
+  readonly image: string
+  readonly command: readonly string[]
+  readonly env: readonly string[]
+  readonly host: Dockerode.HostConfig
+}
+
+const mb = 1024 * 1024
+/** What the kernel of a machine, its first process and its file system in memory take, beside the agent's own. */
+const kernelBytes = 112 * mb
+/** What QEMU takes, beside the memory of the machine: its own code's, and what it translates into. */
+const emulatorBytes = 192 * mb
+/** Threads of QEMU, and one process for each connection to a door. */
+const emulatorProcesses = 256
+const runSizeBytes = 48 * mb
+
+const launcher = ['/machine/launch.sh']
+
+/** The walls of every container around QEMU, which has nothing of what it does not use; inside, the agent's own. Pure. */
+export function machineContainer(
+  { ground, machine, size }: { ground: ContainerGround; machine: MachineGround; size: WallSize },
+  work: MachineWork,
+): MachineContainer {
+  const walls = hardenedHost(ground, size)
+  const memory = size.memoryLimitBytes + kernelBytes + emulatorBytes
+  const { kvm } = machine
+  return {
+    image: machine.image,
+    command: launcher,
+    env: Object.entries({
+      MACHINE_MODE: work.mode,
+      MACHINE_CONFIG: configOf(ground, size, work),
+      MACHINE_FILES: work.files?.toString('base64') ?? '',
+      MACHINE_SETTINGS: settingsOf(size, work),
+      MACHINE_MEMORY_MB: Math.ceil((size.memoryLimitBytes + kernelBytes) / mb),
+      MACHINE_DOORS: machine.doors.join(' '),
+      MACHINE_PORT: sandboxHardening.agentPort,
+      MACHINE_ACCELERATION: kvm === null ? 'tcg' : 'kvm',
+    }).map(([name, value]) => `${name}=${value}`),
+    host: {
+      ...walls,
+      ...(work.mode === 'read' ? { NetworkMode: 'none', Dns: [], DnsOptions: [], DnsSearch: [] } : {}),
+      Memory: memory,
+      MemorySwap: memory,
+      PidsLimit: emulatorProcesses,
+      Tmpfs: {
+        '/run': `rw,noexec,nosuid,nodev,mode=0700,uid=${sandboxHardening.uid},size=${runSizeBytes},nr_inodes=1024`,
+        '/dev/mqueue': walls.Tmpfs?.['/dev/mqueue'] ?? '',
+      },
+      ...(kvm === null
+        ? {}
+        : {
+            Devices: [{ PathOnHost: kvm.device, PathInContainer: '/dev/kvm', CgroupPermissions: 'rw' }],
+            GroupAdd: [String(kvm.group)],
+          }),
+      Mounts: [
+        bind(machine.rootDisk, '/machine/root.ext4', true),
+        ...(work.disk ? [bind(work.disk.path, '/machine/disk', work.mode === 'read')] : []),
+        ...(work.briefingDirectory ? [bind(work.briefingDirectory, '/machine/briefing', true)] : []),
+      ],
+    },
+  }
+}
+
+function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): string {
+  return machineConfig({
+    args: work.args,
+    env: Object.entries({ PATH: programsPath, ...work.environment, ...fixedEnvironment }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
+    hostName: work.hostName,
+    uid: sandboxHardening.uid,
+    tmp: { sizeBytes: size.tmpSizeBytes, filesMax: tmpFilesMax },
+    limits: work.limits,
+    seccomp: ground.seccomp,
+    readonlyPaths,
+    hasData: work.disk !== null,
+    hasBriefing: work.briefingDirectory !== null,
+  })
+}
+
+/** What an engine gives every container of an image that says nothing of it. */
+const programsPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** Read by a shell, so numbers and digests alone. */
+function settingsOf(size: WallSize, work: MachineWork): string {
+  return Object.entries({
+    AGENT_MEMORY: size.memoryLimitBytes,
+    AGENT_PROCESSES: size.pidsLimit,
+    DISK_BLOCKS: work.disk?.blocks ?? 0,
+    BRIEFING: work.briefingDirectory === null ? 0 : 1,
+    HOST_NAME: work.hostName,
+  })
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n')
+}
+
+function bind(source: string, target: string, readOnly: boolean) {
+  return { Type: 'bind' as const, Source: source, Target: target, ReadOnly: readOnly }
+}

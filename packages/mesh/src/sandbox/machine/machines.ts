@@ -1,0 +1,59 @@
+import type { Log } from '../../platform/index.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { RungTrial } from '../sandbox-runtime.ts'
+import type { MachineGround } from './machine-plan.ts'
+import { tryMachine, type MachineBase, type MachineOptions } from './try-machine.ts'
+
+export type { MachineBase } from './try-machine.ts'
+
+export interface MachinesOptions extends MachineOptions {
+  readonly log: Log
+}
+
+/** Machines of one engine, found out by starting one. */
+export interface Machines {
+  /** Callers at the same time share one trial. */
+  tryIt(on: MachineBase): Promise<RungTrial>
+  /** What was found last for this image of agents, until `forget`. Rejects with `SandboxError` `machine-absent`. */
+  ground(on: MachineBase): Promise<MachineGround>
+  forget(): void
+}
+
+export function createMachines(options: MachinesOptions): Machines {
+  let found: { readonly image: string; readonly machine: MachineGround } | null = null
+  let underWay: Promise<RungTrial> | null = null
+  const known = (image: string): MachineGround | null => (found?.image === image ? found.machine : null)
+  const progress = (step: string) => options.log.info({ step }, 'machines for agents are being prepared')
+
+  async function look(on: MachineBase): Promise<RungTrial> {
+    found = null
+    const { machine, trial } = await tryMachine(options, { ...on, progress })
+    if (machine !== null) found = { image: on.ground.image, machine }
+    return trial
+  }
+
+  function tryIt(on: MachineBase): Promise<RungTrial> {
+    underWay ??= look(on)
+      .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
+      .finally(() => {
+        underWay = null
+      })
+    return underWay
+  }
+
+  return {
+    tryIt,
+    async ground(on) {
+      const trial = known(on.ground.image) === null ? await tryIt(on) : null
+      const machine = known(on.ground.image)
+      if (machine !== null) return machine
+      throw new SandboxError(
+        'machine-absent',
+        `Agents cannot be run in machines of their own: ${trial?.detail}\nRepair: ${trial?.repair}`,
+      )
+    },
+    forget: () => {
+      found = null
+    },
+  }
+}

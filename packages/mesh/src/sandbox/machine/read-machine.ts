@@ -1,0 +1,108 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import { labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { processLimits } from './machine-options.ts'
+import { machineContainer, type MachineGround } from './machine-plan.ts'
+
+const headBytes = 8
+const streamOut = 1
+
+/**
+ * What lies on the disk of a machine, as an archive: read by another machine, since nothing of what a kernel of an agent's
+ * wrote is mounted here. Nobody may write there meanwhile. Whoever leaves early ends the reading.
+ */
+export async function* readMachineDisk(
+  engine: Engine,
+  of: {
+    readonly ground: ContainerGround
+    readonly machine: MachineGround
+    readonly path: string
+  },
+): AsyncGenerator<Uint8Array> {
+  const { ground, machine } = of
+  const size = {
+    memoryLimitBytes: sandboxSizes.operator.memoryLimitBytes,
+    cpu: { quotaUs: 100_000, periodUs: 100_000 },
+    pidsLimit: sandboxHardening.pidsLimit,
+    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+  }
+  const made = machineContainer(
+    { ground, machine, size },
+    {
+      mode: 'read',
+      args: [],
+      environment: {},
+      hostName: 'reader',
+      limits: processLimits,
+      disk: { path: of.path, blocks: 0 },
+      briefingDirectory: null,
+      files: null,
+    },
+  )
+  const container = await engine.docker.createContainer({
+    Image: made.image,
+    Cmd: [...made.command],
+    Env: [...made.env],
+    User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+    Labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'backup' },
+    // An archive is no log.
+    HostConfig: { ...made.host, LogConfig: { Type: 'none', Config: {} } },
+    AttachStdout: true,
+    AttachStderr: true,
+  })
+  try {
+    const stream = await container.attach({ stream: true, stdout: true, stderr: true })
+    const ended = container.wait({ condition: 'next-exit' })
+    ended.catch(() => undefined)
+    await container.start()
+    const said = { last: '' }
+    yield* printed(stream, said)
+    const { StatusCode } = await ended
+    if (StatusCode === 0) return
+    throw new SandboxError(
+      'machine-disk-unreadable',
+      `The disk of a machine could not be read: ${said.last.trim().slice(-300)}\nRepair: start the agent, which mends its disk, and try again.`,
+    )
+  } finally {
+    await container.remove({ force: true, v: true }).catch(() => undefined)
+  }
+}
+
+/** What a container prints, out of the engine's frames; what it prints to its second output goes to `said`. */
+async function* printed(
+  stream: AsyncIterable<Uint8Array | string>,
+  said: { last: string },
+): AsyncGenerator<Uint8Array> {
+  let rest = Buffer.alloc(0)
+  for await (const piece of stream) {
+    rest = Buffer.concat([rest, Buffer.from(piece)])
+    while (rest.length >= headBytes && rest.length >= headBytes + rest.readUInt32BE(4)) {
+      const end = headBytes + rest.readUInt32BE(4)
+      const content = rest.subarray(headBytes, end)
+      if (rest.readUInt8(0) === streamOut) yield content
+      else said.last = `${said.last}${content.toString('utf8')}`.slice(-1_000)
+      rest = rest.subarray(end)
+    }
+  }
+}
+
+/** Puts away what a machine has not written yet and holds what would be written. False where it could not be held. */
+export async function holdMachine(engine: Engine, containerId: string): Promise<boolean> {
+  return (await ask(engine, containerId, ['freeze', 'frozen'])) === 0
+}
+
+export async function releaseMachine(engine: Engine, containerId: string): Promise<void> {
+  await ask(engine, containerId, ['thaw', 'thawed'])
+}
+
+async function ask({ docker }: Engine, containerId: string, words: readonly string[]): Promise<number> {
+  const asking = await docker.getContainer(containerId).exec({
+    Cmd: ['/machine/ask.sh', ...words],
+    AttachStdout: true,
+    AttachStderr: true,
+  })
+  const stream = await asking.start({})
+  for await (const _ of stream) continue
+  return (await asking.inspect()).ExitCode ?? 1
+}

@@ -1,0 +1,108 @@
+import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { labelKeys } from '../docker/container-options.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+import { imageId } from '../image/known-images.ts'
+import { runOnce } from '../run-once.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { homeTag } from '../sandbox-spec.ts'
+
+const makeTimeoutMs = 5 * 60_000
+
+/** The files of the image, whose owners and modes stay; half a file more for each, and a little room for what is not one. */
+const makeScript = [
+  'set -eu',
+  'size=$(du -sm /srv | cut -f1)',
+  'files=$(find /srv | wc -l)',
+  'mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -N $((files + files / 8 + 64)) -d /srv "/out/$NAME" $((size + size / 16 + 24))M',
+  'chmod 0644 "/out/$NAME"',
+].join('\n')
+
+/**
+ * The root file system of the agents' image as a disk that machines read. Made once for each image, in a container that
+ * reaches nothing; those of images that the engine holds no longer are taken away. Gives its path.
+ */
+export async function ensureRootDisk(
+  engine: Engine,
+  of: {
+    /** Of agents, by its id. */
+    readonly image: string
+    /** With the programs that make it. */
+    readonly machineImage: string
+    readonly homeId: string
+    readonly cacheDirectory: string
+    readonly progress: (step: string) => void
+  },
+): Promise<string> {
+  const folder = await openDiskFolder(of.cacheDirectory)
+  const path = join(folder, nameOf(of.image))
+  if (await isThere(path)) return path
+  of.progress('Making a disk of the agent image')
+  const unfinished = `${nameOf(of.image)}.${process.pid}`
+  const from = await engine.docker.createContainer({
+    Image: of.image,
+    Cmd: ['true'],
+    Labels: labelsOf(of.homeId),
+    HostConfig: { NetworkMode: 'none' },
+  })
+  try {
+    const done = await runOnce(engine, {
+      image: of.machineImage,
+      command: ['sh', '-c', makeScript],
+      env: [`NAME=${unfinished}`],
+      labels: labelsOf(of.homeId),
+      host: {
+        NetworkMode: 'none',
+        CapDrop: ['ALL'],
+        // Folders that belong to the agent are read by root.
+        CapAdd: ['DAC_READ_SEARCH'],
+        SecurityOpt: ['no-new-privileges'],
+        Mounts: [{ Type: 'bind', Source: folder, Target: '/out' }],
+      },
+      user: '0:0',
+      archive: { into: '/srv', tar: await from.export() },
+      timeoutMs: makeTimeoutMs,
+    })
+    if (done.code !== 0)
+      throw new SandboxError(
+        'machine-disk-failed',
+        `The disk that machines start from could not be made: ${done.output.trim().slice(-400)}\nRepair: look for free space in ${folder}.`,
+      )
+    await rename(join(folder, unfinished), path)
+  } finally {
+    await from.remove({ force: true, v: true }).catch(() => undefined)
+    await rm(join(folder, unfinished), { force: true })
+  }
+  await removeOthers(engine, folder)
+  return path
+}
+
+/** Where they are kept, for all homes of this machine. Rejects where no folder can be there. */
+export async function openDiskFolder(cacheDirectory: string): Promise<string> {
+  const folder = join(cacheDirectory, 'machines')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return folder
+}
+
+async function removeOthers(engine: Engine, folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const digest = /^root-([0-9a-f]{64})\.ext4$/.exec(name)?.[1]
+    if (digest === undefined || (await imageId(engine, `sha256:${digest}`)) !== null) continue
+    await rm(join(folder, name), { force: true })
+  }
+}
+
+function labelsOf(homeId: string): Record<string, string> {
+  return { [labelKeys.home]: homeTag(homeId), [labelKeys.role]: 'trial' }
+}
+
+function nameOf(image: string): string {
+  return `root-${image.replace(/^sha256:/, '')}.ext4`
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

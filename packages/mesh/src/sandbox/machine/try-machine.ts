@@ -1,0 +1,142 @@
+import { guardedNode, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+import { findKvm } from '../engine/find-kvm.ts'
+import type { ImageOptions } from '../image/ensure-image.ts'
+import { ensureMachineImage } from '../image/machine-image.ts'
+import { runOnce } from '../run-once.ts'
+import { reasonOf } from '../sandbox-error.ts'
+import type { DataBound, RungTrial } from '../sandbox-runtime.ts'
+import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { processLimits } from './machine-options.ts'
+import { machineContainer, type MachineGround } from './machine-plan.ts'
+import { ensureRootDisk, openDiskFolder } from './root-disk.ts'
+
+/** Software takes seven seconds of a processor, beside other work more; one that hangs is ended. */
+const trialMs = 180_000
+const saidMaxChars = 300
+
+export interface MachineOptions extends Omit<
+  ImageOptions,
+  'engine' | 'progress' | 'signal' | 'recipeDirectory'
+> {
+  /** `images/machine`. */
+  readonly machineRecipeDirectory: string
+  /** Ports of all that agents may reach on the host. */
+  readonly doorPorts: readonly number[]
+}
+
+/** What machines are tried on. */
+export interface MachineBase {
+  readonly engine: Engine
+  readonly ground: ContainerGround
+  readonly bound: DataBound
+}
+
+/** What a trial found: what machines are made of; null where there are none. */
+export interface MachineTrial {
+  readonly machine: MachineGround | null
+  readonly trial: RungTrial
+}
+
+/** Makes what machines need where it is not there, and starts one. Rejects where making it fails. */
+export async function tryMachine(
+  options: MachineOptions,
+  on: MachineBase & { readonly progress: (step: string) => void },
+): Promise<MachineTrial> {
+  const { engine, ground, bound, progress } = on
+  if (engine.facts.flavour === 'podman') return none(...onPodman)
+  if (engine.architecture !== 'x64') return none(...onArm)
+  if (bound.kind === 'meter')
+    return none(`a machine has its data on a disk of a fixed size, and ${bound.why}`, diskRepair)
+  // What is quickly known comes before what takes minutes.
+  await openDiskFolder(options.cacheDirectory)
+  const recipeDirectory = options.machineRecipeDirectory
+  const { id: image } = await ensureMachineImage({ ...options, recipeDirectory, engine, progress })
+  const rootDisk = await ensureRootDisk(engine, {
+    ...options,
+    image: ground.image,
+    machineImage: image,
+    homeId: ground.homeId,
+    progress,
+  })
+  const doors = options.doorPorts.map((port) => `${ground.network.gateway}:${port}`)
+  const kvm = await findKvm()
+  let failed = ''
+  for (const by of kvm === null ? [null] : [kvm, null]) {
+    const machine: MachineGround = { image, rootDisk, kvm: by, doors }
+    const words = by === null ? 'QEMU in software' : 'QEMU with KVM'
+    const said = await runOn(engine, ground, machine)
+    if (said === null) return { machine, trial: { available: true, detail: words, repair: '' } }
+    failed = `${failed}${failed === '' ? '' : '; '}${words}: ${said}`
+  }
+  return none(
+    failed,
+    'Look at the load and the free memory of this machine: a machine of an agent takes half a gigabyte.',
+  )
+}
+
+const onPodman = [
+  'machines are run with Docker alone, and this engine is Podman',
+  'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock where it is.',
+] as const
+const onArm = [
+  'machines are made for processors of the kind x86-64 alone',
+  'Use gvisor, or a machine with such a processor.',
+] as const
+const diskRepair =
+  'Run Flotilla as root beside Docker, with e2fsprogs and mount installed; flotilla doctor says what is missing.'
+
+function none(detail: string, repair: string): MachineTrial {
+  return { machine: null, trial: { available: false, detail, repair } }
+}
+
+/** That it is a machine and no container is seen by where its files lie. */
+const tryProgram =
+  "if (!/^\\/dev\\/vda \\/ ext4 ro/m.test(require('node:fs').readFileSync('/proc/mounts','utf8'))) console.log('no machine')"
+
+/** Null where a machine runs; else what came in between. */
+async function runOn(
+  engine: Engine,
+  ground: ContainerGround,
+  machine: MachineGround,
+): Promise<string | null> {
+  try {
+    const made = probeMachine({ ground, machine }, [...guardedNode, '-e', tryProgram])
+    const done = await runOnce(engine, {
+      ...made,
+      labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'trial' },
+      user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+      timeoutMs: trialMs,
+    })
+    if (done.code === 0 && done.stdout.trim() === '') return null
+    return `it ended with ${done.code}: ${done.output.trim().slice(-saidMaxChars)}`
+  } catch (error) {
+    return reasonOf(error).split('\nRepair:')[0]?.slice(0, saidMaxChars) ?? ''
+  }
+}
+
+/** A machine that is thrown away, with an agent's walls and a whole processor, since walls do not depend on it. Pure. */
+export function probeMachine(
+  { ground, machine }: { readonly ground: ContainerGround; readonly machine: MachineGround },
+  args: readonly string[],
+) {
+  const size = {
+    memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
+    cpu: { quotaUs: 100_000, periodUs: 100_000 },
+    pidsLimit: sandboxHardening.pidsLimit,
+    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+  }
+  return machineContainer(
+    { ground, machine, size },
+    {
+      mode: 'run',
+      args,
+      environment: {},
+      hostName: 'probe',
+      limits: processLimits,
+      disk: null,
+      briefingDirectory: null,
+      files: null,
+    },
+  )
+}
