@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { agentLinkBench } from './agent-link.ts'
 import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
@@ -30,6 +31,7 @@ import { webhooksBench } from './webhooks.ts'
 const benches: readonly Bench[] = [
   agentStartBench,
   agentMemoryBench,
+  agentLinkBench,
   modelDoorBench,
   egressBench,
   memoryBench,

@@ -35,7 +35,7 @@ export function clusterOfThisRun() {
   const file = process.env['FLOTILLA_TEST_CLUSTER']
   if (file === undefined) throw new Error('there is no cluster here: run `npm run test:kubernetes`')
   const place = clusterPlaceSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
-  return { api: openApi(place.files), nodes: place.nodes }
+  return { api: openApi(place.files), nodes: place.nodes, mesh: place.mesh }
 }
 
 const podPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/pods/${name}`
@@ -72,12 +72,17 @@ export async function startAgent(
   ground: PodGround,
   spec: SandboxSpec,
 ): Promise<{ readonly name: string; readonly state: SandboxState; readonly pod: Pod }> {
-  const archive = Buffer.concat(await Array.fromAsync(tarArchive(seedEntries(spec.files))))
-  const objects = agentObjects(ground, spec, { archive, briefing: { 'PROJECT.md': `of ${spec.agentId}` } })
+  const packed = async (files: Readonly<Record<string, string>>) =>
+    Buffer.concat(await Array.fromAsync(tarArchive(seedEntries(files))))
+  const objects = agentObjects(ground, spec, {
+    archive: await packed(spec.files),
+    once: await packed({ 'door-token': 'token' }),
+    briefing: { 'PROJECT.md': `of ${spec.agentId}` },
+  })
   const { namespace, name } = objects.pod.metadata
   const of = (kind: string) => `/api/v1/namespaces/${namespace}/${kind}`
   await removePod(api, namespace, name)
-  for (const secret of [objects.files, objects.briefing]) {
+  for (const secret of [objects.files, objects.briefing, objects.environment]) {
     await api.remove(`${of('secrets')}/${secret.metadata.name}`)
     await api.create(of('secrets'), secret)
   }

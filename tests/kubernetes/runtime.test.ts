@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,8 @@ import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { createKubernetesRuntime } from '../../packages/mesh/src/sandbox/kubernetes-runtime.ts'
 import { connectCluster } from '../../packages/mesh/src/sandbox/kubernetes/connect-cluster.ts'
+import { probePod } from '../../packages/mesh/src/sandbox/kubernetes/agent-objects.ts'
+import { agentNamespace } from '../../packages/mesh/src/sandbox/kubernetes/network-policies.ts'
 import { runInPod } from '../../packages/mesh/src/sandbox/kubernetes/pod-data.ts'
 import {
   aSpec,
@@ -135,4 +137,49 @@ it('says what is wrong with a way to a cluster', async () => {
     createKubernetesRuntime({ ...options, ...address }).prepare({ progress: () => {} })
   await expect(at({ context: 'elsewhere' })).rejects.toThrow(/no context elsewhere[^]*are test[^]*Repair/)
   await expect(at({ kubeconfig: '/nowhere' })).rejects.toThrow(/cannot be read[^]*Repair/)
+  await expect(at({ kubeconfig: undefined })).rejects.toThrow(/no kubeconfig[^]*Repair/)
+  await expect(at({ namespace: 'default' })).rejects.toMatchObject({ id: 'namespace-not-restricted' })
+  for (const meshAddress of ['127.0.0.1', fabric.metadata.replace('254', '253')])
+    await expect(at({ meshAddress })).rejects.toMatchObject({ id: 'cluster-no-address' })
+})
+
+it('refuses a way to a cluster that proves nothing', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-kubeconfig-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const sound = await readFile(process.env['KUBECONFIG'] ?? '', 'utf8')
+  const secure = 'https://'
+  for (const text of [
+    sound.replace(secure, 'http://'),
+    sound.replace('"cluster":{"server"', '"cluster":{"insecure-skip-tls-verify":true,"server"'),
+  ]) {
+    expect(text).not.toBe(sound)
+    const kubeconfig = join(folder, 'config')
+    await writeFile(kubeconfig, text)
+    const options = { ...optionsOf('insecure'), kubeconfig }
+    const prepared = createKubernetesRuntime(options).prepare({ progress: () => {} })
+    await expect(prepared).rejects.toMatchObject({ id: 'cluster-insecure' })
+  }
+})
+
+it('leaves a namespace alone in which others live', async () => {
+  const { namespace } = optionsOf('shared')
+  await api.create('/api/v1/namespaces', agentNamespace(namespace))
+  const walled = probePod(
+    { ...optionsOf('shared'), userNamespaces: false },
+    { name: 'other', command: ['true'], size: { ...sandboxSizes.worker } },
+  )
+  const { labels: _ours, ...metadata } = walled.metadata
+  await api.create(`/api/v1/namespaces/${namespace}/pods`, { ...walled, metadata })
+  await expect(open('shared')).rejects.toMatchObject({ id: 'namespace-shared' })
+  const policies = await api.get(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`)
+  expect(policies).toMatchObject({ items: [] })
+})
+
+it('tells at once that nodes lack the image or the profile, and what to do', async () => {
+  const lacking = (given: object) =>
+    createKubernetesRuntime({ ...optionsOf('lacking'), ...given }).prepare({ progress: () => {} })
+  const repair = /Repair: bring the image[^]*flotilla image FILE/
+  await expect(lacking({ image: 'flotilla.local/agent:absent' })).rejects.toThrow(repair)
+  const seccomp = { kind: 'localhost', path: 'absent.json' } as const
+  await expect(lacking({ seccomp })).rejects.toThrow(/absent\.json[^]*Repair: [^]*runtime-default/)
 })

@@ -298,6 +298,7 @@ export const authenticationTable = {
   internal: [
     'GET /internal/agents/{id}/data',
     'GET /internal/browsers/failed',
+    'GET /internal/channels/troubled',
     'GET /internal/journal/verify',
     'POST /internal/walls/verify',
   ],

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { composeContext } from './compose-context.ts'
 import { composeTools } from './compose-tools.ts'
@@ -46,6 +47,7 @@ export interface RunParts {
 export function composeRuns(deps: {
   environment: AgentEnvironment
   doorToken: string
+  dial?: (() => Duplex) | undefined
   files: DataFiles
   workspace: Workspace
   sessions: Sessions
@@ -54,7 +56,13 @@ export function composeRuns(deps: {
   log: Log
 }): RunParts {
   const { environment, files, workspace, sessions, checkpoints, clock, log } = deps
-  const meshHttp = createMeshHttp({ ...environment.mesh, doorToken: deps.doorToken, clock, log })
+  const meshHttp = createMeshHttp({
+    ...environment.mesh,
+    dial: deps.dial,
+    doorToken: deps.doorToken,
+    clock,
+    log,
+  })
   const { dataDirectory, embeddingModel, agentId, role, kind } = environment
   const readFeedback = createReadFeedback(environment.briefingDirectory)
   const learnings = createLearnings({ files, clock, log, readFeedback })

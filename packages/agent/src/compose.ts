@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import type { Server } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { RunParts } from './compose-runs.ts'
 import type { AgentEnvironment } from './environment.ts'
@@ -32,6 +33,8 @@ export interface AgentProcess {
 export function compose(deps: {
   environment: AgentEnvironment
   doorToken: string
+  /** Opens a line to a mesh on another machine. */
+  dial?: (() => Duplex) | undefined
   /** Ends the process: it cannot write what it must remember. */
   cannotWrite: (error: unknown) => void
   clock: Clock

@@ -1,3 +1,4 @@
+import { agentLinkVariables, onceFolderVariable } from '@flotilla/protocol/agent-link'
 import { clamp, limits, wireLimits } from '@flotilla/protocol/limits'
 
 /** What the mesh tells an agent at its start. Nothing in it is a secret. */
@@ -6,6 +7,8 @@ export interface AgentEnvironment {
   readonly role: string
   readonly kind: 'operator' | 'worker'
   readonly mesh: { readonly host: string; readonly port: number }
+  /** Where the mesh is on another machine: what the keyed lines to it are known by. Null within one machine. */
+  readonly link: { readonly identity: string; readonly proxyPort: number } | null
   /** Empty where the owner has chosen none yet: then the agent is given what asks none. */
   readonly model: string
   /** Null when nobody set one. */
@@ -17,6 +20,8 @@ export interface AgentEnvironment {
   readonly listenHost: string
   readonly dataDirectory: string
   readonly briefingDirectory: string
+  /** Where it finds once what nobody after it may. */
+  readonly onceDirectory: string
   readonly initialInstructions: string
   readonly taskIterationsMax: number
   readonly chatRoundsPerTurnMax: number
@@ -58,6 +63,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     role: variables['FLOTILLA_AGENT_ROLE'] ?? '',
     kind: kind === 'operator' ? 'operator' : 'worker',
     mesh,
+    link: readLink(variables, complaints),
     model: variables['FLOTILLA_MODEL'] ?? '',
     embeddingModel: variables['FLOTILLA_EMBEDDING_MODEL']?.trim() || null,
     meshPublicKey,
@@ -65,6 +71,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     listenHost: variables['FLOTILLA_LISTEN_HOST'] ?? '',
     dataDirectory: variables['FLOTILLA_DATA'] ?? '/data',
     briefingDirectory: variables['FLOTILLA_BRIEFING'] ?? '/briefing',
+    onceDirectory: variables[onceFolderVariable] ?? variables['FLOTILLA_BRIEFING'] ?? '/briefing',
     initialInstructions: variables['FLOTILLA_INITIAL_INSTRUCTIONS'] ?? '',
     taskIterationsMax: whole(limits.taskIterations, variables['FLOTILLA_MAX_ITERATIONS']),
     chatRoundsPerTurnMax: whole(limits.chatRoundsPerTurn, variables['FLOTILLA_CHAT_MAX_TOOL_ROUNDS']),
@@ -84,6 +91,17 @@ function readMeshUrl(text: string, complaints: string[]): { host: string; port: 
   const parts = meshUrlPattern.exec(text)
   if (text !== '' && !parts) complaints.push(`FLOTILLA_MESH_URL is ${text}, expected http://ADDRESS:PORT`)
   return { host: (parts?.[1] ?? '').replace(/^\[|\]$/g, ''), port: Number(parts?.[2] ?? 0) }
+}
+
+function readLink(variables: Variables, complaints: string[]): AgentEnvironment['link'] {
+  const { identity, proxyPort } = agentLinkVariables
+  const known = variables[identity] ?? ''
+  if (known === '') return null
+  const port = Number(variables[proxyPort])
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    complaints.push(`${proxyPort} is ${variables[proxyPort] ?? 'missing'}, expected a port number`)
+  }
+  return { identity: known, proxyPort: port }
 }
 
 function readPort(text: string | undefined, complaints: string[]): number {

@@ -1,8 +1,10 @@
 import { agentExitCodes } from '@flotilla/protocol/agent-exit'
 import { compose } from './compose.ts'
-import { takeDoorToken } from './door-token.ts'
+import { takeDoorToken, takeLinkKey } from './door-token.ts'
 import { readEnvironment } from './environment.ts'
+import type { AgentEnvironment } from './environment.ts'
 import { createLog } from './log.ts'
+import type { MeshLink } from './mesh/mesh-link.ts'
 import { systemClock } from './system-clock.ts'
 
 /** Time to let go at SIGTERM; whoever stops us waits little longer. */
@@ -10,37 +12,65 @@ const stopMaxMs = 1500
 
 const log = createLog(systemClock)
 
-try {
-  serve()
-} catch (error) {
+const cannotStart = (error: unknown): void => {
   log.error({ err: error }, 'the agent could not start; the process ends')
   process.exit(1)
 }
 
-function serve(): void {
+try {
   const environment = readEnvironment(process.env)
-  const doorToken = takeDoorToken({
-    briefing: environment.briefingDirectory,
-    data: environment.dataDirectory,
-  })
+  const doorToken = takeDoorToken({ once: environment.onceDirectory, data: environment.dataDirectory })
+  if (environment.link === null) serve({ environment, doorToken, link: null })
+  else
+    openLink(environment, environment.link)
+      .then((link) => serve({ environment, doorToken, link }))
+      .catch(cannotStart)
+} catch (error) {
+  cannotStart(error)
+}
+
+/** Only an agent whose mesh is on another machine loads what that takes. */
+async function openLink(
+  { mesh, onceDirectory }: AgentEnvironment,
+  { identity, proxyPort }: NonNullable<AgentEnvironment['link']>,
+): Promise<MeshLink> {
+  const key = takeLinkKey({ once: onceDirectory })
+  const link = (await import('./mesh/mesh-link.ts')).createMeshLink({ identity, key, mesh })
+  await link.relay([mesh.port, proxyPort])
+  return link
+}
+
+function serve({
+  environment,
+  doorToken,
+  link,
+}: {
+  readonly environment: AgentEnvironment
+  readonly doorToken: string
+  readonly link: MeshLink | null
+}): void {
   const cannotWrite = (err: unknown): void => {
     log.error({ err }, 'the agent could not write its state; the process ends and the mesh starts it again')
     process.exit(agentExitCodes.cannotWrite)
   }
-  const agent = compose({ environment, doorToken, cannotWrite, clock: systemClock, log })
-  agent.server.on('error', (err) => {
+  const agent = compose({ environment, doorToken, dial: link?.dial, cannotWrite, clock: systemClock, log })
+  const { port, listenHost: host } = environment
+  const listener =
+    link?.listen(agent.server, { port, host }) ??
+    agent.server.listen({ port, ...(host === '' ? {} : { host }) })
+  listener.on('error', (err) => {
     log.error({ err }, 'the agent could not listen on its port; the process ends')
     process.exit(1)
   })
-  const host = environment.listenHost
-  agent.server.listen({ port: environment.port, ...(host === '' ? {} : { host }) }, () => {
-    const address = agent.server.address()
-    const port = typeof address === 'object' ? address?.port : environment.port
-    log.info({ agentId: environment.agentId, port }, 'the agent listens and takes runs')
+  listener.on('listening', () => {
+    const address = listener.address()
+    const bound = typeof address === 'object' ? address?.port : port
+    log.info({ agentId: environment.agentId, port: bound }, 'the agent listens and takes runs')
   })
   const stop = (signalName: string): void => {
     log.info({ signalName }, 'the agent was told to stop; a run at work is left at its checkpoint')
     setTimeout(() => process.exit(0), stopMaxMs).unref()
+    link?.close()
     void agent.stop().then(() => process.exit(0))
   }
   process.on('uncaughtException', (err) => {

@@ -80,6 +80,8 @@ export async function openAuthority(folder: string) {
         group: 'system:masters',
         places: [`IP:${fabric.address}`, 'IP:127.0.0.1', 'DNS:kubernetes.default.svc'],
       }),
+    /** Who may do nothing, until somebody gives rights to that name. */
+    user: (name: string) => issue(name, { user: name, group: 'people' }),
     admin: () => issue('admin', { user: 'admin', group: 'system:masters' }),
     node: ({ name, address }: NodePlace) =>
       issue(name, { user: `system:node:${name}`, group: 'system:nodes', places: [`IP:${address}`] }),

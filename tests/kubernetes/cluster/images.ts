@@ -7,15 +7,19 @@ import { pipeline } from 'node:stream/promises'
 import process from 'node:process'
 import { findEngine } from '../../../packages/mesh/src/sandbox/engine/find-engine.ts'
 import { ensureAgentImage } from '../../../packages/mesh/src/sandbox/image/agent-image.ts'
+import { writeClusterImage } from '../../../packages/mesh/src/sandbox/image/cluster-image.ts'
 import { bundleAgent } from '../../../packages/mesh/src/sandbox/image/bundle-agent.ts'
 import { clusterRecipe } from '../../../packages/mesh/src/sandbox/kubernetes/agent-objects.ts'
 import { writeSubject } from '../../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { systemClock } from '../../../packages/mesh/src/platform/system-clock.ts'
+import { imageCaches } from '../../docker/image-caches.ts'
 import { pauseImage } from './node.ts'
 import { run } from './run.ts'
 
 /** The image of agents, with the subject of the conformance suite in the agent's place. */
 export const subjectImage = 'flotilla.local/subject:1'
+/** The agent itself. */
+export const agentImage = 'flotilla.local/agent:tests'
 
 export interface ImagesOptions {
   readonly cache: string
@@ -24,9 +28,10 @@ export interface ImagesOptions {
   readonly progress: (step: string) => void
 }
 
-/** Both images as archives in `cache`; made only where they are not there. */
+/** All images as archives in `cache`; the agent's is written anew, as `flotilla image` does. */
 export async function makeImages(options: ImagesOptions): Promise<readonly string[]> {
-  return Promise.all([makePause(options.cache), makeSubject(options)])
+  // One after the other: both build on the engine, and the second finds what the first made.
+  return [await makePause(options.cache), await makeSubject(options), await makeAgent(options)]
 }
 
 async function makePause(cache: string): Promise<string> {
@@ -58,6 +63,29 @@ async function makePause(cache: string): Promise<string> {
   })
 }
 
+async function makeAgent({ cache, root, progress }: ImagesOptions): Promise<string> {
+  const file = join(cache, 'agent.tar')
+  await rm(file, { force: true })
+  await writeClusterImage({
+    reference: agentImage,
+    file,
+    agentEntry: join(root, 'packages', 'agent', 'src', 'main.ts'),
+    recipeDirectory: join(root, 'images', 'agent'),
+    packageDirectory: root,
+    stateDirectory: join(cache, 'engine'),
+    cacheDirectory: imageCaches,
+    engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+    dockerHost: process.env['DOCKER_HOST'],
+    homeId: 'kubernetes-tests',
+    volumesFolder: join(cache, 'volumes'),
+    noInstall: true,
+    uid: process.getuid?.() ?? 0,
+    clock: systemClock,
+    progress,
+  })
+  return file
+}
+
 async function makeSubject({ cache, root, progress }: ImagesOptions): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-subject-'))
   const uid = process.getuid?.() ?? 0
@@ -72,7 +100,7 @@ async function makeSubject({ cache, root, progress }: ImagesOptions): Promise<st
     engine,
     recipeDirectory: join(root, 'images', 'agent'),
     packageDirectory: root,
-    cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+    cacheDirectory: imageCaches,
     homeId: 'kubernetes-tests',
     volumesFolder: join(folder, 'volumes'),
     noInstall: true,

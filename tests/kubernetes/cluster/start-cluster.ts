@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import * as z from 'zod'
 import type { Api } from './api.ts'
-import { openAuthority } from './certificates.ts'
+import { kubeconfig, openAuthority, type KeyPair } from './certificates.ts'
 import { startControlPlane } from './control-plane.ts'
 import { enforcePolicies, provisionVolumes, storageClass } from './controllers.ts'
 import { fabric, nodeCount } from './layout.ts'
@@ -12,6 +12,8 @@ import type { Programs } from './programs.ts'
 import { run } from './run.ts'
 import { until } from './until.ts'
 
+/** Who a mesh comes as that has no more rights than it needs. */
+export const meshUser = 'flotilla-mesh'
 const readyMs = 240_000
 const hierarchies = '/sys/fs/cgroup'
 const nodesSchema = z.looseObject({
@@ -80,8 +82,11 @@ export async function startCluster(
     options.tell(`policies and volumes are no longer taken care of: ${String(error)}`)
     process.exit(1)
   })
+  const keys = await authority.user(meshUser)
+  await writeFile(at('mesh-kubeconfig.json'), kubeconfig(authority, keys))
   const placeFile = at('place.json')
-  await writeFile(placeFile, JSON.stringify(placeOf(at('keys'), nodes)))
+  const mesh = { kubeconfig: at('mesh-kubeconfig.json'), keys }
+  await writeFile(placeFile, JSON.stringify(placeOf(at('keys'), nodes, mesh)))
   return {
     nodes,
     placeFile,
@@ -94,14 +99,22 @@ export async function startCluster(
   }
 }
 
+const filesSchema = z.strictObject({ authority: z.string(), certificate: z.string(), key: z.string() })
+
 /** What tests are told of the cluster. */
 export const clusterPlaceSchema = z.strictObject({
-  files: z.strictObject({ authority: z.string(), certificate: z.string(), key: z.string() }),
+  files: filesSchema,
+  mesh: z.strictObject({ kubeconfig: z.string(), files: filesSchema }),
   nodes: z.array(z.strictObject({ name: z.string(), address: z.string() })),
 })
 
-function placeOf(keys: string, nodes: readonly ClusterNode[]): z.infer<typeof clusterPlaceSchema> {
+function placeOf(
+  keys: string,
+  nodes: readonly ClusterNode[],
+  mesh: { readonly kubeconfig: string; readonly keys: KeyPair },
+): z.infer<typeof clusterPlaceSchema> {
   return {
+    mesh: { kubeconfig: mesh.kubeconfig, files: { authority: join(keys, 'ca.crt'), ...mesh.keys } },
     files: {
       authority: join(keys, 'ca.crt'),
       certificate: join(keys, 'admin.crt'),

@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
@@ -58,11 +59,14 @@ export interface MeshHttp {
 export function createMeshHttp(deps: {
   host: string
   port: number
+  /** Opens a keyed line in the place of a plain connection. */
+  dial?: (() => Duplex) | undefined
   doorToken: string
   clock: Clock
   log: Log
 }): MeshHttp {
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax })
+  if (deps.dial) agent.createConnection = deps.dial
 
   const attempt = (call: MeshCall): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {

@@ -12,7 +12,10 @@ export function openFrameStream(
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   response.flushHeaders()
   const keepAlive = setInterval(() => response.write(': keepalive\n\n'), keepAliveMs)
-  response.on('close', () => clearInterval(keepAlive))
+  const left = () => clearInterval(keepAlive)
+  // Of a listener that has left before, no close is told any more.
+  if (response.destroyed) left()
+  else response.on('close', left)
   return {
     send: (frame) => {
       if (response.destroyed || response.writableEnded) return

@@ -1,4 +1,3 @@
-import { Agent } from 'node:http'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { lifecycleLimits } from '@flotilla/protocol/limits'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
@@ -8,6 +7,8 @@ import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { Kernel, WorkFeedback } from '../kernel/index.ts'
 import type { AgentConnections } from './connection/agent-connection.ts'
 import { createAgentHttp } from './connection/agent-http.ts'
+import { createAgentLinks } from './connection/agent-links.ts'
+import type { AgentLinks } from './connection/agent-links.ts'
 import type { ReplyShares } from './connection/agent-line.ts'
 import type { AgentLife, LifeSettings, LiveSandboxes } from './lifecycle/agent-life.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
@@ -58,9 +59,6 @@ import type { SeedFiles } from './registry/seed-files.ts'
 import { writeAgents } from './registry/write-agents.ts'
 import type { WriteAgents } from './registry/write-agents.ts'
 
-/** Connections kept to one agent: a stream, a status, a probe and some to spare. */
-const socketsPerAgentMax = 16
-
 export interface FleetDeps extends Omit<Kernel, 'settings'>, LifeSettings {
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly grants: PermissionGrants
@@ -83,6 +81,8 @@ export interface Fleet extends AgentConnections, Reach {
   ensureOperator(): Promise<void>
   /** Null for anything but a live token of an agent. */
   readonly verifyToken: (token: string) => TokenOwner | null
+  /** Whose start comes to a door over a keyed line. */
+  readonly findLink: AgentLinks['find']
   readonly find: (agentId: string) => AgentRecord | null
   /** For the use cases that guard and journal it; joins the caller's transaction. Problem `unknown-agent`. */
   readonly setBudget: (agentId: string, budget: AgentBudget) => void
@@ -129,8 +129,8 @@ export interface Fleet extends AgentConnections, Reach {
 
 /** The fleet: which agents there are, which of them run, and the one way to reach each. */
 export function createFleet(deps: FleetDeps): Fleet {
-  const http = new Agent({ keepAlive: true, maxSockets: socketsPerAgentMax })
-  const life = createLife(deps, http)
+  const life = createLife(deps)
+  const { links } = life.sandboxes
   const { agents } = life
   const meter = createDataMeter(life)
   const starts = createAgentStarts(life, meter)
@@ -146,6 +146,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   deps.hooks.agentDeleted.subscribe((agentId) => {
     life.sandboxes.lastUsed.delete(agentId)
     life.sandboxes.placed.delete(agentId)
+    links.forget(agentId)
   })
   deps.hooks.runSettled.subscribe(({ agentId, state }) => {
     life.sandboxes.lastUsed.set(agentId, deps.clock.now())
@@ -172,6 +173,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     reconcile: () => reconcileFleet(life),
     ensureOperator: () => ensureOperator({ ...deps, life }),
     verifyToken: (token) => life.tokens.verify(token),
+    findLink: links.find,
     find: (agentId) => agents.find(agentId)?.record ?? null,
     setBudget: agents.setBudget,
     setProject: agents.setProject,
@@ -222,12 +224,12 @@ export function createFleet(deps: FleetDeps): Fleet {
       if (!(await life.turns.settled(lifecycleLimits.shutdownMs))) {
         life.log.error({}, 'changes of agents are still under way; the next start brings them together')
       }
-      http.destroy()
+      links.close()
     },
   }
 }
 
-function createLife(deps: FleetDeps, http: Agent): AgentLife {
+function createLife(deps: FleetDeps): AgentLife {
   const agents = createAgentTable(deps.database, (move) => announceMove(deps, move))
   const mcpServers = createMcpServerTable(deps.database)
   return {
@@ -238,13 +240,21 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     tokens: createAgentTokens({ ...deps, agents }),
     turns: createAgentTurns(deps.clock),
     briefings: createBriefings({ ...deps, agents, mcpServers }),
-    sandboxes: noSandboxes(deps, http),
+    sandboxes: noSandboxes(
+      deps,
+      createAgentLinks({
+        agents,
+        identity: deps.meshIdentity,
+        crossesMachines: deps.runtime.crossesMachines,
+      }),
+    ),
     settings: deps,
   }
 }
 
-function noSandboxes(deps: FleetDeps, http: Agent): LiveSandboxes {
+function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
   return {
+    links,
     addresses: new Map(),
     outdated: new Map(),
     startedModels: new Map(),
@@ -257,7 +267,7 @@ function noSandboxes(deps: FleetDeps, http: Agent): LiveSandboxes {
         identity: deps.meshIdentity,
         clock: deps.clock,
         replies: deps.replies,
-        http,
+        http: links.httpOf(agentId),
       }),
     door: () => ({
       host: deps.runtime.doorHost(),

@@ -3,11 +3,13 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { builtProgram, packedFile } from '@flotilla/protocol/built-program'
-import { cachesFolder, compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
+import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
+import { agentsCluster, noteCluster, notedCluster, runtimeKind, usualKubeconfig } from './choose-cluster.ts'
 import type { CommandContext } from './commands/command-context.ts'
+import { imageParts } from './image-parts.ts'
 import type { DataPaths } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
-import { createDockerRuntime, createProcessRuntime } from '../sandbox/index.ts'
+import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } from '../sandbox/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { systemClock } from '../platform/index.ts'
 
@@ -21,36 +23,43 @@ export interface RuntimeParts {
   readonly log: Log
 }
 
-/** Containers, unless the owner asked for plain processes by name. */
+/**
+ * Containers of this machine, unless the owner asked for something else by name, or the agents of this home live in a
+ * cluster already: then they are looked for there. Throws the Problem `conflict` for another cluster than that.
+ */
 export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): SandboxRuntime {
-  const { environment, env, repositoryRoot, uid } = context
-  const agentEntry =
-    packedFile(fs, repositoryRoot, 'agent/agent.cjs') ??
-    join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')
-  if (environment.runtime === 'process') {
+  const { environment, env, repositoryRoot } = context
+  const noted = notedCluster(paths.clusterFile)
+  const kind = runtimeKind(environment, noted)
+  if (kind === 'kubernetes') {
+    const { address, storageClass } = environment.kubernetes
+    const cluster = agentsCluster(environment.kubernetes, noted)
+    return createKubernetesRuntime({
+      homeId,
+      ...cluster,
+      kubeconfig: usualKubeconfig(env),
+      ...(address === null ? {} : { meshAddress: address }),
+      ...(storageClass === null ? {} : { storageClass }),
+      doorPorts: [environment.agentPort, proxyPort],
+      onPrepared: () => noteCluster(paths.clusterFile, cluster),
+      clock: systemClock,
+      log,
+    })
+  }
+  if (kind === 'process') {
     return createProcessRuntime({
       dataRoot: paths.agentsFolder,
       nodePath: process.execPath,
-      agentEntry: builtProgram(fs, repositoryRoot, 'agent') ?? agentEntry,
+      agentEntry: builtProgram(fs, repositoryRoot, 'agent') ?? imageParts(context, paths).agentEntry,
       path: env['PATH'] ?? '/usr/bin:/bin',
       compiledModules: compiledModulesFolder(env['XDG_CACHE_HOME'], homedir()),
       clock: systemClock,
     })
   }
-  const caches = cachesFolder(env['XDG_CACHE_HOME'], homedir())
   return createDockerRuntime({
+    ...imageParts(context, paths),
+    machineRecipeDirectory: join(repositoryRoot, 'images', 'machine'),
     homeId,
-    uid,
-    engineSocket: environment.engineSocket ?? undefined,
-    dockerHost: env['DOCKER_HOST'],
-    noInstall: environment.noInstall,
-    stateDirectory: join(caches, 'flotilla', 'engine'),
-    cacheDirectory: join(caches, 'flotilla', 'images'),
-    recipeDirectory: join(repositoryRoot, 'images', 'agent'),
-    packageDirectory: repositoryRoot,
-    agentEntry,
-    baseImage: env['FLOTILLA_BASE_IMAGE'],
-    volumesFolder: paths.volumesFolder,
     path: env['PATH'] ?? '',
     browser: {
       recipeDirectory: join(repositoryRoot, 'images', 'browser'),
@@ -60,7 +69,6 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
       proxyPort,
     },
     doorPorts: [environment.agentPort, proxyPort],
-    clock: systemClock,
     log,
   })
 }

@@ -1,4 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
+import { agentDoors } from './agent-doors.ts'
 import type { Composed } from './compose.ts'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
 import type { MeshModule } from '../kernel/index.ts'
@@ -29,11 +30,10 @@ export function createLifecycle(composed: Composed): Lifecycle {
   const { kernel, context, effects, paths, runtime, modules } = composed
   const { log, ports } = kernel
   const agents = modules.agents.api
-  const { proxy } = modules.egress.api
   const named: readonly (readonly [string, MeshModule])[] = Object.entries(modules)
   const inOrder = named.map(([, module]) => module)
   const people = peopleServer(composed)
-  const forAgents = agentServer(composed)
+  const doors = agentDoors(composed, agentServer(composed))
   const closing = new AbortController()
   const loops: Promise<unknown>[] = []
   let closeOutside = async (): Promise<void> => {}
@@ -41,9 +41,9 @@ export function createLifecycle(composed: Composed): Lifecycle {
   async function openToAgents(progress: (step: string) => void): Promise<void> {
     progress('Opening the agent door')
     const { agentPort } = context.environment
-    await listenForAgents({ runtime, agents: forAgents, proxy }, { agentPort, paths })
-    ports.agentDoor = portOf(forAgents)
-    ports.proxy = proxy.port()
+    await listenForAgents({ runtime, ...doors }, { agentPort, paths })
+    ports.agentDoor = doors.agents.port()
+    ports.proxy = doors.proxy.port()
     ports.open.push(portOf(people), ports.agentDoor, ports.proxy)
     if (runtime.isolates) progress('Trying the walls from inside a probe container')
     await modules.isolation.api.require(context.stopped)
@@ -83,7 +83,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       closing.abort()
       for (const { stop } of inOrder.toReversed()) await stop?.()
       await agents.stopAll('the mesh stops')
-      await Promise.allSettled([people.close(), closeOutside(), forAgents.close(), proxy.close()])
+      await Promise.allSettled([people.close(), closeOutside(), doors.agents.close(), doors.proxy.close()])
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
       await closeModules()

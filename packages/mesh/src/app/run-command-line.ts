@@ -30,6 +30,7 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/verify-backup.ts')).verify,
   },
   prune: { needs: 'readable', load: async () => (await import('./commands/prune.ts')).prune },
+  image: { needs: 'readable', load: async () => (await import('./commands/image.ts')).image },
   session: { needs: 'whatever-holds', load: async () => (await import('./commands/session.ts')).session },
 }
 
@@ -62,9 +63,12 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       'agent-port': { type: 'string' },
       runtime: { type: 'string' },
       isolation: { type: 'string' },
+      context: { type: 'string' },
+      namespace: { type: 'string' },
       file: { type: 'string' },
       secrets: { type: 'string' },
       apply: { type: 'boolean' },
+      lost: { type: 'string', multiple: true },
       browsers: { type: 'boolean' },
     },
   })
@@ -87,6 +91,8 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     ...(values.port ? { FLOTILLA_PORT: values.port } : {}),
     ...(values['agent-port'] ? { FLOTILLA_AGENT_PORT: values['agent-port'] } : {}),
     ...(values.runtime ? { FLOTILLA_RUNTIME: values.runtime } : {}),
+    ...(values.context ? { FLOTILLA_KUBERNETES_CONTEXT: values.context } : {}),
+    ...(values.namespace ? { FLOTILLA_KUBERNETES_NAMESPACE: values.namespace } : {}),
     ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
@@ -101,6 +107,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     ...(values.file === undefined ? {} : { file: values.file }),
     ...(values.apply === undefined ? {} : { apply: values.apply }),
+    ...(values.lost === undefined ? {} : { lost: values.lost }),
     ...(values.browsers === undefined ? {} : { browsers: values.browsers }),
     ...(values.secrets === undefined ? {} : { secrets: values.secrets }),
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),

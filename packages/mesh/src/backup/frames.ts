@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
+import { runtimeNames } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
 import { createTarCheck } from './check-tar.ts'
 import { checkedPath } from './entry-path.ts'
@@ -29,7 +30,7 @@ const aboutSchema = z.strictObject({
   product: z.string().max(100),
   made_at: z.number(),
   home_id: z.string().max(100),
-  runtime: z.enum(['docker', 'process']),
+  runtime: z.enum(runtimeNames),
   secrets: z.boolean(),
   /** Newest step of the schema of the database. */
   schema: z.number(),

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import {
   meshInternalApi as api,
   meshInternalEndpoints as endpoints,
@@ -11,10 +10,12 @@ import type { BackupOptions, MadeBackup } from './make-backup.ts'
 import { createRunBackupProgram } from './backup-program.ts'
 import { createHomeBackups } from './home-backups.ts'
 import { backupPeopleRoutes } from './people.routes.ts'
+import { serveReading } from './serve-reading.ts'
 import type { RestoreOptions } from './restore-backup.ts'
 import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
 
 export type { ReadAgentData } from './make-backup.ts'
+export { heldTrailer } from './serve-reading.ts'
 export type { MovedBytes } from './tell-bytes.ts'
 
 /** Loaded when they are called: a mesh that starts needs none of them. */
@@ -30,8 +31,6 @@ export async function restoreBackup(options: RestoreOptions): Promise<{ readonly
   return (await import('./restore-backup.ts')).restoreBackup(options)
 }
 
-/** Told behind the archive: whether the agent was held until all was read. */
-export const heldTrailer = 'x-flotilla-held'
 /** Archives that are read at once; each holds an agent. */
 const readingsMax = 1
 
@@ -76,24 +75,9 @@ export function backupModule(
               return alreadySent
             }
             reply.hijack()
-            const { raw } = reply
-            raw.writeHead(200, { 'content-type': 'application/x-tar', trailer: heldTrailer })
-            const tar = Readable.from(data.tar, { objectMode: false })
-            await new Promise<void>((resolve) => {
-              raw.once('close', () => {
-                tar.destroy()
-                resolve()
-              })
-              tar.once('error', (error) => {
-                log.warn({ agentId: params.id, err: error }, 'the data of an agent could not be read whole')
-                raw.destroy()
-              })
-              tar.once('end', () => {
-                raw.addTrailers({ [heldTrailer]: String(data.held()) })
-                raw.end()
-              })
-              tar.pipe(raw, { end: false })
-            })
+            await serveReading(data, reply.raw, (error) =>
+              log.warn({ agentId: params.id, err: error }, 'the data of an agent could not be read whole'),
+            )
             return alreadySent
           } finally {
             readings -= 1

@@ -27,7 +27,7 @@ async function aHome() {
   await writeFile(join(paths.home, 'config', 'settings.json'), Buffer.alloc(2 * mb))
   const target = join(folder, 'target')
   await mkdir(target)
-  const make = (roomIn: RoomIn, agentsBytes: number | null) =>
+  const make = (roomIn: RoomIn | undefined, agentsBytes: number | null) =>
     makeBackup({
       paths,
       file: join(target, 'backup'),
@@ -42,7 +42,7 @@ async function aHome() {
       measureAgents: async () => agentsBytes,
       progress: () => {},
       moved: () => {},
-      roomIn,
+      ...(roomIn === undefined ? {} : { roomIn }),
       signal: new AbortController().signal,
     })
   const rooms =
@@ -63,6 +63,15 @@ test.each([
   await expect(make(rooms(home, there), agents)).rejects.toEqual(full)
   expect(await readdir(target)).toEqual([])
   expect(await readdir(paths.runtimeFolder).catch(() => [])).toEqual([])
+})
+
+test('a folder that is not there is named, is not made, and nothing is written', async () => {
+  const { target, make } = await aHome()
+  await rm(target, { recursive: true })
+  await expect(make(undefined, 0)).rejects.toEqual(
+    expect.objectContaining({ code: 'not-found', repair: expect.stringContaining('mkdir -p') }),
+  )
+  await expect(readdir(target)).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
 test('one disk must have room for both', async () => {

@@ -4,8 +4,10 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Problem } from '@flotilla/protocol/problem'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { syncFolder } from '../config/index.ts'
 import type { DataPaths } from '../config/index.ts'
+import type { DataReading } from '../sandbox/index.ts'
 import { openDatabase } from '../storage/index.ts'
 import { writeFrames } from './frames.ts'
 import type { About, SourceEntry } from './frames.ts'
@@ -20,9 +22,7 @@ const cutPrefix = 'backup-'
 const spareBytes = 16 * 1024 * 1024
 
 /** Null where the agent keeps nothing. `held` is known once all was read. */
-export type ReadAgentData = (
-  agentId: string,
-) => Promise<{ readonly tar: AsyncIterable<Uint8Array>; held(): boolean } | null>
+export type ReadAgentData = (agentId: string) => Promise<DataReading | null>
 
 export interface MadeBackup {
   readonly file: string
@@ -43,7 +43,7 @@ export interface BackupOptions {
   readonly secrets: boolean
   readonly homeId: string
   readonly product: string
-  readonly runtime: 'docker' | 'process'
+  readonly runtime: RuntimeName
   readonly now: number
   readonly randomBytes: (count: number) => Buffer
   readonly readAgentData: ReadAgentData
@@ -60,7 +60,7 @@ export interface BackupOptions {
  * Writes a whole home into one file. The database and the files are of one moment; the data of each agent is of a moment
  * after it, as a mesh that was killed then would have left it: a run that the ledger has as open goes on from what its agent
  * wrote, and one that it does not have yet was never told to anybody. The file appears under its name when it is whole.
- * Problems `conflict` for a file that is there, `disk-full` before anything is written.
+ * Problems `conflict` for a file that is there, `not-found` for a folder that is not, `disk-full` before anything is written.
  */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   const { paths, file, progress } = options
@@ -114,7 +114,13 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
 export type RoomIn = (folder: string) => Promise<{ readonly free: number; readonly disk: string }>
 
 const roomOnDisk: RoomIn = async (folder) => {
-  const { bavail, bsize } = await statfs(folder)
+  const { bavail, bsize } = await statfs(folder).catch((error: unknown) => {
+    // Not made here: where a disk belongs that is not there, a folder would fill the one below it.
+    throw new Problem('not-found', {
+      detail: `the folder ${folder} cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      repair: 'Make it (mkdir -p), or bring in the disk that it belongs to; nothing was written.',
+    })
+  })
   return { free: bavail * bsize, disk: String((await stat(folder)).dev) }
 }
 
@@ -164,8 +170,12 @@ async function* sources(
     to.progress(`Reading what ${agent} keeps`)
     const data = await to.readAgentData(agent)
     if (data === null) continue
-    yield { entry: { kind: 'agent-data', agent }, content: asBuffers(data.tar) }
-    if (!data.held()) to.notHeld.push(agent)
+    try {
+      yield { entry: { kind: 'agent-data', agent }, content: asBuffers(data.tar) }
+      if (!data.held()) to.notHeld.push(agent)
+    } finally {
+      await data.leave()
+    }
   }
 }
 

@@ -1,23 +1,37 @@
 import type { Server } from 'node:net'
+import { linkedAgentOf } from './link/linked-sockets.ts'
 
 export interface ConnectionBounds {
-  /** Of one source address. */
+  /** Of one source address, or of one agent where the connection is opened with its key. */
   readonly perAddressMax: number
   readonly totalMax: number
+  /** What the sender of a refused request may still send before it is hung up on, bytes. */
+  readonly refusedMaxBytes: number
 }
 
 /** Idle sockets cost descriptors; a container, or a page, must not take all of the mesh's. */
-export const connectionBounds: ConnectionBounds = { perAddressMax: 512, totalMax: 8192 }
+export const connectionBounds: ConnectionBounds = {
+  perAddressMax: 512,
+  totalMax: 8192,
+  refusedMaxBytes: 16 * 1024 * 1024,
+}
 
 /** Of containers: far below the sum, so that one of them leaves room for all others. */
-export const agentConnectionBounds: ConnectionBounds = { perAddressMax: 128, totalMax: 8192 }
+export const agentConnectionBounds: ConnectionBounds = {
+  perAddressMax: 128,
+  totalMax: 8192,
+  refusedMaxBytes: 1024 * 1024,
+}
 
 /** Lets go of connections above the bounds at once, before a byte of theirs is read. */
-export function boundConnections(server: Server, bounds: ConnectionBounds): void {
+export function boundConnections(
+  server: Server,
+  bounds: Pick<ConnectionBounds, 'perAddressMax' | 'totalMax'>,
+): void {
   const open = new Map<string, number>()
   server.maxConnections = bounds.totalMax
   server.prependListener('connection', (socket) => {
-    const address = socket.remoteAddress ?? ''
+    const address = linkedAgentOf(socket) ?? socket.remoteAddress ?? ''
     const count = (open.get(address) ?? 0) + 1
     open.set(address, count)
     socket.once('close', () => {

@@ -1,22 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** What a refused sender may still send before it is hung up on, so that it reads why; bytes and milliseconds. */
-const drainMaxBytes = 1024 * 1024
-const drainMaxMs = 250
+/** How long a refused sender may go on sending, and may be silent in between, milliseconds. */
+const drainMaxMs = 10_000
+const silenceMaxMs = 1000
 
 /**
- * Before a reply that comes while its request still does: lets the sender finish, within bounds, and keeps nothing. What
- * is left then is not read; the connection cannot be used again.
+ * Before a reply that comes while its request still does: lets the sender finish, within bounds, and keeps nothing. Hung up
+ * on in the middle, it would meet a broken connection instead of the reason. What is left beyond `bytesMax` is not read;
+ * the connection cannot be used again.
  */
-export async function drainRefused(request: IncomingMessage, reply: FastifyReply): Promise<void> {
-  // Read to its end, as a framework may give it that never was on a wire; or closed already: somebody else has drained it.
-  if (request.complete || request.readableEnded || reply.getHeader('connection') === 'close') return
+export async function drainRefused(
+  request: IncomingMessage,
+  reply: FastifyReply,
+  bytesMax: number,
+): Promise<void> {
+  // Read to its end, as a framework may give it that never was on a wire.
+  if (request.complete || request.readableEnded) return
   void reply.header('connection', 'close')
   if (request.destroyed) return
   await new Promise<void>((resolve) => {
-    let left = drainMaxBytes
+    let left = bytesMax
     const late = setTimeout(end, drainMaxMs)
+    let silent = setTimeout(lookAgain, silenceMaxMs)
     const heard = { data: part, end, error: end, close: end }
     for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
     request.resume()
@@ -24,9 +30,19 @@ export async function drainRefused(request: IncomingMessage, reply: FastifyReply
     function part(bytes: Buffer): void {
       left -= bytes.length
       if (left < 0) end()
+      else silent.refresh()
+    }
+    /** After a time in which this process itself stood still, what came meanwhile is read first. */
+    function lookAgain(): void {
+      const before = left
+      setImmediate(() => {
+        if (left === before) end()
+        else silent = setTimeout(lookAgain, silenceMaxMs)
+      })
     }
     function end(): void {
       clearTimeout(late)
+      clearTimeout(silent)
       for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
       // What still comes is nobody's; an error without a listener would end the mesh.
       request.on('error', () => undefined)

@@ -8,8 +8,8 @@ const keyMaxChars = 200
 export function idempotencyKeyIn(raw: FastifyRequest): { readonly idempotencyKey?: string } {
   const key = raw.headers[headers.idempotencyKey]
   if (key === undefined) return {}
-  if (typeof key === 'string' && key.length <= keyMaxChars) return { idempotencyKey: key }
+  if (typeof key === 'string' && key !== '' && key.length <= keyMaxChars) return { idempotencyKey: key }
   throw new Problem('bad-request', {
-    detail: `${headers.idempotencyKey} has at most ${keyMaxChars} characters`,
+    detail: `${headers.idempotencyKey} has 1 to ${keyMaxChars} characters; leave it out where a call is not repeated`,
   })
 }

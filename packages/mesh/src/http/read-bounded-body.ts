@@ -10,9 +10,6 @@ export interface BodyBounds {
   readonly heldMaxBytes: number
   /** Of these, what comes to one place may hold: whoever floods one shuts out nobody at the others. */
   readonly heldPerPlaceMaxBytes: number
-  /** What a refused sender may still send before it is hung up on, so that it reads why; bytes and milliseconds. */
-  readonly drainMaxBytes: number
-  readonly drainMaxMs: number
 }
 
 export interface BodyReader {
@@ -21,8 +18,6 @@ export interface BodyReader {
    * said; `body-late`; `rate-limited` where too much is held already; `bad-request` where the sender broke off.
    */
   read(request: IncomingMessage, place: string, tooLarge: () => Problem): Promise<Buffer>
-  /** Lets a refused sender finish, within bounds. */
-  drain(request: IncomingMessage): Promise<void>
 }
 
 /** Reads bodies of strangers: the bound holds for what comes, and not for what a header said would come. */
@@ -69,20 +64,6 @@ export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
         hold(place, -size)
         done.abort()
       }
-    },
-    async drain(request) {
-      if (request.complete || request.destroyed) return
-      const done = new AbortController()
-      let left = bounds.drainMaxBytes
-      await new Promise<void>((resolve) => {
-        clock.sleep(bounds.drainMaxMs, done.signal).then(resolve, () => undefined)
-        const part = (bytes: Buffer) => {
-          left -= bytes.length
-          if (left < 0) resolve()
-        }
-        listen(request, done.signal, { part, end: resolve, broken: resolve })
-      })
-      done.abort()
     },
   }
 }

@@ -72,7 +72,7 @@ export function createServer(
   server.addHook('onSend', async (request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')
     void reply.header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
-    await drainRefused(request.raw, reply)
+    await drainRefused(request.raw, reply, connections.refusedMaxBytes)
     // Who knows no path, or shows no identity, does not get another try for the price of a line.
     if (request.is404 || reply.statusCode === 401) void reply.header('connection', 'close')
   })

@@ -1,6 +1,8 @@
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { doorTokenFile, linkKeyFile, onceFiles } from '@flotilla/protocol/agent-link'
+import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 import type { Clock } from '@flotilla/protocol/clock'
 import { mcpBriefs } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -24,10 +26,13 @@ export interface Briefings {
   /** Writes those of all agents whose sandbox lives. Never rejects; what fails is logged. */
   refresh(): Promise<void>
   remove(agentId: string): Promise<void>
-  /** Lays the door token where the agent reads it at its start. Call `takeDoorToken` however the start goes. */
-  layDoorToken(agentId: string, token: string): Promise<void>
-  /** Takes the door token away again. Idempotent. */
-  takeDoorToken(agentId: string): Promise<void>
+  /** Lays what the agent alone may know where it reads it at its start. Call `takeOnce` however the start goes. */
+  layOnce(
+    agentId: string,
+    given: { readonly doorToken: string; readonly link: AgentLinkKey | null },
+  ): Promise<void>
+  /** Takes that away again. Idempotent. */
+  takeOnce(agentId: string): Promise<void>
   /** Refreshes every 5 minutes until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -53,7 +58,9 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     return join(deps.briefsFolder, briefingFolderName(agentId))
   }
 
-  const doorTokenPath = (agentId: string): string => join(directoryOf(agentId), 'door-token')
+  // Readable to all inside the container; on the host the home folder keeps others out.
+  const lay = (agentId: string, name: string, text: string): Promise<void> =>
+    writeFileAtomically(join(directoryOf(agentId), name), text, 0o644)
 
   let last: Promise<unknown> = Promise.resolve()
   let waiting: Promise<void> | null = null
@@ -101,9 +108,13 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     directoryOf,
     write: (agentId) => inTurn(() => write(agentId)),
     refresh,
-    // Readable to all inside the container; on the host the home folder keeps others out.
-    layDoorToken: (agentId, token) => writeFileAtomically(doorTokenPath(agentId), token, 0o644),
-    takeDoorToken: (agentId) => rm(doorTokenPath(agentId), { force: true }),
+    layOnce: async (agentId, { doorToken, link }) => {
+      await lay(agentId, doorTokenFile, doorToken)
+      if (link !== null) await lay(agentId, linkKeyFile, Buffer.from(link.key).toString('base64url'))
+    },
+    takeOnce: async (agentId) => {
+      for (const name of onceFiles) await rm(join(directoryOf(agentId), name), { force: true })
+    },
     remove: (agentId) => rm(directoryOf(agentId), { recursive: true, force: true }),
     run: async (signal) => {
       while (!signal.aborted) {

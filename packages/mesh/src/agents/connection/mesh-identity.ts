@@ -16,6 +16,8 @@ export interface MeshIdentity {
    * signature is Ed25519 over the payload's ASCII. Good for that agent alone.
    */
   signFor(agentId: string): string
+  /** Of the line to one start of an agent on another machine, 256 bits; kept nowhere, since it is derived. */
+  linkKeyOf(agentId: string, startId: string): Buffer
 }
 
 /** The same secret gives the same key, so that adopted containers know the mesh again after its restart. */
@@ -30,6 +32,10 @@ export function createMeshIdentity(deps: { readonly secret: string; readonly clo
   if (publicKey === undefined) throw new Error('an Ed25519 key has a public part')
   return {
     publicKeyBase64url: publicKey,
+    linkKeyOf: (agentId, startId) =>
+      Buffer.from(
+        hkdfSync('sha256', deps.secret, 'flotilla', `agent link, version 1: ${agentId} ${startId}`, 32),
+      ),
     signFor: (agentId) => {
       const exp = Math.floor(deps.clock.now() / 1000) + tokenLifeSeconds
       const payload = Buffer.from(JSON.stringify({ agent: agentId, exp })).toString('base64url')

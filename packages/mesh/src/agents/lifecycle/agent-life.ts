@@ -7,6 +7,7 @@ import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
+import type { AgentLinks } from '../connection/agent-links.ts'
 import type { AgentPlacing, Placed } from './agent-placing.ts'
 import type { MeshDoor } from './agent-sandbox.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
@@ -59,6 +60,7 @@ export interface LiveSandboxes {
   readonly lastUsed: Map<string, number>
   /** What each sandbox that runs runs on, and what was wished of it then. */
   readonly placed: Map<string, Placed>
+  readonly links: AgentLinks
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
 }

@@ -1,3 +1,5 @@
+import { agentLinkVariables } from '@flotilla/protocol/agent-link'
+import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 import { isolationRungSchema } from '@flotilla/protocol/isolation'
 import { createHash } from 'node:crypto'
 import { sandboxHardening, sandboxSizes } from '../../sandbox/index.ts'
@@ -37,13 +39,17 @@ export function agentSandbox(asked: {
   readonly startId: string
   readonly tokens: IssuedTokens
   readonly door: MeshDoor
+  /** What its lines to the mesh are keyed with; null within one machine. */
+  readonly link: AgentLinkKey | null
   readonly briefingDirectory: string
   /** Loop limits by variable name. */
   readonly loopLimits: Readonly<Record<string, string>>
   readonly dataLimitBytes: number
   readonly placed: Placed
 }): SandboxSpec {
-  const { agent, door, tokens } = asked
+  const { agent, door, tokens, link } = asked
+  // Programs speak plain HTTP, so on another machine they come to the agent, whose lines are keyed.
+  const near = link === null ? door : { ...door, host: '127.0.0.1' }
   return {
     agentId: agent.id,
     kind: agent.kind,
@@ -58,15 +64,21 @@ export function agentSandbox(asked: {
       FLOTILLA_AGENT_ROLE: agent.role,
       FLOTILLA_AGENT_KIND: agent.kind,
       FLOTILLA_MESH_URL: doorUrl(door),
+      ...(link === null
+        ? {}
+        : {
+            [agentLinkVariables.identity]: link.identity,
+            [agentLinkVariables.proxyPort]: `${door.proxyPort}`,
+          }),
       FLOTILLA_MODEL: asked.model ?? '',
       FLOTILLA_MESH_PUBLIC_KEY: door.publicKeyBase64url,
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
-      OPENAI_BASE_URL: `${doorUrl(door)}/v1`,
+      OPENAI_BASE_URL: `${doorUrl(near)}/v1`,
       OPENAI_API_KEY: tokens.program,
       // This client adds the version to the path by itself.
-      ANTHROPIC_BASE_URL: doorUrl(door),
+      ANTHROPIC_BASE_URL: doorUrl(near),
       ANTHROPIC_API_KEY: tokens.program,
-      ...proxyVariables(door, { agentId: agent.id, token: tokens.program }),
+      ...proxyVariables(near, { agentId: agent.id, token: tokens.program }),
     },
     briefingDirectory: asked.briefingDirectory,
     files: {},

@@ -28,7 +28,7 @@ export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> 
     const sandbox = sandboxes.get(id)
     await life.turns.take(id, async () => {
       // A mesh that was killed in mid-start may have left it behind.
-      await life.briefings.takeDoorToken(id)
+      await life.briefings.takeOnce(id)
       if (sandbox && (await isOurs(life, row, sandbox)) && (await hasOwnShare(life, id))) {
         adopt(life, row, sandbox)
         report.adopted.push(id)

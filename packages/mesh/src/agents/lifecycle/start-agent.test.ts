@@ -281,7 +281,7 @@ describe('the isolation of an agent', () => {
     )
   })
 
-  test('on which a start failed is doubted, so that the next start may fall back', async () => {
+  test('on which a start failed is doubted, so that the same start may fall back', async () => {
     let broken = false
     world = await aWorker({
       placing: {
@@ -297,10 +297,30 @@ describe('the isolation of an agent', () => {
     world.runtime.beforeStart = async ({ isolation }) => {
       if (isolation === 'gvisor') throw new Error('runsc is gone')
     }
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('runsc is gone')
     await world.fleet.ensureRunning('w', patient)
     expect(world.fleet.viewOf('w', idle)).toMatchObject({ state: 'running' })
     expect(world.runtime.started.at(-1)?.isolation).toBe('container')
+    const message = `it runs on container and not on gvisor: ${fallback}`
+    expect(world.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
+  })
+
+  test('on which a start failed though it can be had is no reason to run on less', async () => {
+    const rungs: IsolationRung[] = []
+    world = await aWorker({
+      placing: {
+        wishOf: () => ({ wanted: 'gvisor', floor: 'container' }),
+        place: async () => ({ rung: 'gvisor', fallback: null }),
+        lacking: () => null,
+        adopted: () => {},
+        doubt: (rung) => void rungs.push(rung),
+      },
+    })
+    world.runtime.beforeStart = async () => {
+      throw new Error('it had a bad day')
+    }
+    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('it had a bad day')
+    expect(rungs).toEqual(['gvisor'])
+    expect(world.runtime.started.map(({ isolation }) => isolation)).not.toContain('container')
   })
 
   test('that is wished otherwise counts from its next run on, and outlives the mesh', async () => {

@@ -45,7 +45,7 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
         const placed = { wish, ...(await life.placing.place(wish)) }
         if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
         await meter.requireRoom(row)
-        await startOnce(life, { before: row, placed }, controller.signal)
+        await startPlaced(life, { before: row, placed }, controller.signal)
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -66,6 +66,25 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
     breakOffAll: (reason) => {
       for (const agentId of underWay.keys()) breakOff(agentId, reason)
     },
+  }
+}
+
+/** Where a start fails on a rung that cannot be had any more, it goes on with the one to fall back to. */
+async function startPlaced(
+  life: AgentLife,
+  { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await startOnce(life, { before, placed }, signal)
+  } catch (error) {
+    if (placed.rung === 'container' || signal.aborted) throw error
+    // It may be why.
+    life.placing.doubt(placed.rung)
+    const { wish } = placed
+    const now = await life.placing.place(wish).catch(() => placed)
+    if (now.rung === placed.rung) throw error
+    await startOnce(life, { before: life.agents.require(before.record.id), placed: { wish, ...now } }, signal)
   }
 }
 
@@ -91,7 +110,8 @@ async function startOnce(
   if (isLive(before.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {
     await life.briefings.write(id)
-    await life.briefings.layDoorToken(id, tokens.door)
+    const link = life.sandboxes.links.keyFor(id, startId)
+    await life.briefings.layOnce(id, { doorToken: tokens.door, link })
     signal.throwIfAborted()
     const sandbox = await life.runtime.start(
       agentSandbox({
@@ -100,6 +120,7 @@ async function startOnce(
         startId,
         tokens,
         door: life.sandboxes.door(),
+        link,
         briefingDirectory: life.briefings.directoryOf(id),
         loopLimits: life.settings.loopLimits,
         dataLimitBytes: life.settings.dataLimitBytes(id),
@@ -108,9 +129,9 @@ async function startOnce(
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
     const connection = life.sandboxes.connect(id, sandbox.address)
-    await waitUntilReady(life, { connection, doorToken: tokens.door }, signal)
+    await waitUntilReady(life, { connection, doorToken: tokens.door, rung: placed.rung }, signal)
     // Before any run: what a run starts must not find it.
-    await life.briefings.takeDoorToken(id)
+    await life.briefings.takeOnce(id)
     life.sandboxes.addresses.set(id, sandbox.address)
     life.sandboxes.lastUsed.set(id, life.clock.now())
     announce(life, {
@@ -120,8 +141,6 @@ async function startOnce(
       warnings: [...(sandbox.warnings ?? []), ...fallbackWords(placed)],
     })
   } catch (error) {
-    // It may be why: the next start runs on a weaker one where it cannot be had any more.
-    if (placed.rung !== 'container') life.placing.doubt(placed.rung)
     throw await rollBack(life, { agentId: id, startId, error: signal.aborted ? signal.reason : error })
   }
 }
@@ -162,7 +181,7 @@ async function rollBack(
   const { agentId, startId, error } = failed
   life.tokens.revoke(agentId)
   life.sandboxes.addresses.delete(agentId)
-  await life.briefings.takeDoorToken(agentId)
+  await life.briefings.takeOnce(agentId)
   const lastWords = await lastWordsOf(life, agentId)
   try {
     await life.runtime.stop(agentId, { graceMs: stopGraceMs })

@@ -1,3 +1,4 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
@@ -7,18 +8,21 @@ const firstPollMs = 25
 const eagerMs = 500
 const pollMaxMs = 500
 const readyDeadlineMs = 60_000
+/** Its kernel starts before it, in software and within an agent's share a minute at worst, and beside other work more. */
+const machineReadyDeadlineMs = 180_000
 /** From this pause on the engine is asked whether the process lives at all; asking costs more than a poll. */
 const inspectFromMs = 200
 
-/** Resolves when the agent that was given this door token answers and has its own processor share. Rejects after 60 s, when its process has ended, or when the signal aborts. */
+/** Resolves when the agent that was given this door token answers and has its own processor share. Rejects after 60 s, of a machine 180 s, when its process has ended, or when the signal aborts. */
 export async function waitUntilReady(
   deps: { readonly clock: Clock; readonly runtime: SandboxRuntime },
-  agent: { readonly connection: AgentConnection; readonly doorToken: string },
+  agent: { readonly connection: AgentConnection; readonly doorToken: string; readonly rung: IsolationRung },
   signal: AbortSignal,
 ): Promise<void> {
   const { connection, doorToken } = agent
+  const withinMs = agent.rung === 'microvm' ? machineReadyDeadlineMs : readyDeadlineMs
   const startedAt = deps.clock.now()
-  const deadline = startedAt + readyDeadlineMs
+  const deadline = startedAt + withinMs
   let pauseMs = firstPollMs
   let held: Promise<void> | undefined
   /** As soon as it listens: the engine takes about as long over it as the agent over its first answer. */
@@ -35,7 +39,7 @@ export async function waitUntilReady(
       if (healthy) return
     }
     signal.throwIfAborted()
-    if (deps.clock.now() >= deadline) throw new Error(`it did not answer within ${readyDeadlineMs / 1000} s`)
+    if (deps.clock.now() >= deadline) throw new Error(`it did not answer within ${withinMs / 1000} s`)
     if (pauseMs >= inspectFromMs) await requireRunning(deps.runtime, connection.agentId)
     await deps.clock.sleep(pauseMs, signal)
     if (deps.clock.now() - startedAt >= eagerMs) pauseMs = Math.min(pollMaxMs, pauseMs * 2)

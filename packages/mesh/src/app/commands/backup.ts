@@ -6,6 +6,8 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { runtimeNames } from '@flotilla/protocol/runtime-names'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
 import { heldTrailer, makeBackup } from '../../backup/index.ts'
 import type { ReadAgentData } from '../../backup/index.ts'
@@ -19,6 +21,7 @@ import {
 } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
 import { createLog, freshBytes, productVersion, systemClock } from '../../platform/index.ts'
+import { notedCluster } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -92,7 +95,7 @@ function withSecrets({ secrets }: CommandContext, passphrase: string | null): bo
 
 interface OpenAgents {
   /** What holds the agents' data. */
-  readonly runtime: 'docker' | 'process'
+  readonly runtime: RuntimeName
   readonly read: ReadAgentData
   /** Null where only the mesh that runs could count it. */
   readonly measure: (agentIds: readonly string[]) => Promise<number | null>
@@ -146,15 +149,16 @@ async function openAgents(
   }
 }
 
-/** A home whose mesh rests does not say what it ran its agents in; plain processes have folders in it. */
-async function runtimeOf({ agentsFolder }: DataPaths): Promise<'docker' | 'process'> {
+/** A home whose mesh rests says of a cluster that its agents live there; plain processes have folders in it. */
+async function runtimeOf({ agentsFolder, clusterFile }: DataPaths): Promise<RuntimeName> {
+  if (notedCluster(clusterFile) !== null) return 'kubernetes'
   const folders = await readdir(agentsFolder).catch(() => [])
   return folders.length > 0 ? 'process' : 'docker'
 }
 
 const stateSchema = z.looseObject({
   port: z.int().min(1).max(65_535),
-  runtime: z.enum(['docker', 'process']),
+  runtime: z.enum(runtimeNames),
 })
 
 async function stateOf(paths: DataPaths): Promise<z.infer<typeof stateSchema>> {
@@ -180,7 +184,11 @@ async function readOverMesh(from: {
     }
     if (reply.statusCode === 200) {
       // An answer that breaks off ends the stream with an error, so that half an archive is never taken for one.
-      return { tar: reply, held: () => reply.trailers[heldTrailer] === 'true' }
+      return {
+        tar: reply,
+        held: () => reply.trailers[heldTrailer] === 'true',
+        leave: async () => void reply.destroy(),
+      }
     }
     reply.resume()
     if (reply.statusCode !== 503 || tries >= busyTriesMax) {

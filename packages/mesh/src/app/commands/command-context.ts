@@ -21,6 +21,8 @@ export interface CommandContext {
   readonly secrets?: string
   /** What a command would take away is taken away. */
   readonly apply?: boolean
+  /** Homes that are not there, by the tags under which an engine holds what they left. */
+  readonly lost?: readonly string[]
   /** What browsers of agents need is made ready too. */
   readonly browsers?: boolean
 }

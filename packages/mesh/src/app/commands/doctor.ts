@@ -1,16 +1,12 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { request } from 'node:http'
 import { createServer } from 'node:net'
-import type { Endpoint } from '@flotilla/protocol/endpoint'
-import { headers } from '@flotilla/protocol/headers'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import {
   createFileEditor,
-  dataLimitBytes,
   dataPaths,
   defaultSettings,
   homeIdPath,
@@ -21,8 +17,8 @@ import type { DataPaths } from '../../config/index.ts'
 import {
   browserFindings,
   captchaFindings,
+  channelFindings,
   credentialFinding,
-  dataFindings,
   diskFinding,
   environmentFindings,
   failure,
@@ -32,7 +28,6 @@ import {
   modelFindings,
   ok,
   portHolder,
-  sharedFindings,
   warning,
 } from '../../diagnostics/index.ts'
 import type { DoctorFinding } from '../../diagnostics/index.ts'
@@ -43,15 +38,14 @@ import type { JournalVerdict } from '../../journal/index.ts'
 import { checkSums, differenceWords, utcDay } from '../../spending/index.ts'
 import { silentLog, systemClock } from '../../platform/index.ts'
 import { createPermissionFile } from '../../access/index.ts'
-import { inspectDataBound, inspectEngine, inspectShared, listVolumes } from '../../sandbox/index.ts'
 import { openDatabase } from '../../storage/index.ts'
 import { readJobs } from '../../triggers/cron/index.ts'
 import { brokenWords, readWatchersFile } from '../../triggers/watch/index.ts'
 import { createVault, findMeshSecret, readBindings } from '../../credentials/index.ts'
+import { askMesh } from './ask-mesh.ts'
+import type { RunningMesh } from './ask-mesh.ts'
 import type { CommandContext } from './command-context.ts'
-
-/** Trying the walls takes a container's start and its time-outs. */
-const wallsMaxMs = 120_000
+import { groundFindings } from './ground-findings.ts'
 
 /** Looks at everything an owner can mend, changes nothing, and says for each what to do. */
 export async function doctor(context: CommandContext): Promise<number> {
@@ -64,24 +58,22 @@ export async function doctor(context: CommandContext): Promise<number> {
 
 async function allFindings(context: CommandContext, paths: DataPaths): Promise<readonly DoctorFinding[]> {
   const running = await meshOf(paths)
+  const mesh = running && {
+    meshPort: running.port,
+    homeId: (await readTextFile(homeIdPath(paths)))?.trim() ?? '',
+  }
   return [
     ok('node', `Node ${process.version}`),
     ...(await fileFindings(paths)),
     await disk(paths),
-    ...(await engine(context)),
-    ...(await data(context, paths)),
-    ...(await shared(context)),
+    ...(await groundFindings(context, paths)),
     await port(context.environment.port, running),
     ...environmentFindings(context.environment),
     ...(await configuration(context, paths, running !== null)),
     await journal(paths, context),
     money(paths),
-    ...(running ? [await ready(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')] : []),
-    ...(running
-      ? [
-          ...(await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')),
-          ...(await browsers(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')),
-        ]
+    ...(mesh
+      ? [await ready(mesh), ...(await walls(mesh)), ...(await browsers(mesh)), ...(await channels(mesh))]
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
   ]
 }
@@ -90,48 +82,6 @@ async function disk(paths: DataPaths): Promise<DoctorFinding> {
   const path = existsSync(paths.home) ? paths.home : '/'
   const { bavail, bsize } = await statfs(path)
   return diskFinding({ bytes: bavail * bsize, path })
-}
-
-async function engine({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
-  if (environment.runtime === 'process') {
-    return [
-      warning(
-        'engine-answers',
-        'runtime process was asked for: nothing is isolated',
-        'Leave out --runtime process.',
-      ),
-    ]
-  }
-  const found = await inspectEngine({
-    uid,
-    engineSocket: environment.engineSocket ?? undefined,
-    dockerHost: env['DOCKER_HOST'],
-  })
-  return found.map(({ id, ok: good, detail, repair }) =>
-    good ? ok(id, detail) : failure(id, detail, repair),
-  )
-}
-
-async function data({ environment, env, uid }: CommandContext, paths: DataPaths) {
-  const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
-  const hints = { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] }
-  const bound =
-    environment.runtime === 'process'
-      ? ({ kind: 'meter', why: 'agents run as plain processes' } as const)
-      : await inspectDataBound(hints, { uid, path: env['PATH'] ?? '' })
-  const volumes = await listVolumes(paths.volumesFolder)
-  return dataFindings({
-    meteredBecause: bound.kind === 'meter' ? bound.why : null,
-    limitMb: settings.data_limit_mb,
-    volumes: volumes.map((volume) => ({ ...volume, limitBytes: dataLimitBytes(settings, volume.agentId) })),
-  })
-}
-
-/** Plain processes share everything, which `engine-answers` has said. */
-async function shared({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
-  if (environment.runtime === 'process') return []
-  const hints = { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] }
-  return sharedFindings(await inspectShared(hints, uid))
 }
 
 async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {
@@ -313,11 +263,9 @@ async function meshOf(paths: DataPaths): Promise<MeshState | null> {
 }
 
 /** As the mesh itself says it, which is what its gates do. */
-async function ready(meshPort: number, homeId: string): Promise<DoctorFinding> {
+async function ready(mesh: RunningMesh): Promise<DoctorFinding> {
   try {
-    const reply = meshHumanApi.readyz.response.parse(
-      await askMesh({ meshPort, homeId }, meshHumanEndpoints.readyz),
-    )
+    const reply = meshHumanApi.readyz.response.parse(await askMesh(mesh, meshHumanEndpoints.readyz))
     const stops = reply.problems.filter((problem) => problem.stops_agents === true)
     if (reply.ready) return ok('ready', 'the mesh runs agents')
     const words = stops.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
@@ -335,10 +283,10 @@ async function ready(meshPort: number, homeId: string): Promise<DoctorFinding> {
   }
 }
 
-async function walls(meshPort: number, homeId: string): Promise<readonly DoctorFinding[]> {
+async function walls(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
   try {
     const reply = meshInternalApi.wallsVerify.response.parse(
-      await askMesh({ meshPort, homeId }, meshInternalEndpoints.wallsVerify),
+      await askMesh(mesh, meshInternalEndpoints.wallsVerify),
     )
     const found = reply.walls.map(({ id, holds, detail }) =>
       holds
@@ -352,10 +300,10 @@ async function walls(meshPort: number, homeId: string): Promise<readonly DoctorF
 }
 
 /** Those of agents; nothing is said of browsers that are well. */
-async function browsers(meshPort: number, homeId: string): Promise<readonly DoctorFinding[]> {
+async function browsers(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
   try {
     const reply = meshInternalApi.browsersFailed.response.parse(
-      await askMesh({ meshPort, homeId }, meshInternalEndpoints.browsersFailed),
+      await askMesh(mesh, meshInternalEndpoints.browsersFailed),
     )
     return [...browserFindings(reply.browsers), ...captchaFindings(reply.captcha_solver)]
   } catch (error) {
@@ -363,30 +311,15 @@ async function browsers(meshPort: number, homeId: string): Promise<readonly Doct
   }
 }
 
-function askMesh(
-  { meshPort, homeId }: { readonly meshPort: number; readonly homeId: string },
-  { method, path }: Endpoint,
-): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const call = request(
-      {
-        host: '127.0.0.1',
-        port: meshPort,
-        method,
-        path,
-        timeout: wallsMaxMs,
-        headers: { [headers.meshInternal]: '1', [headers.home]: homeId },
-      },
-      (reply) => {
-        const chunks: Buffer[] = []
-        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
-        reply.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
-      },
+async function channels(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
+  try {
+    const reply = meshInternalApi.channelsTroubled.response.parse(
+      await askMesh(mesh, meshInternalEndpoints.channelsTroubled),
     )
-    call.on('timeout', () => call.destroy(new Error('no answer in time')))
-    call.on('error', reject)
-    call.end()
-  })
+    return channelFindings(reply.channels)
+  } catch (error) {
+    return [warning('channel', `the mesh did not tell of its channels: ${reason(error)}`, 'See its log.')]
+  }
 }
 
 function reason(error: unknown): string {

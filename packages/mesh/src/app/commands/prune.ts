@@ -8,7 +8,8 @@ import type { DataPaths } from '../../config/index.ts'
 import { systemClock } from '../../platform/index.ts'
 import { unusedCaches, unusedInHome } from '../../pruning/index.ts'
 import type { UnusedThing } from '../../pruning/index.ts'
-import { npmVersion, unusedInEngine } from '../../sandbox/index.ts'
+import { lostHomes, npmVersion, unusedInEngine } from '../../sandbox/index.ts'
+import type { LostHome } from '../../sandbox/index.ts'
 import { openDatabase } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { CommandContext } from './command-context.ts'
@@ -19,6 +20,7 @@ import type { CommandContext } from './command-context.ts'
  * came into use since it was found stays.
  */
 export async function prune(context: CommandContext): Promise<number> {
+  if (context.lost !== undefined) return pruneLost(context, context.lost)
   const paths = dataPaths(context.environment.home)
   // A cut that lies there is left over only while nobody makes a backup.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
@@ -41,7 +43,14 @@ export async function prune(context: CommandContext): Promise<number> {
     }
     const counted = told.filter(({ gone }) => gone === true || context.apply !== true)
     const bytes = counted.reduce((sum, thing) => sum + (Number(thing['bytes']) || 0), 0)
-    context.tell({ pruned: context.apply === true, things: told, bytes, engine: found.engine })
+    const lost = (await lostHomes(await lookOf(context))) ?? []
+    context.tell({
+      pruned: context.apply === true,
+      things: told,
+      bytes,
+      engine: found.engine,
+      lost: lost.map(toldHome),
+    })
     return 0
   } finally {
     agents?.close()
@@ -49,23 +58,70 @@ export async function prune(context: CommandContext): Promise<number> {
   }
 }
 
-async function allUnused(
-  { environment, env, uid }: CommandContext,
-  { paths, agents }: { readonly paths: DataPaths; readonly agents: Agents | null },
-): Promise<{ readonly things: readonly UnusedThing[]; readonly engine: boolean }> {
-  const caches = cachesFolder(env['XDG_CACHE_HOME'], homedir())
-  const images = join(caches, 'flotilla', 'images')
-  const now = systemClock.now()
-  // A home that was never started has no agents, and nothing of it can be told from what is another's.
-  const homeId = agents === null ? null : ((await readTextFile(homeIdPath(paths)))?.trim() ?? null)
-  const isAgent = (agentId: string) => agents?.has(agentId) ?? true
-  const inEngine = await unusedInEngine({
+/**
+ * Tells what homes that are not there have left on the engine under these tags; with `apply` it takes that away. Problems
+ * `not-found` for a tag that nothing bears, or whose home is there; `conflict` where containers run of which nobody knows that
+ * their home is gone.
+ */
+async function pruneLost(context: CommandContext, tags: readonly string[]): Promise<number> {
+  context.tell({ progress: 'Looking for what other homes have left' })
+  const found = await lostHomes(await lookOf(context))
+  if (found === null) {
+    throw new Problem('not-configured', {
+      detail: 'no container engine answers, so it holds nothing that could be taken away',
+      repair: 'Start it, then ask again; flotilla doctor says which one is looked for.',
+    })
+  }
+  const wanted = tags.map((tag) => {
+    const home = found.find((one) => one.tag === tag)
+    if (home !== undefined) return home
+    throw new Problem('not-found', {
+      detail: `nothing of a home that is not there bears the tag ${tag}`,
+      repair: 'flotilla prune --dry-run names the tags; a home that is there goes with flotilla reset.',
+    })
+  })
+  const working = wanted.find(({ place, running }) => place === null && running > 0)
+  if (working !== undefined) {
+    throw new Problem('conflict', {
+      detail: `${working.running} containers of ${working.tag} run, and no home of yours on this machine is known to be theirs: it may be another user's`,
+      repair: `Look at them with docker ps --filter label=flotilla.home=${working.tag}; once they are stopped, ask again.`,
+    })
+  }
+  for (const home of wanted) {
+    if (context.apply !== true) continue
+    context.tell({ progress: `Taking away what is left of ${home.tag}` })
+    await home.erase()
+  }
+  context.tell({ pruned: context.apply === true, lost: wanted.map(toldHome) })
+  return 0
+}
+
+function toldHome({ tag, place, networks, containers, running, volumes }: LostHome) {
+  return { tag, place, networks, containers, running, volumes }
+}
+
+/** What this user looks at the engine with. */
+export async function lookOf({ environment, env, uid }: CommandContext) {
+  const homeId = (await readTextFile(homeIdPath(dataPaths(environment.home))))?.trim() ?? ''
+  return {
     hints: { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] },
     homeId: homeId === '' ? null : homeId,
-    isAgent,
-    cacheDirectory: images,
-    now,
-  })
+    cacheDirectory: join(cachesFolder(env['XDG_CACHE_HOME'], homedir()), 'flotilla', 'images'),
+  }
+}
+
+async function allUnused(
+  context: CommandContext,
+  { paths, agents }: { readonly paths: DataPaths; readonly agents: Agents | null },
+): Promise<{ readonly things: readonly UnusedThing[]; readonly engine: boolean }> {
+  const { env } = context
+  const now = systemClock.now()
+  const look = await lookOf(context)
+  const images = look.cacheDirectory
+  const isAgent = (agentId: string) => agents?.has(agentId) ?? true
+  // A home that was never started has no agents, and nothing of it can be told from what is another's.
+  const homeId = agents === null ? null : look.homeId
+  const inEngine = await unusedInEngine({ ...look, homeId, isAgent, now })
   const things = [
     ...(inEngine ?? []),
     ...(agents === null ? [] : await unusedInHome(paths, isAgent)),

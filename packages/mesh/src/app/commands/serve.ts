@@ -14,6 +14,7 @@ import {
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../../config/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
+import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -26,6 +27,8 @@ export async function serve(context: CommandContext): Promise<number> {
   makeHome(fs, paths.home)
   const lock = await lockHome(paths.home, { pid: context.pid, deed: 'starting' })
   await refuseUnfinishedRestore(paths)
+  const noted = notedCluster(paths.clusterFile)
+  refuseElsewhere(environment, noted)
   const home = await openHomeFolder(paths)
   const log = createLog(environment.logLevel, { pid: context.pid })
   for (const warning of environment.warnings) log.warn({}, warning)
@@ -42,7 +45,7 @@ export async function serve(context: CommandContext): Promise<number> {
       port,
       url,
       agent_port: agentPort,
-      runtime: environment.runtime ?? 'docker',
+      runtime: runtimeKind(environment, noted),
       isolation: environment.isolation,
       proxy_port: proxyPort,
       started_at: systemClock.now(),

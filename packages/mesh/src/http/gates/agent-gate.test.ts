@@ -12,6 +12,7 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { freeShares } from '../../../../../tests/support/free-shares.ts'
 import type { Log } from '../../platform/log.ts'
 import { silentLog } from '../../platform/log.ts'
+import { agentConnectionBounds } from '../bound-connections.ts'
 import { createServer } from '../server.ts'
 import { createHeldBytes } from '../../intake/held-bytes.ts'
 import { createAgentGate } from './agent-gate.ts'
@@ -132,7 +133,7 @@ async function aRefusingDoor(deps: Partial<AgentGateDeps>, kind: 'door' | 'model
     },
     ...deps,
   })
-  const server = createServer(silentLog)
+  const server = createServer(silentLog, agentConnectionBounds)
   takeBodies(server, gate, (body) => {
     work.read++
     return body.length
@@ -275,6 +276,7 @@ test('what a call keeps is counted until its client and its work are both gone, 
     headers: { authorization: 'Bearer digger' },
     routeOptions: { config: {} },
     params: {},
+    raw: { socket: new EventEmitter() },
   } as never
   const raw = new EventEmitter()
   return gate.admitToModels(call, { raw } as never).then(() => {

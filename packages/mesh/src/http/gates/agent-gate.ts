@@ -3,6 +3,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { HeldBytes, LoopShare } from '../../intake/index.ts'
 import type { Caller, Guard, RunTicket } from '../../access/index.ts'
+import { linkedAgentOf } from '../link/linked-sockets.ts'
 
 export type AgentCaller = Extract<Caller, { kind: 'agent' }>
 
@@ -50,7 +51,11 @@ export function createAgentGate(deps: AgentGateDeps) {
     const known = request[admittedAs]
     if (known) return known
     const holder = deps.verifyToken(readToken(request))
-    if (!holder) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+    const linked = linkedAgentOf(request.raw.socket)
+    // A token that got out of its agent is good for nobody who has not its key too.
+    if (!holder || (linked !== null && linked !== holder.agentId)) {
+      throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+    }
     const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, holders: 0 }
     request[admittedAs] = admitted
     return admitted

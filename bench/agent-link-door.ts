@@ -1,0 +1,32 @@
+import { createServer } from 'node:http'
+import { createLinkedDoor } from '../packages/mesh/src/http/link/linked-door.ts'
+import { agentConnectionBounds } from '../packages/mesh/src/http/bound-connections.ts'
+import { silentLog } from '../packages/mesh/src/platform/log.ts'
+
+/** A door that answers with as many bytes as its path says, plainly or over keyed lines. Tells its port by a message. */
+const [kind = 'plain', key = ''] = process.argv.slice(2)
+
+if (import.meta.main) {
+  const server = createServer((request, response) => {
+    response.end(Buffer.alloc(Number(request.url?.slice(1))))
+  })
+  const where = { port: 0, host: '127.0.0.1' }
+  const told = (port: number | null) => process.send?.({ port })
+  if (kind === 'keyed') {
+    const found = { agentId: 'scout', key: Buffer.from(key, 'hex') }
+    const door = createLinkedDoor({
+      server,
+      keyOf: () => found,
+      bounds: agentConnectionBounds,
+      log: silentLog,
+    })
+    await door.listen(where)
+    told(door.port())
+  } else {
+    server.listen(where, () => {
+      const address = server.address()
+      told(typeof address === 'object' ? (address?.port ?? null) : null)
+    })
+  }
+  process.once('disconnect', () => process.exit(0))
+}

@@ -1,0 +1,80 @@
+import type { Server } from 'node:http'
+import { createServer as createRelay } from 'node:net'
+import type { Server as Listener, Socket } from 'node:net'
+import { connect, createServer } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import { agentLinkClient, agentLinkServer } from '@flotilla/protocol/agent-link'
+import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
+
+/** Programs that speak with the mesh at once; the mesh takes as many connections of one agent. */
+const relayedMax = 128
+const loopback = '127.0.0.1'
+
+/** Of the agent door. */
+export interface MeshPlace {
+  readonly host: string
+  readonly port: number
+}
+
+export interface MeshLink {
+  /** A line to the agent door. */
+  dial(): TLSSocket
+  /** Has `server` answer the mesh, and nobody else. */
+  listen(server: Server, where: { readonly port: number; readonly host: string }): Listener
+  /** Lets programs of the agent come to the doors of the mesh at these ports of loopback. Resolves once they can. */
+  relay(ports: readonly number[]): Promise<void>
+  close(): void
+}
+
+/** The agent's half of the lines to a mesh on another machine; see `agent-link` of the protocol. */
+export function createMeshLink(link: AgentLinkKey & { readonly mesh: MeshPlace }): MeshLink {
+  const client = agentLinkClient(link)
+  const listeners: Listener[] = []
+  const dial = (port: number): TLSSocket => {
+    const options = { host: link.mesh.host, port, allowHalfOpen: true, ...client }
+    return connect(options)
+  }
+
+  async function relayPort(port: number): Promise<void> {
+    const relay = createRelay({ allowHalfOpen: true }, (near) => join(near, dial(port)))
+    relay.maxConnections = relayedMax
+    listeners.push(relay)
+    await new Promise<void>((resolve, reject) => {
+      relay.once('error', reject)
+      relay.listen(port, loopback, resolve)
+    })
+  }
+
+  return {
+    dial: () => dial(link.mesh.port),
+
+    listen(server, { port, host }) {
+      const keyOf = (_: TLSSocket, identity: string) => (identity === link.identity ? link.key : null)
+      const listener = createServer(agentLinkServer(keyOf), (socket) => server.emit('connection', socket))
+      listeners.push(listener)
+      // From then on Node looks after connections that are slow.
+      listener.on('listening', () => server.emit('listening'))
+      return listener.listen({ port, ...(host === '' ? {} : { host }) })
+    },
+
+    relay: async (ports) => {
+      await Promise.all(ports.map(relayPort))
+    },
+
+    close() {
+      for (const listener of listeners) listener.close()
+    },
+  }
+}
+
+/** Each end goes on to say what it has to when the other has said all, and breaks where the other breaks. */
+function join(near: Socket, far: Socket): void {
+  for (const [one, other] of [
+    [near, far],
+    [far, near],
+  ] as const) {
+    one.on('error', () => other.destroy())
+    one.on('close', () => other.destroy())
+    one.pipe(other)
+  }
+}

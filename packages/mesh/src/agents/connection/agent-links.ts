@@ -1,0 +1,86 @@
+import { Agent } from 'node:http'
+import { connect } from 'node:tls'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { agentLinkClient } from '@flotilla/protocol/agent-link'
+import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
+import type { AgentTable } from '../registry/agent-table.ts'
+import type { MeshIdentity } from './mesh-identity.ts'
+
+/** Connections kept to one agent: a stream, a status, a probe and some to spare. */
+const socketsPerAgentMax = 16
+/** Between the parts of an identity; neither has one. */
+const separator = '.'
+
+/** The lines to agents: kept connections, and on other machines the keys that both sides prove themselves by. */
+export interface AgentLinks {
+  /** What keeps connections to the agent's last start. */
+  httpOf(agentId: string): Agent
+  /** What a start is given; null within one machine, where nothing crosses a network. */
+  keyFor(agentId: string, startId: string): AgentLinkKey | null
+  /** Whose start an identity names, where that start may still come to the mesh. */
+  find(identity: string): { readonly agentId: string; readonly key: Uint8Array } | null
+  /** Ends what is open to the agent. */
+  forget(agentId: string): void
+  close(): void
+}
+
+export function createAgentLinks(deps: {
+  readonly crossesMachines: boolean
+  readonly agents: Pick<AgentTable, 'find'>
+  readonly identity: Pick<MeshIdentity, 'linkKeyOf'>
+}): AgentLinks {
+  const { agents, identity } = deps
+  const shared = newAgent()
+  /** Of each agent on another machine, with the start whose key its connections were opened with. */
+  const own = new Map<string, { readonly startId: string; readonly http: Agent }>()
+
+  const keyOf = (agentId: string, startId: string): AgentLinkKey => ({
+    identity: `${startId}${separator}${agentId}`,
+    key: identity.linkKeyOf(agentId, startId),
+  })
+
+  function forget(agentId: string): void {
+    own.get(agentId)?.http.destroy()
+    own.delete(agentId)
+  }
+
+  return {
+    keyFor: (agentId, startId) => (deps.crossesMachines ? keyOf(agentId, startId) : null),
+
+    httpOf(agentId) {
+      if (!deps.crossesMachines) return shared
+      const startId = agents.find(agentId)?.startId ?? ''
+      const known = own.get(agentId)
+      if (known?.startId === startId) return known.http
+      forget(agentId)
+      const http = keyedAgent(keyOf(agentId, startId))
+      own.set(agentId, { startId, http })
+      return http
+    },
+
+    find(told) {
+      const at = told.indexOf(separator)
+      const [startId, agentId] = [told.slice(0, at), told.slice(at + 1)]
+      const row = at < 0 ? null : agents.find(agentId)
+      if (row === null || row.startId !== startId) return null
+      if (!isLive(row.state.kind) && row.state.kind !== 'starting') return null
+      return { agentId, key: identity.linkKeyOf(agentId, startId) }
+    },
+
+    forget,
+
+    close() {
+      shared.destroy()
+      for (const agentId of own.keys()) forget(agentId)
+    },
+  }
+}
+
+const newAgent = (): Agent => new Agent({ keepAlive: true, maxSockets: socketsPerAgentMax })
+
+function keyedAgent(key: AgentLinkKey): Agent {
+  const http = newAgent()
+  const link = agentLinkClient(key)
+  http.createConnection = ({ host, port }) => connect({ host: host ?? '', port: Number(port), ...link })
+  return http
+}

@@ -1,0 +1,99 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { dataLimitBytes, defaultSettings, readSettingsFile } from '../../config/index.ts'
+import type { DataPaths } from '../../config/index.ts'
+import {
+  dataFindings,
+  failure,
+  lostHomesFinding,
+  ok,
+  sharedFindings,
+  warning,
+} from '../../diagnostics/index.ts'
+import type { DoctorFinding } from '../../diagnostics/index.ts'
+import {
+  inspectCluster,
+  inspectDataBound,
+  inspectEngine,
+  inspectShared,
+  listVolumes,
+  lostHomes,
+} from '../../sandbox/index.ts'
+import { agentsCluster, notedCluster, runtimeKind, usualKubeconfig } from '../choose-cluster.ts'
+import type { NotedCluster } from '../choose-cluster.ts'
+import type { CommandContext } from './command-context.ts'
+import { lookOf } from './prune.ts'
+
+/** What agents of this home would run on. */
+export async function groundFindings(
+  context: CommandContext,
+  paths: DataPaths,
+): Promise<readonly DoctorFinding[]> {
+  try {
+    const noted = notedCluster(paths.clusterFile)
+    const kind = runtimeKind(context.environment, noted)
+    if (kind === 'kubernetes') return [await cluster(context, noted)]
+    return [
+      ...(kind === 'process' ? [nothingIsolated] : await engine(context)),
+      ...(await data(context, paths, kind)),
+      ...(kind === 'process' ? [] : [...(await shared(context)), ...(await lost(context))]),
+    ]
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return [failure('cluster-known', error.detail, error.repair)]
+  }
+}
+
+const nothingIsolated = warning(
+  'engine-answers',
+  'runtime process was asked for: nothing is isolated',
+  'Leave out --runtime process.',
+)
+
+/** What bounds the data of agents is tried with a claim there, which a start does. */
+async function cluster(
+  { environment, env }: CommandContext,
+  noted: NotedCluster | null,
+): Promise<DoctorFinding> {
+  const { address: meshAddress } = environment.kubernetes
+  const at = { ...agentsCluster(environment.kubernetes, noted), kubeconfig: usualKubeconfig(env) }
+  const found = await inspectCluster(meshAddress === null ? at : { ...at, meshAddress })
+  const id = 'cluster-answers'
+  return found.ok ? ok(id, found.detail) : failure(id, found.detail, found.repair)
+}
+
+const hintsOf = ({ environment, env, uid }: CommandContext) => ({
+  uid,
+  engineSocket: environment.engineSocket ?? undefined,
+  dockerHost: env['DOCKER_HOST'],
+})
+
+async function engine(context: CommandContext): Promise<readonly DoctorFinding[]> {
+  const found = await inspectEngine(hintsOf(context))
+  return found.map(({ id, ok: good, detail, repair }) =>
+    good ? ok(id, detail) : failure(id, detail, repair),
+  )
+}
+
+async function data(context: CommandContext, paths: DataPaths, kind: 'docker' | 'process') {
+  const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
+  const bound =
+    kind === 'process'
+      ? ({ kind: 'meter', why: 'agents run as plain processes' } as const)
+      : await inspectDataBound(hintsOf(context), { uid: context.uid, path: context.env['PATH'] ?? '' })
+  const volumes = await listVolumes(paths.volumesFolder)
+  return dataFindings({
+    meteredBecause: bound.kind === 'meter' ? bound.why : null,
+    limitMb: settings.data_limit_mb,
+    volumes: volumes.map((volume) => ({ ...volume, limitBytes: dataLimitBytes(settings, volume.agentId) })),
+  })
+}
+
+async function shared(context: CommandContext): Promise<readonly DoctorFinding[]> {
+  return sharedFindings(await inspectShared(hintsOf(context), context.uid))
+}
+
+/** What other homes have left on the engine. */
+async function lost(context: CommandContext): Promise<readonly DoctorFinding[]> {
+  const homes = await lostHomes(await lookOf(context)).catch(() => null)
+  return homes === null ? [] : [lostHomesFinding(homes)]
+}

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { dataPaths } from '../../config/index.ts'
+import { writeClusterImage } from '../../sandbox/index.ts'
+import { clusterImage } from '../choose-cluster.ts'
+import { imageParts } from '../image-parts.ts'
+import { requireFile } from './backup.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Under whose name the parts of it are kept from being taken away as left over. */
+const user = 'cluster-image'
+
+/** Writes the agent image for a cluster into `--file`. Needs the engine, and no home. */
+export async function image(context: CommandContext): Promise<number> {
+  const file = resolve(requireFile(context))
+  if (existsSync(file)) {
+    throw new Problem('conflict', {
+      detail: `${file} is there already`,
+      repair: 'Name another file, or remove it first.',
+    })
+  }
+  if (!existsSync(dirname(file))) {
+    throw new Problem('not-found', {
+      detail: `there is no folder ${dirname(file)}`,
+      repair: 'Name a file in a folder that is there.',
+    })
+  }
+  const reference = context.environment.kubernetes.image ?? clusterImage
+  const parts = imageParts(context, dataPaths(context.environment.home))
+  const { architecture } = await writeClusterImage({
+    ...parts,
+    // They stay as long as the folder around this one does, and there may be no home yet.
+    volumesFolder: join(parts.cacheDirectory, 'volumes'),
+    homeId: user,
+    reference,
+    file,
+    progress: (step) => context.tell({ progress: step }),
+    signal: context.stopped,
+  })
+  context.tell({ file, reference, architecture, bytes: (await stat(file)).size })
+  return 0
+}

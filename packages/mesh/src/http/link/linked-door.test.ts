@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { connect as connectPlainly } from 'node:net'
+import { connect } from 'node:tls'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import { text } from 'node:stream/consumers'
+import { agentLinkClient } from '@flotilla/protocol/agent-link'
+import { expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../platform/index.ts'
+import { agentConnectionBounds, boundConnections } from '../bound-connections.ts'
+import { createLinkedDoor } from './linked-door.ts'
+import { linkedAgentOf } from './linked-sockets.ts'
+
+const host = '127.0.0.1'
+const keyed = (identity: string, key: Uint8Array) => agentLinkClient({ identity, key })
+const keyOfScout = Buffer.alloc(32, 1)
+const keyOfClerk = Buffer.alloc(32, 2)
+
+async function aDoor(some = { perAddressMax: 100, totalMax: 400 }) {
+  const bounds = { ...agentConnectionBounds, ...some }
+  const keys = new Map([
+    ['start-1.scout', { agentId: 'scout', key: keyOfScout }],
+    ['start-1.clerk', { agentId: 'clerk', key: keyOfClerk }],
+  ])
+  const server = createServer((asked, reply) => reply.end(`${linkedAgentOf(asked.socket)} ${asked.url}`))
+  boundConnections(server, bounds)
+  const door = createLinkedDoor({ server, keyOf: (told) => keys.get(told) ?? null, bounds, log: silentLog })
+  await door.listen({ port: 0, host })
+  onTestFinished(() => door.close())
+  return { door, keys, port: door.port() }
+}
+
+function open(port: number, options: ConnectionOptions): TLSSocket {
+  const socket = connect({ host, port, ...options })
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+
+/** What the door says over a connection, or why there is none. */
+async function ask(socket: TLSSocket): Promise<string> {
+  const asked = request({ path: '/hello', createConnection: () => socket }).end()
+  try {
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+    return await text(reply)
+  } catch (error) {
+    return `refused: ${String(error)}`
+  }
+}
+
+test('knows an agent by the key of its start, in TLS 1.3 with fresh keys', async () => {
+  const { port } = await aDoor()
+  const socket = open(port, keyed('start-1.scout', keyOfScout))
+  expect(await ask(socket)).toBe('scout /hello')
+  expect(socket.getProtocol()).toBe('TLSv1.3')
+  expect(socket.getEphemeralKeyInfo()).not.toEqual({})
+})
+
+test.each([
+  ['a start that does not count', keyed('start-0.scout', keyOfScout)],
+  ['the key of another agent', keyed('start-1.scout', keyOfClerk)],
+  ['no key', { rejectUnauthorized: false }],
+  [
+    'an older version',
+    { ...keyed('start-1.scout', keyOfScout), minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
+  ],
+] as const)('serves nobody with %s', async (_what, options) => {
+  const { port } = await aDoor()
+  expect(await ask(open(port, options as ConnectionOptions))).toMatch(/^refused: /)
+})
+
+test('answers plain HTTP with nothing that an agent is told', async () => {
+  const { port } = await aDoor()
+  const socket = connectPlainly(port, host).end('GET /hello HTTP/1.1\r\nhost: door\r\n\r\n')
+  expect(await text(socket).catch(String)).not.toContain('/hello')
+})
+
+test('lets nobody in again by a ticket once the start is over', async () => {
+  const { port, keys } = await aDoor()
+  const first = open(port, keyed('start-1.scout', keyOfScout))
+  const tickets: Buffer[] = []
+  first.on('session', (session: Buffer) => tickets.push(session))
+  expect(await ask(first)).toBe('scout /hello')
+  keys.clear()
+  expect(tickets.length).toBeGreaterThan(0)
+  for (const session of tickets) {
+    const { pskCallback: _none, ...options } = keyed('start-1.scout', keyOfScout)
+    expect(await ask(open(port, { ...options, session }))).toMatch(/^refused: /)
+  }
+})
+
+test('counts the connections of an agent by its key, and lets go of those that are closed', async () => {
+  const { port } = await aDoor({ perAddressMax: 2, totalMax: 8 })
+  const scout = () => open(port, keyed('start-1.scout', keyOfScout))
+  for (let round = 0; round < 12; round += 1) {
+    const socket = scout()
+    expect(await ask(socket)).toBe('scout /hello')
+    socket.destroy()
+    await once(socket, 'close')
+  }
+  const held = [scout(), scout()]
+  for (const socket of held) await once(socket, 'secureConnect')
+  expect(await ask(scout())).toMatch(/^refused: /)
+})

@@ -1,0 +1,79 @@
+import type { Server as HttpServer } from 'node:http'
+import { createServer } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import { agentLinkServer } from '@flotilla/protocol/agent-link'
+import { createRoster } from '../../platform/index.ts'
+import type { Log } from '../../platform/index.ts'
+import { boundConnections } from '../bound-connections.ts'
+import type { ConnectionBounds } from '../bound-connections.ts'
+import { linkSocket } from './linked-sockets.ts'
+
+/** One address may hold such a part of all connections, also while it has shown no key. */
+const sharesOfAddress = 4
+
+/** Whose start an identity names, and its key; null for one that may not come in. */
+export type LinkKeyOf = (identity: string) => { readonly agentId: string; readonly key: Uint8Array } | null
+
+export interface LinkedDoor {
+  /** Rejects when the port is taken. */
+  listen(where: { readonly port: number; readonly host: string }): Promise<void>
+  port(): number
+  close(): Promise<void>
+}
+
+/**
+ * Lets agents on other machines come to `server`, which does not listen itself: each connection by the key of the agent's
+ * last start, and by nothing else. Who came in is known by `linkedAgentOf`.
+ */
+export function createLinkedDoor(deps: {
+  readonly server: HttpServer
+  readonly keyOf: LinkKeyOf
+  readonly bounds: ConnectionBounds
+  readonly log: Log
+}): LinkedDoor {
+  const open = createRoster<TLSSocket>()
+  const shown = new WeakMap<TLSSocket, string>()
+  const door = createServer(
+    agentLinkServer((socket: TLSSocket, identity) => {
+      const found = deps.keyOf(identity)
+      if (found) shown.set(socket, found.agentId)
+      return found?.key ?? null
+    }),
+    (socket) => {
+      const agentId = shown.get(socket)
+      // Taken up by a ticket of an earlier connection, whose key may not count any more.
+      if (agentId === undefined) return void socket.destroy()
+      linkSocket(socket, agentId)
+      socket.once('close', open.join(socket))
+      deps.server.emit('connection', socket)
+    },
+  )
+  // Nodes may hide the addresses of their pods behind their own, so that those of an agent are counted by its key.
+  boundConnections(door, { ...deps.bounds, perAddressMax: deps.bounds.totalMax / sharesOfAddress })
+  door.on('tlsClientError', (error, { remoteAddress }) => {
+    deps.log.debug({ remoteAddress, err: error }, 'a connection did not show the key of an agent')
+  })
+
+  return {
+    listen: ({ port, host }) =>
+      new Promise((resolve, reject) => {
+        door.once('error', reject)
+        door.listen(port, host, () => {
+          door.off('error', reject)
+          // From then on Node looks after connections that are slow.
+          deps.server.emit('listening')
+          resolve()
+        })
+      }),
+    port: () => {
+      const address = door.address()
+      return typeof address === 'object' && address !== null ? address.port : 0
+    },
+    close: async () => {
+      if (!door.listening) return
+      const closed = new Promise<void>((resolve) => door.close(() => resolve()))
+      for (const socket of open.members()) socket.destroy()
+      await closed
+    },
+  }
+}
