@@ -1,3 +1,5 @@
+import { groupOfChannels } from './group-of-channels.ts'
+
 /**
  * The files that decide, by what they decide, and the tests that hold them. Wiring, routes, tables and what speaks
  * to processes, engines and providers stay out: there a mutant says more about the stand-in than about the test.
@@ -280,7 +282,47 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/wallet/seed/derive-keys.ts`,
       `${mesh}/wallet/seed/seed-store.ts`,
     ],
-    tests: [`${mesh}/wallet/manage-wallet.test.ts`, `${mesh}/wallet/seed/derive-keys.test.ts`],
+    tests: [
+      `${mesh}/wallet/manage-wallet.test.ts`,
+      `${mesh}/wallet/seed/derive-keys.test.ts`,
+      `${mesh}/wallet/seed/seed-store.test.ts`,
+    ],
+  },
+  {
+    name: 'payments',
+    decides: 'what an agent may pay, what is signed for it, and what becomes of that, once',
+    files: [
+      `${mesh}/wallet/payments/follow-payments.ts`,
+      `${mesh}/wallet/payments/intent-record.ts`,
+      `${mesh}/wallet/payments/pay.ts`,
+      `${mesh}/wallet/payments/replace-payment.ts`,
+      `${mesh}/wallet/payments/sign-payment.ts`,
+      `${mesh}/wallet/payments/watch-signers.ts`,
+    ],
+    tests: [`${mesh}/wallet/payments/*.test.ts`],
+  },
+  {
+    name: 'payees',
+    decides: 'whom a payment pays, what it counts for, and what a person sees of both',
+    files: [
+      `${mesh}/wallet/payments/amounts.ts`,
+      `${mesh}/wallet/payments/assess-payment.ts`,
+      `${mesh}/wallet/payments/judge-payees.ts`,
+      `${mesh}/wallet/payments/judge-tokens.ts`,
+    ],
+    tests: [`${mesh}/wallet/payments/payments.test.ts`, `${mesh}/wallet/payments/pure-parts.test.ts`],
+  },
+  {
+    name: 'effects',
+    decides: 'what a call on a chain of the EVM moves, whom it pays and whom it lets take',
+    files: [`${mesh}/wallet/chain/evm-effects.ts`, `${mesh}/wallet/chain/evm-measured.ts`],
+    tests: [`${mesh}/wallet/chain/evm-parts.test.ts`, `${mesh}/wallet/chain/evm-measured.test.ts`],
+  },
+  {
+    name: 'prices',
+    decides: 'what something is worth, by whose word',
+    files: [`${mesh}/wallet/prices/agree-on-price.ts`, `${mesh}/wallet/prices/price-book.ts`],
+    tests: [`${mesh}/wallet/prices/*.test.ts`],
   },
   {
     name: 'solana',
@@ -345,4 +387,5 @@ export const mutationGroups: readonly MutationGroup[] = [
     files: [`${mesh}/access/project-walls.ts`],
     tests: [`${mesh}/access/project-walls.test.ts`, `${mesh}/collaboration/projects/projects.test.ts`],
   },
+  groupOfChannels,
 ]

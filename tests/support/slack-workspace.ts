@@ -40,6 +40,10 @@ export interface SlackWorkspace {
   readonly teamId: string
   /** Sends it until it is acknowledged; its mark for `platform.isTaken`. */
   readonly deliver: (envelope: Envelope) => string
+  /** Sends a packet as it is over each line. */
+  readonly sendRaw: (packet: string | Uint8Array) => void
+  /** How many connections the next hello tells of. */
+  readonly helloWith: (connections: unknown) => void
   /** How often it was sent. */
   readonly attempts: (mark: string) => number
   /** Methods of the Web API that were called, in order. */
@@ -75,6 +79,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const dead = await deadPort()
   let count = 0
   let connections = 0
+  let toldConnections: unknown = 1
 
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -88,7 +93,9 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
       const { envelope_id: id } = JSON.parse(data.toString()) as { envelope_id: string }
       taken.add(id.split('.')[0] ?? '')
     })
-    line.send(JSON.stringify({ type: 'hello', num_connections: 1, connection_info: { app_id: 'A1' } }))
+    line.send(
+      JSON.stringify({ type: 'hello', num_connections: toldConnections, connection_info: { app_id: 'A1' } }),
+    )
   })
   const again = setInterval(() => {
     for (const mark of envelopes.keys()) push(mark)
@@ -276,6 +283,10 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     personId,
     teamId,
     deliver,
+    sendRaw: (packet) => {
+      for (const line of lines) line.send(packet)
+    },
+    helloWith: (told) => void (toldConnections = told),
     attempts: (mark) => envelopes.get(mark)?.attempts ?? 0,
     called,
     posted,

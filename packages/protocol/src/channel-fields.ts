@@ -106,7 +106,7 @@ export const channelFields: Readonly<Record<ChannelName, readonly ChannelField[]
     {
       name: 'channel_webhook_secret',
       label: 'Secret of Standard Webhooks',
-      hint: 'Both sides sign with it.',
+      hint: 'Both sides sign with it; leave it out, and one is made.',
       isSecret: true,
       give: 'made',
       form: /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/,

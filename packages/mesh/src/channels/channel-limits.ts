@@ -48,6 +48,10 @@ export const channelLimits = {
   answeredAlbumsMax: 1000,
   /** After so many tries a file is left out, and whoever sent it is told. */
   fileTriesMax: 5,
+  /** For one try to fetch a file, milliseconds: a line that drips holds up all that the person says. */
+  fileTryMaxMs: 2 * 60_000,
+  /** Where a platform asks to wait longer with a file, it is left out, milliseconds. */
+  fileWaitMaxMs: 5 * 60_000,
   /** Files that an agent made in one run and that are sent beside its answer; the others are named. */
   filesPerAnswerMax: 5,
   /** Of one run, those that are kept in mind at all. */

@@ -48,6 +48,27 @@ describe('what is told on a channel', () => {
     expect(world.openNotes()).toEqual([])
   })
 
+  test('holds up what stands behind it for a day at most, where the mesh itself stumbles over it', async () => {
+    const fake = createFakeAdapter({ editEveryMs: null })
+    const send: typeof fake.adapter.send = (message, signal) =>
+      message.text.includes('cursed')
+        ? Promise.reject(new TypeError('x'))
+        : fake.adapter.send(message, signal)
+    const world = await open({ ...fake, adapter: { ...fake.adapter, send } })
+    await answered(world, 'cursed')
+    await world.fake.hear(aReceived({ id: 'behind', text: '/help' }))
+    await world.clock.advance(30_000)
+    expect(world.told()).toEqual([])
+    // As often as it stumbles, without playing each of these waits.
+    world.rows('UPDATE channel_letters SET created_at = created_at - 24 * 3600 * 1000')
+    await world.clock.advance(10_000)
+    expect(world.told()).toEqual([expect.stringContaining('/help')])
+    expect(letters(world)[0]).toMatchObject({
+      state: 'failed',
+      detail: 'given up after 24 hours: the mesh stumbled; its log says over what',
+    })
+  })
+
   test('is sent again under the same id, and not marked where the platform throws repeats away', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const world = await open(fake)

@@ -141,6 +141,30 @@ describe('files that people send', () => {
     )
   })
 
+  test('are left out at once where the platform asks to wait longer than anybody would', async () => {
+    const world = await open()
+    world.fake.failDownloads(
+      1,
+      new ChannelFailure('rate-limited', 'too fast', channelLimits.fileWaitMaxMs + 1),
+    )
+    await world.say('look', { attachments: [sent(world.fake, 'a.txt')] })
+    expect(world.said()).toEqual(['look\n\n[Not passed on: a.txt: too fast]'])
+  })
+
+  test('that drip in without an end are given up, tried again, and left out in words', async () => {
+    const world = await open()
+    world.fake.holdDownloads()
+    await world.say('look', { attachments: [sent(world.fake, 'a.txt')] })
+    await world.clock.advance(channelLimits.fileTryMaxMs - 1)
+    expect(world.fake.downloads()).toHaveLength(1)
+    for (let time = 0; time < channelLimits.fileTriesMax; time++) {
+      await world.clock.advance(channelLimits.fileTryMaxMs + fileBackOffMs.max)
+    }
+    expect(world.fake.downloads()).toHaveLength(channelLimits.fileTriesMax)
+    expect(world.said()).toEqual(['look\n\n[Not passed on: a.txt: it did not come within 120 seconds]'])
+    expect(world.told()[0]).toBe('Left out: a.txt: it did not come within 120 seconds.')
+  })
+
   test.each([
     [
       'larger than the bound, as the platform says',

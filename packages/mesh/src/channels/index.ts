@@ -22,7 +22,7 @@ import { howToSwitchOn } from './how-to-switch-on.ts'
 import { createManageChannels } from './manage-channels.ts'
 import { createMarkTable } from './mark-table.ts'
 import { createPairingCodes } from './pairing/pairing-codes.ts'
-import { channelPeopleRoutes } from './people.routes.ts'
+import { channelInternalRoutes, channelPeopleRoutes } from './people.routes.ts'
 import { channelPublicRoutes } from './public.routes.ts'
 import { createSetUpChannels } from './set-up-channels.ts'
 
@@ -121,6 +121,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
           clock: kernel.clock,
         }),
       people: (surface) => channelPeopleRoutes(surface, { manage, setUp }),
+      internal: (surface) => channelInternalRoutes(surface, manage),
     },
     metrics: () => [
       {

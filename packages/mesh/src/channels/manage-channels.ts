@@ -16,6 +16,8 @@ export interface ManageChannels {
   /** Every channel that there is, also those that are off. Problem `denied`. */
   list(caller: Caller): { readonly channels: readonly ChannelView[]; readonly notices: ChannelNotices }
   viewOf(name: ChannelName): ChannelView
+  /** Those that are on and of which there is something to say; for `doctor`. */
+  troubled(): readonly Pick<ChannelView, 'name' | 'state' | 'detail' | 'repair'>[]
   /**
    * A code to print: whoever shows it on the platform first is known as the caller there. Problems `denied`, `human-only`,
    * `not-found`, `conflict` where the channel is off.
@@ -48,6 +50,11 @@ export function createManageChannels(
 
   return {
     viewOf,
+    troubled: () =>
+      channelNames.flatMap((name) => {
+        const life = deps.turns.find(name)
+        return life === null || life.state().detail === '' ? [] : [{ name, ...life.state() }]
+      }),
     list: (caller) => {
       guard(caller, { do: 'manage-people' })
       return { channels: channelNames.map(viewOf), notices: settings().channels.notices }

@@ -1,5 +1,7 @@
 import { channelEndpoints as endpoints, channelsApi as api } from '@flotilla/protocol/channels-api'
-import type { PeopleSurface } from '../http/index.ts'
+import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import type { Caller } from '../access/index.ts'
+import type { PeopleSurface, Surface } from '../http/index.ts'
 import type { ManageChannels } from './manage-channels.ts'
 import { requiredChannel } from './required-channel.ts'
 import type { SetUpChannels } from './set-up-channels.ts'
@@ -16,4 +18,11 @@ export function channelPeopleRoutes(
   bind(endpoints.channelRemove, api.channelRemove, ({ caller, params }) => setUp.remove(caller, params.name))
   bind(endpoints.channelNotices, api.channelNotices, ({ caller, body }) => setUp.setNotices(caller, body))
   bind(endpoints.channelPair, api.channelPair, ({ caller, params }) => manage.pair(caller, params.name))
+}
+
+/** For `doctor`. */
+export function channelInternalRoutes({ bind }: Surface<Caller>, manage: ManageChannels): void {
+  bind(meshInternalEndpoints.channelsTroubled, meshInternalApi.channelsTroubled, () => ({
+    channels: [...manage.troubled()],
+  }))
 }

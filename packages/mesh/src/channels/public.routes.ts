@@ -13,8 +13,6 @@ const bounds = {
   maxMs: 10_000,
   heldMaxBytes: 32 * 1024 * 1024,
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
-  drainMaxBytes: channelBodyMaxBytes,
-  drainMaxMs: 250,
 } as const
 
 /** Where platforms call back. There is no gate: each channel's signature is the proof, and it is over the body. */
@@ -51,21 +49,13 @@ export function channelPublicRoutes(
     pass({ name: params.name, raw, reply }, { method: 'GET', body: new Uint8Array() }),
   )
   bind(endpoints.channelReceive, {}, async ({ params, raw, reply }) => {
-    try {
-      required(params.name)
-      const body = await bodies.read(
-        raw.raw,
-        params.name,
-        () =>
-          new Problem('body-too-large', { detail: `a delivery has at most ${channelBodyMaxBytes} bytes` }),
-      )
-      return await pass({ name: params.name, raw, reply }, { method: 'POST', body })
-    } catch (error) {
-      // What is left of the body is not read: the connection cannot be used again.
-      if (!raw.raw.complete) void reply.header('connection', 'close')
-      await bodies.drain(raw.raw)
-      throw error
-    }
+    required(params.name)
+    const body = await bodies.read(
+      raw.raw,
+      params.name,
+      () => new Problem('body-too-large', { detail: `a delivery has at most ${channelBodyMaxBytes} bytes` }),
+    )
+    return pass({ name: params.name, raw, reply }, { method: 'POST', body })
   })
 }
 

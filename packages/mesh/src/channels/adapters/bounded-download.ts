@@ -1,5 +1,5 @@
 import { ChannelFailure } from '../adapter.ts'
-import { failureOfCall } from './call-failure.ts'
+import { failureOfCall, failureOfDownload } from './call-failure.ts'
 
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
@@ -20,11 +20,10 @@ export interface Download {
 export async function downloadBounded(download: Download): Promise<Uint8Array> {
   const { fetch, url, headers, platform, maxBytes, signal } = download
   try {
-    const response = await fetch(url, { headers, signal, redirect: 'error' })
+    const response = await fetch(url, { headers, signal, redirect: 'manual' })
     if (!response.ok) {
       await response.body?.cancel()
-      const kind = response.status === 404 || response.status === 410 ? 'gone' : 'refused'
-      throw new ChannelFailure(kind, `${platform} does not give out the file (${response.status})`)
+      throw failureOfDownload(platform, response.status, response.headers.get('retry-after'))
     }
     return await readBounded(response, maxBytes)
   } catch (error) {
@@ -33,7 +32,8 @@ export async function downloadBounded(download: Download): Promise<Uint8Array> {
   }
 }
 
-async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+/** At most `maxBytes`; what is sent beyond is not read. Rejects with a `ChannelFailure` of kind `too-large`. */
+export async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let length = 0
   if (response.body === null) return new Uint8Array(0)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { failureOfCall, rateLimited } from './call-failure.ts'
+import { ChannelFailure } from '../adapter.ts'
+import { failureOfCall, failureOfDownload, rateLimited } from './call-failure.ts'
 import { discordFailure } from './discord/discord-failure.ts'
 import { isTokenRefused, slackFailure } from './slack/slack-failure.ts'
 
@@ -29,6 +30,33 @@ test('a failure does not repeat what was sent', () => {
   expect(slackFailure(withFields('x', { data: { ok: false, error: 'xoxb-SECRET!' } })).message).not.toContain(
     'SECRET',
   )
+})
+
+test('a failure of ours is found behind what a library made of it', () => {
+  const ours = new ChannelFailure('gone', 'no more')
+  expect(failureOfCall(new Error('a', { cause: new Error('b', { cause: ours }) }), 'Slack')).toBe(ours)
+})
+
+test.each([
+  [404, 'gone'],
+  [410, 'gone'],
+  [401, 'refused'],
+  [302, 'refused'],
+  [408, 'unsure'],
+  [425, 'unsure'],
+  [500, 'unsure'],
+  [503, 'unsure'],
+])('a file that is answered with %d is %s', (status, kind) => {
+  expect(failureOfDownload('Slack', status, '5')).toMatchObject({ kind, retryAfterMs: null })
+})
+
+test.each([
+  ['7', 7000],
+  [null, 30_000],
+  ['Fri, 01 Jan 2027 00:00:00 GMT', 30_000],
+  [['1', '2'], 30_000],
+])('a file that is to be waited for (%j) is asked for again after %d', (retryAfter, retryAfterMs) => {
+  expect(failureOfDownload('Slack', 429, retryAfter)).toMatchObject({ kind: 'rate-limited', retryAfterMs })
 })
 
 test.each([

@@ -13,11 +13,22 @@ const causesMax = 5
 
 /** What a call that ended without an answer means. Names the code and no address, which may hold a token. Pure. */
 export function failureOfCall(error: unknown, platform: string): ChannelFailure {
-  if (error instanceof ChannelFailure) return error
+  const ours = ownFailure(error)
+  if (ours !== null) return ours
   const code = codeOf(error)
   return code !== null && neverLeft.has(code)
     ? new ChannelFailure('unreachable', `${platform} cannot be reached (${code})`)
     : new ChannelFailure('unsure', `${platform} gave no answer${code === null ? '' : ` (${code})`}`)
+}
+
+/** Ours, from wherever a library put it. */
+function ownFailure(error: unknown): ChannelFailure | null {
+  let at = error
+  for (let depth = 0; depth < causesMax && at instanceof Error; depth++) {
+    if (at instanceof ChannelFailure) return at
+    at = at.cause
+  }
+  return null
 }
 
 /** The network's own code, from wherever a library put it. */
@@ -38,6 +49,27 @@ function codeOf(error: unknown): string | null {
   }
   return null
 }
+
+/** What it means that a platform answered so where a file was asked for: what may pass is tried again. Pure. */
+export function failureOfDownload(
+  platform: string,
+  status: number,
+  retryAfter: string | string[] | null | undefined,
+): ChannelFailure {
+  const said = `${platform} answered ${status} for the file`
+  if (status === 429) {
+    const seconds = typeof retryAfter === 'string' && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
+    return rateLimited(platform, seconds === null ? waitWithoutWordMs : seconds * 1000)
+  }
+  if (status >= 500 || passing.has(status)) return new ChannelFailure('unsure', said)
+  return new ChannelFailure(status === 404 || status === 410 ? 'gone' : 'refused', said)
+}
+
+/** Request timeout, too early. */
+const passing: ReadonlySet<number> = new Set([408, 425])
+
+/** Where a platform asks to wait and does not say how long, milliseconds. */
+export const waitWithoutWordMs = 30_000
 
 /** The longest that a platform's word to wait is believed, milliseconds. */
 const waitMaxMs = 3_600_000

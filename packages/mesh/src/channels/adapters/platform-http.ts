@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici'
 import type { FormData } from 'undici'
 import { ChannelFailure } from '../adapter.ts'
+import { failureOfCall } from './call-failure.ts'
 
 /** Calls to one platform, over connections that end with it. */
 export interface PlatformHttp {
@@ -53,8 +54,7 @@ export function createPlatformHttp(): PlatformHttp {
         return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }
       } catch (error) {
         if (signal.aborted) throw signal.reason
-        if (error instanceof ChannelFailure) throw error
-        throw networkFailure(url.host, error)
+        throw failureOfCall(error, url.host)
       }
     },
     close: () => agent.destroy(),
@@ -63,29 +63,4 @@ export function createPlatformHttp(): PlatformHttp {
 
 export function tooLarge(maxBytes: number): ChannelFailure {
   return new ChannelFailure('too-large', `it is larger than ${maxBytes} bytes`)
-}
-
-/** Before these nothing was sent. */
-const unsentCodes: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-/** What a broken connection means. Names the host and no address, which might hold a token. Pure. */
-export function networkFailure(host: string, error: unknown): ChannelFailure {
-  const code = codeOf(error)
-  return unsentCodes.has(code)
-    ? new ChannelFailure('unreachable', `${host} cannot be reached (${code})`)
-    : new ChannelFailure('unsure', `the connection to ${host} broke${code === '' ? '' : ` (${code})`}`)
-}
-
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  if ('code' in error && typeof error.code === 'string') return error.code
-  const inner = error instanceof AggregateError ? error.errors[0] : error.cause
-  return inner instanceof Error ? codeOf(inner) : ''
 }

@@ -14,7 +14,7 @@ import type { CommandCall, CommandDeps, CommandReply } from './channel-command.t
 import { parseText } from './command-table.ts'
 import type { ParsedText } from './command-table.ts'
 import { use } from './looking-commands.ts'
-import { agentButtons, agentHere, agentOfButton, namedAgent } from './find-agent.ts'
+import { agentButtons, agentHere, agentOfButton, namedAgent, noAgentWords } from './find-agent.ts'
 import { giveToAgent } from './give-to-agent.ts'
 
 /** Does what a known person said, once. Throws Problems, of which nothing stands then. */
@@ -110,9 +110,7 @@ export function createAnswerMessage(deps: Deps): {
     const buttons = agentButtons(deps, call)
     const names = buttons.map(({ label }) => label).join(', ')
     const reply =
-      names === ''
-        ? 'No agent is granted to you. An owner can: flotilla people change NAME --agents AGENT'
-        : `Who is it for? Choose with /use and a name, then say it again: ${names}`
+      names === '' ? noAgentWords : `Who is it for? Choose with /use and a name, then say it again: ${names}`
     atOnce(call, () => ({ text: reply, buttons }))
   }
 

@@ -46,6 +46,10 @@ export function agentHere(
   return open.length === 1 ? (open[0]?.id ?? null) : null
 }
 
+/** To who may talk to nobody: a viewer is granted no agent. */
+export const noAgentWords =
+  'No agent is granted to you. An owner can: flotilla people change NAME --role member --agents AGENT'
+
 /** One button for each agent that the caller may talk to. */
 export function agentButtons(deps: CommandDeps, call: CommandCall): readonly ChannelButton[] {
   return agentsFor(deps, call)

@@ -1,7 +1,7 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { Action } from '../../access/index.ts'
 import type { ChannelCommand } from './channel-command.ts'
-import { agentButtons, agentHere, namedAgent } from './find-agent.ts'
+import { agentButtons, agentHere, namedAgent, noAgentWords } from './find-agent.ts'
 
 /** Rows of one answer; the rest is counted. */
 const rowsMax = 30
@@ -22,7 +22,7 @@ export const use: ChannelCommand = {
       const buttons = agentButtons(deps, call)
       const now = here === null ? 'You talk to nobody here yet.' : `You talk to ${here} here.`
       const names = buttons.map(({ label }) => label).join(', ')
-      if (names === '') return { text: `${now} No agent is granted to you; an owner can: flotilla people` }
+      if (names === '') return { text: `${now} ${noAgentWords}` }
       return { text: `${now} Choose with /use and a name: ${names}`, buttons }
     }
     const agentId = namedAgent(deps, call.argument.replace(/^@/, ''))

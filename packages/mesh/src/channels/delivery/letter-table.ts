@@ -167,7 +167,7 @@ export function createLetterTable(database: Database) {
     ): void => {
       database
         .prepare(
-          `UPDATE channel_letters SET due_at = ?, detail = ?, begun_piece = CASE WHEN ? THEN NULL ELSE begun_piece END WHERE id = ?`,
+          `UPDATE channel_letters SET due_at = ?, detail = ?, begun_piece = CASE WHEN ? THEN NULL ELSE begun_piece END WHERE id = ? AND state = 'open'`,
         )
         .run(until, detail, certain ? 1 : 0, id)
     },

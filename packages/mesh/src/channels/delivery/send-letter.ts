@@ -10,6 +10,7 @@ import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
 import { sendFile } from './send-file.ts'
 import type { SendFileDeps } from './send-file.ts'
 
+const stumbledWords = `given up after ${channelLimits.letterHoursMax} hours: the mesh stumbled; its log says over what`
 const whyDropped = 'for whom it was is not let in any more'
 
 export interface SendLetterDeps extends SendFileDeps {
@@ -74,8 +75,9 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
       end = await sendPieces(adapter, letter, signal)
     } catch (error) {
       if (signal.aborted) return
-      if (!(error instanceof ChannelFailure)) throw error
-      return afterFailure(error, letter)
+      if (error instanceof ChannelFailure) return afterFailure(error, letter)
+      if (isTooOld(letter, clock.now())) deps.settle(letter, 'failed', stumbledWords)
+      throw error
     }
     if (end !== null) deps.settle(letter, end, end === 'dropped' ? whyDropped : '')
   }
@@ -89,12 +91,17 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
       return
     }
     const wait = Math.max(retryAfterMs ?? 0, backOffMs(sendBackOffMs, letter.attempts - 1))
-    if (now + wait - letter.createdAt > channelLimits.letterHoursMax * 3600 * 1000) {
+    if (isTooOld(letter, now + wait)) {
       deps.settle(letter, 'failed', `given up after ${channelLimits.letterHoursMax} hours: ${detail}`)
       return
     }
     letters.postpone(id, now + wait, { certain: kind !== 'unsure', detail })
   }
+}
+
+/** What cannot be sent does not hold up for ever what stands behind it. Pure. */
+function isTooOld({ createdAt }: Letter, at: number): boolean {
+  return at - createdAt > channelLimits.letterHoursMax * 3600 * 1000
 }
 
 const cannotBeEdited: ReadonlySet<ChannelFailureKind> = new Set(['refused', 'gone', 'too-large'])

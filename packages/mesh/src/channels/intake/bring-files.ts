@@ -102,10 +102,10 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       try {
         if (file.kind === 'voice') {
           const note = { caller, agentId, messageId: message.id, index }
-          spoken.push(await deps.voice.words(note, () => fetchFile(adapter, file, signal), signal))
+          spoken.push(await deps.voice.words(note, () => fetchFile(adapter, file, { clock, signal }), signal))
           continue
         }
-        const content = await fetchFile(adapter, file, signal)
+        const content = await fetchFile(adapter, file, { clock, signal })
         const path = uploadPath(file.name, markOf(adapter.name, message.id, index))
         await deps.writeFile(caller, { agentId, path, content })
         signal.throwIfAborted()

@@ -1,3 +1,4 @@
+import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { voiceLimits } from '../../models/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
@@ -22,14 +23,30 @@ export function fileFault(
   return sizeBytes !== null && sizeBytes > bytesMaxOf(kind) ? tooLarge(kind) : null
 }
 
+/** Rejects with a `ChannelFailure`, or with the signal. */
 export async function fetchFile(
   { download }: ChannelAdapter,
   { kind, reference }: PlainFile,
-  signal: AbortSignal,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Uint8Array> {
-  const content = await download?.(reference, bytesMaxOf(kind), signal)
-  if (content === undefined || content.length === 0) throw new ChannelFailure('gone', 'it is empty')
-  return content
+  const ending = new AbortController()
+  const until = AbortSignal.any([signal, ending.signal])
+  const seconds = channelLimits.fileTryMaxMs / 1000
+  const late = new ChannelFailure('unsure', `it did not come within ${seconds} seconds`)
+  void clock.sleep(channelLimits.fileTryMaxMs, until).then(
+    () => ending.abort(late),
+    () => {},
+  )
+  try {
+    const content = await download?.(reference, bytesMaxOf(kind), until)
+    if (content === undefined || content.length === 0) throw new ChannelFailure('gone', 'it is empty')
+    return content
+  } catch (error) {
+    signal.throwIfAborted()
+    throw ending.signal.aborted ? late : error
+  } finally {
+    ending.abort()
+  }
 }
 
 /** In words, and how long to wait at least before it is tried again; null where that is of no use. Pure. */
@@ -40,8 +57,9 @@ export function whyNoFile(
   if (error instanceof ChannelFailure) {
     const { kind, message, retryAfterMs } = error
     if (kind === 'too-large') return { detail: tooLarge(fileKind), waitMs: null }
-    const isOver = kind === 'gone' || kind === 'refused'
-    return { detail: message, waitMs: isOver ? null : (retryAfterMs ?? 0) }
+    const waitMs = retryAfterMs ?? 0
+    const isOver = kind === 'gone' || kind === 'refused' || waitMs > channelLimits.fileWaitMaxMs
+    return { detail: message, waitMs: isOver ? null : waitMs }
   }
   if (error instanceof Problem) {
     const isOver = error.code === 'denied' || error.code === 'unknown-agent'

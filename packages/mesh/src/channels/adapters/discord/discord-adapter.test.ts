@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   discordToken,
@@ -12,8 +13,10 @@ import type { ChannelState, ReceivedMessage } from '../../adapter.ts'
 import { createMemoryMarks } from './channel-marks.ts'
 import { createDiscordAdapter } from './index.ts'
 import type { ChannelMarks } from './index.ts'
+import { answerMaxMs } from './twin-watch.ts'
 
 const never = new AbortController().signal
+const us = (server: DiscordServer) => ({ id: server.ids.bot, username: 'flotilla', bot: true })
 const soon = 10_000
 
 function adapterOf(
@@ -112,7 +115,7 @@ describe('Discord', () => {
     server.platform.say({ place, text, by: 'person', addressed: true })
 
   test('it identifies, beats, and puts its commands into the menu', async () => {
-    const { server } = await started({ heartbeatMs: 30 })
+    const { server } = await started({ heartbeatMs: 100 })
     await vi.waitFor(() => expect(server.heard.filter((op) => op === 'heartbeat').length).toBeGreaterThan(2))
     expect(server.heard[0]).toBe('identify')
     await vi.waitFor(() =>
@@ -218,6 +221,47 @@ describe('Discord', () => {
     server.write({ channel_id: channelId, content: 'x', ...fields })
     await say(server, 'after it')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['after it']))
+  })
+
+  test('another program that writes with the same token is told, and what we write is not', async () => {
+    const looks: (() => void)[] = []
+    const clock: typeof systemClock = {
+      ...systemClock,
+      sleep: (ms, signal) =>
+        ms === answerMaxMs ? new Promise((resolve) => looks.push(resolve)) : systemClock.sleep(ms, signal),
+    }
+    const { server, adapter, states, heard } = await started({ clock })
+    const place = server.places.alone
+    await adapter.send({ place, clientId: 'n', text: 'ours', buttons: [], replyToId: null }, never)
+    server.write({
+      channel_id: place.conversationId,
+      content: 'of a hook',
+      author: us(server),
+      webhook_id: '1',
+    })
+    server.write({
+      channel_id: place.conversationId,
+      content: 'of another bot',
+      author: { id: server.newId(), bot: true },
+    })
+    await say(server, 'hi')
+    await vi.waitFor(() => expect(texts(heard)).toEqual(['hi']))
+    // Of what came until then, only the message of our own was worth a look.
+    expect(looks).toHaveLength(1)
+    looks.shift()?.()
+    await setImmediate()
+    expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' })
+    server.write({ channel_id: place.conversationId, content: 'theirs', author: us(server), nonce: 'other' })
+    await vi.waitFor(() => expect(looks).toHaveLength(1))
+    looks.shift()?.()
+    await vi.waitFor(() =>
+      expect(states.at(-1)).toMatchObject({
+        state: 'connected',
+        detail: expect.stringMatching(/another program writes .*last seen at \d\d:\d\d UTC/),
+        repair: expect.stringContaining('End the other one'),
+      }),
+    )
+    expect(texts(heard)).toEqual(['hi'])
   })
 
   test('files come in within bounds and from Discord alone, and go out', async () => {

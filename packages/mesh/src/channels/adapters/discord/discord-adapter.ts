@@ -29,6 +29,7 @@ import { isSpoken, readMessage } from './read-message.ts'
 import { createSendOnce } from './send-once.ts'
 import { registerCommands } from './slash-commands.ts'
 import type { DiscordCommand } from './slash-commands.ts'
+import { createTwinWatch } from './twin-watch.ts'
 
 export interface DiscordOptions {
   readonly token: Secret
@@ -60,6 +61,13 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
   const history = createDiscordHistory({ marks, clock, lanes, fetchAfter })
   const sendOnce = createSendOnce({ rest, marks, clock, ourUserId: () => ourUserId })
   let hearing: ChannelHearing | null = null
+  const twins = createTwinWatch({
+    clock,
+    signal: ending.signal,
+    ourUserId: () => ourUserId,
+    mayBeOurs: sendOnce.mayBeOurs,
+    stateChanged: (state) => hearing?.stateChanged(state),
+  })
   let gateway: DiscordGateway | null = null
 
   function onDispatch(name: HeardDispatch, data: unknown): void {
@@ -91,6 +99,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
         const message = historyMessage(data, isDirect)
         if (message && isDirect) channels.learnPrivate(message.channelId)
         if (message) history.came(message)
+        twins.came(data)
         return
       }
       case 'INTERACTION_CREATE': {
@@ -187,7 +196,10 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
           ? { message_reference: { message_id: replyToId, fail_if_not_exists: false } }
           : {}
       const body = { ...messageBody(text, buttons), ...reply }
-      const sent = await sendOnce({ channelId: channelOf(place), clientId, body, looksLike: text }, signal)
+      const sent = await sendOnce.send(
+        { channelId: channelOf(place), clientId, body, looksLike: text },
+        signal,
+      )
       channels.joined(channelOf(place))
       return sent
     },
@@ -199,7 +211,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
     upload: async ({ place, clientId, name, mediaType, bytes }, signal) => {
       const files = [{ name, data: Buffer.from(bytes), contentType: mediaType }]
       const body = messageBody('', [])
-      return sendOnce({ channelId: channelOf(place), clientId, body, files, looksLike: null }, signal)
+      return sendOnce.send({ channelId: channelOf(place), clientId, body, files, looksLike: null }, signal)
     },
     showTyping: async (place) => {
       const path = `/channels/${channelOf(place)}/typing` as const

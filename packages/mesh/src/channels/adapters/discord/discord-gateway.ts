@@ -9,6 +9,8 @@ import { createRetryPace } from '../retry-pace.ts'
 import { discordFailure, isTokenRefused } from './discord-failure.ts'
 import type { DiscordRestOptions } from './discord-rest.ts'
 import { restSettings } from './discord-rest.ts'
+import { gatewayAddressSchema, isGateway } from './gateway-wire.ts'
+import { guardShards } from './guard-shards.ts'
 import { loadDiscord } from './load-discord.ts'
 
 export interface GatewayDeps {
@@ -119,11 +121,13 @@ interface GatewaySession {
   readonly end: () => Promise<void>
 }
 
-/** One client of discord.js, without its caches: what is heard is read from the packets. */
+/** One client of discord.js, which keeps the session alone: what is said is read from the packets, past the guard. */
 async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<GatewaySession> {
   const discord = await loadDiscord()
-  const { Client, Events, GatewayIntentBits, Options, SimpleShardingStrategy } = discord
+  const { Client, Events, GatewayIntentBits, SimpleShardingStrategy } = discord
+  const { api } = deps.rest
   const over = new AbortController()
+  const isOver = () => over.signal.aborted || signal.aborted
   let refused: number | null = null
   let strategy: IShardingStrategy | null = null
   const client: DiscordClient = new Client({
@@ -136,15 +140,6 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     shards: 0,
     shardCount: 1,
     rest: restSettings(deps.rest),
-    makeCache: Options.cacheWithLimits({
-      ...Options.DefaultMakeCacheSettings,
-      MessageManager: 0,
-      GuildMemberManager: { maxSize: 0, keepOverLimit: ({ id }) => id === client.user?.id },
-      UserManager: { maxSize: 0, keepOverLimit: ({ id }) => id === client.user?.id },
-      PresenceManager: 0,
-      ReactionManager: 0,
-      VoiceStateManager: 0,
-    }),
     ws: {
       buildStrategy: (manager) => {
         const { retrieveSessionInfo } = manager.options
@@ -152,11 +147,37 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
         // never learns of its session is none.
         manager.options.retrieveSessionInfo = (shardId) =>
           over.signal.aborted ? new Promise<never>(() => {}) : retrieveSessionInfo(shardId)
+        const fetchAddress = manager.fetchGatewayInformation.bind(manager)
+        manager.fetchGatewayInformation = async (force) => {
+          const address = await fetchAddress(force)
+          const read = gatewayAddressSchema.safeParse(address)
+          if (read.success && isGateway(read.data.url, api)) return address
+          throw new ChannelFailure('unsure', 'Discord named no gateway of its own')
+        }
         strategy = new SimpleShardingStrategy(manager)
+        guardShards(strategy, { api, onDispatch, onFault })
         return strategy
       },
     },
   })
+
+  function onDispatch({ t, d }: { readonly t: string; readonly d?: unknown }): void {
+    const name = heardDispatches.find((one) => one === t)
+    if (isOver() || name === undefined) return
+    deps.onDispatch(name, d)
+    if (name !== 'READY' && name !== 'RESUMED') return
+    deps.stateChanged({ state: 'connected', detail: '', repair: '' })
+  }
+
+  function onFault(fault: string): void {
+    if (isOver()) return
+    deps.stateChanged({
+      state: 'connected',
+      detail: `Discord sent what was left out: it ${fault}`,
+      repair: '',
+    })
+  }
+
   const ended = new Promise<number>((resolve) => {
     client.on(Events.ShardDisconnect, ({ code }) => {
       refused = code
@@ -169,14 +190,6 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     if (over.signal.aborted) return
     deps.stateChanged({ state: 'connecting', detail: 'Discord ended the connection', repair: '' })
   })
-  for (const name of heardDispatches) {
-    client.ws.on(name as Parameters<typeof client.ws.on>[0], (data: unknown) => {
-      if (over.signal.aborted || signal.aborted) return
-      deps.onDispatch(name, data)
-      if (name !== 'READY' && name !== 'RESUMED') return
-      deps.stateChanged({ state: 'connected', detail: '', repair: '' })
-    })
-  }
   return {
     ended,
     refusedBy: () => refused,

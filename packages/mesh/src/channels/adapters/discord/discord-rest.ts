@@ -2,6 +2,7 @@ import type { RESTOptions, REST, RequestData } from 'discord.js'
 import type * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
+import { withBoundedAnswers } from '../bounded-answer.ts'
 import type { Fetch } from '../bounded-download.ts'
 import { discordFailure } from './discord-failure.ts'
 import { loadDiscord } from './load-discord.ts'
@@ -34,6 +35,7 @@ const callMaxMs = 60_000
 
 /** discord.js keeps count of its limits; what would have to wait is refused with how long, since whoever sends can wait better. */
 export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOptions> {
+  const ask = withBoundedAnswers(fetch, 'Discord')
   return {
     version: '10',
     api,
@@ -43,7 +45,7 @@ export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOp
     rejectOnRateLimit: () => true,
     // Both are the fetch of the Web; the types are of two versions of one library.
     makeRequest: ((url: string, init: RequestInit) =>
-      fetch(url, init)) as unknown as RESTOptions['makeRequest'],
+      ask(url, init)) as unknown as RESTOptions['makeRequest'],
   }
 }
 

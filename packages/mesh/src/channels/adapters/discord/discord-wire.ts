@@ -61,6 +61,8 @@ export const messageSchema = z.looseObject({
   type: z.number().int(),
   author: userSchema,
   webhook_id: z.string().nullish(),
+  /** What whoever sent it gave it, so that Discord has it once. */
+  nonce: z.string().max(nameMaxChars).nullish().catch(null),
   content: wireText(textMaxChars),
   mentions: wireList(z.looseObject({ id: snowflake }), mentionsMax),
   referenced_message: z

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
+import { createRecentIds } from '../../recent-ids.ts'
 import { ChannelFailure, repeatMark } from '../../adapter.ts'
 import type { SentMessage } from '../../adapter.ts'
 import { wireList, wireText } from '../wire-text.ts'
@@ -20,6 +21,8 @@ const clocksDifferMs = 60_000
 /** So much of a channel is looked through for a message that may have arrived, pages of a hundred. */
 const pagesMax = 5
 const pageMax = 100
+/** Messages that were sent here, and are known when Discord tells of them. */
+const sentMax = 2000
 const unsureKey = 'discord:unsure'
 
 interface Sending extends Pick<RestRequest, 'files'> {
@@ -46,12 +49,20 @@ const pageSchema = wireList(
   pageMax,
 )
 
+export interface SendOnce {
+  readonly send: (sending: Sending, signal: AbortSignal) => Promise<SentMessage>
+  /** Whether a message that bears our name may be one that was sent here. */
+  readonly mayBeOurs: (message: { readonly id: string; readonly nonce: string | null }) => boolean
+}
+
 /**
  * Sends a message so that Discord has it once. For a few minutes Discord itself throws a repeat away, by its nonce. Of a
  * message that may have arrived is kept when it was sent first: a repeat that comes later than those minutes is looked for
  * in its channel before it is sent, and a file, which nothing there is known by, is marked as one.
  */
-export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps) {
+export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps): SendOnce {
+  /** Ids and nonces of this life. */
+  const sent = createRecentIds(sentMax)
   const kept = () =>
     new Map(
       (marks.read(unsureKey) ?? '').split(' ').flatMap((entry): [string, number][] => {
@@ -87,17 +98,18 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps) 
     return null
   }
 
-  return async (sending: Sending, signal: AbortSignal): Promise<SentMessage> => {
+  async function send(sending: Sending, signal: AbortSignal): Promise<SentMessage> {
     const { channelId, clientId, body, files, looksLike } = sending
     const nonce = createHash('sha256').update(clientId).digest('base64url').slice(0, nonceMaxChars)
+    sent.add(nonce)
     const firstAt = kept().get(nonce)
     if (firstAt === undefined) change((unsure) => unsure.set(nonce, clock.now()))
     const isForgotten = firstAt !== undefined && clock.now() - firstAt > nonceHoldsMs
     if (isForgotten && looksLike !== null) {
-      const sent = await findSent(sending, firstAt, signal)
-      if (sent) {
+      const found = await findSent(sending, firstAt, signal)
+      if (found) {
         change((unsure) => unsure.delete(nonce))
-        return sent
+        return found
       }
     }
     // What has no text is not found again; it bears the mark itself.
@@ -111,6 +123,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps) 
       }
       const { id } = await rest.ask(request, sentSchema, signal)
       change((unsure) => unsure.delete(nonce))
+      sent.add(id)
       return { id }
     } catch (error) {
       const isUnsure = !(error instanceof ChannelFailure) || error.kind === 'unsure'
@@ -118,5 +131,11 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps) 
       if (!isUnsure && firstAt === undefined) change((unsure) => unsure.delete(nonce))
       throw error
     }
+  }
+
+  return {
+    send,
+    // While there is one of which nobody knows whether it arrived, any may be it.
+    mayBeOurs: ({ id, nonce }) => sent.has(id) || (nonce !== null && sent.has(nonce)) || kept().size > 0,
   }
 }

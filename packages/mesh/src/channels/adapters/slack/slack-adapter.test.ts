@@ -6,19 +6,27 @@ import {
   startSlackWorkspace,
 } from '../../../../../../tests/support/slack-workspace.ts'
 import type { SlackWorkspace } from '../../../../../../tests/support/slack-workspace.ts'
+import type { Clock } from '@flotilla/protocol/clock'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import type { ChannelState, ReceivedMessage } from '../../adapter.ts'
 import { createSlackAdapter } from './index.ts'
+import { lookAgainMs } from './slack-socket.ts'
 
 const never = new AbortController().signal
+
+/** Who is not alone looks again soon. */
+const clock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms === lookAgainMs ? 100 : ms, signal),
+}
 
 function adapterOf(workspace: SlackWorkspace, tokens: Partial<{ botToken: string; appToken: string }> = {}) {
   return createSlackAdapter({
     botToken: createSecret('slack_bot_token', tokens.botToken ?? slackTokens.bot),
     appToken: createSecret('slack_app_token', tokens.appToken ?? slackTokens.app),
-    clock: systemClock,
+    clock,
     apiUrl: workspace.apiUrl,
     fetch: workspace.fetch,
   })
@@ -125,6 +133,29 @@ describe('Slack', () => {
       { text: 'not yours', addressed: false },
     ])
     expect(open.heard[0]?.place.threadId).toBe(root)
+  })
+
+  test('another program with the same token is told, and no longer once it is gone', async () => {
+    const workspace = await startSlackWorkspace()
+    closing.push(workspace.close)
+    workspace.helloWith(2)
+    const open = await opened({}, workspace)
+    await open.starting
+    expect(open.states.at(-1)).toMatchObject({
+      state: 'connected',
+      detail: expect.stringContaining('2 connections'),
+      repair: expect.stringContaining('End the other one'),
+    })
+    await vi.waitFor(() => expect(workspace.connections()).toBeGreaterThan(2))
+    workspace.helloWith(1)
+    await vi.waitFor(() => expect(open.states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' }))
+    const connections = workspace.connections()
+    await workspace.platform.say({ place: workspace.places.alone, text: 'hi', by: 'person', addressed: true })
+    await vi.waitFor(() => expect(open.heard).toHaveLength(1))
+    expect(workspace.connections()).toBe(connections)
+    expect(open.states.filter(({ state }) => state !== 'connected').map(({ state }) => state)).toEqual([
+      'connecting',
+    ])
   })
 
   test('a thread that cannot be looked at now is not acknowledged, and heard when it can', async () => {

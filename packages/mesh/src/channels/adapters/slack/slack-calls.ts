@@ -2,8 +2,10 @@ import type { WebClient } from '@slack/web-api'
 import type * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
+import { waitWithoutWordMs } from '../call-failure.ts'
+import { withBoundedAnswers } from '../bounded-answer.ts'
 import type { Fetch } from '../bounded-download.ts'
-import { slackFailure, waitWithoutWordMs } from './slack-failure.ts'
+import { slackFailure } from './slack-failure.ts'
 
 export interface SlackCallsOptions {
   readonly botToken: Secret
@@ -60,13 +62,13 @@ export function quietClient(fetch: Fetch, signal: AbortSignal) {
 
 /** As the client calls it: ends with the signal, and a 429 always says how long. */
 function boundFetch(fetch: Fetch, signal: AbortSignal): typeof globalThis.fetch {
+  const ask = withBoundedAnswers(fetch, 'Slack')
   return async (url, init) => {
-    const response = await fetch(url instanceof Request ? url.url : String(url), {
+    const response = await ask(url instanceof Request ? url.url : String(url), {
       ...init,
       signal: AbortSignal.any([signal, AbortSignal.timeout(callMaxMs)]),
     })
     if (response.status !== 429 || response.headers.has('retry-after')) return response
-    await response.body?.cancel()
     return new Response(null, { status: 429, headers: { 'retry-after': String(waitWithoutWordMs / 1000) } })
   }
 }

@@ -1,6 +1,6 @@
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelFailureKind } from '../../adapter.ts'
-import { failureOfCall, rateLimited } from '../call-failure.ts'
+import { failureOfCall, rateLimited, waitWithoutWordMs } from '../call-failure.ts'
 
 /** Slack's own words for why it refused, by what they mean for whoever sends. */
 const kinds: Readonly<Record<string, ChannelFailureKind>> = {
@@ -61,9 +61,6 @@ export function slackFailure(error: unknown): ChannelFailure {
   }
   return failureOfCall(error, 'Slack')
 }
-
-/** Where Slack asks to wait and does not say how long, milliseconds. */
-export const waitWithoutWordMs = 30_000
 
 function slackError(error: unknown): string {
   if (!(error instanceof Error) || !('data' in error)) return ''

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Agent, buildConnector } from 'undici'
+import type { SocketModeClient } from '@slack/socket-mode'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelState } from '../../adapter.ts'
@@ -9,7 +10,10 @@ import { beginConnecting } from '../begin-connecting.ts'
 import type { Connecting } from '../begin-connecting.ts'
 import { createRetryPace } from '../retry-pace.ts'
 import { quietClient } from './slack-calls.ts'
+import { gatewayLimits } from '../gateway-packet.ts'
 import { isTokenRefused, slackFailure } from './slack-failure.ts'
+import { packetForClient, readSocketPacket } from './socket-packet.ts'
+import type { SocketPacket } from './socket-packet.ts'
 
 /** One envelope of Socket Mode. */
 export interface SlackEnvelope {
@@ -38,6 +42,8 @@ export interface SlackSocket {
 const helloMaxMs = 20_000
 /** Silence after which a connection is given up, milliseconds; Slack pings every few seconds. */
 const silenceMaxMs = 30_000
+/** So long a connection that is not alone is kept before the next one tells whether it is, milliseconds. */
+export const lookAgainMs = 2 * 60_000
 /** For the closing words of both sides, milliseconds; then the socket is cut. */
 const goodbyeMaxMs = 1000
 
@@ -58,8 +64,13 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
       try {
         const connection = await connect(deps, ending.signal)
         pace.began()
-        deps.stateChanged({ state: 'connected', detail: '', repair: '' })
+        deps.stateChanged(stateAmong(connection.connections))
         onFirst()
+        if (connection.connections > 1 && !(await hasEndedBy(connection, lookAgainMs))) {
+          connection.end()
+          await connection.ended
+          continue
+        }
         await connection.ended
         if (ending.signal.aborted) return
         deps.stateChanged({ state: 'connecting', detail: 'Slack ended the connection', repair: '' })
@@ -77,6 +88,18 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
     }
   }
 
+  /** Whether it ended before so long was over. */
+  async function hasEndedBy({ ended }: Connection, ms: number): Promise<boolean> {
+    const over = new AbortController()
+    const late = deps.clock.sleep(ms, AbortSignal.any([over.signal, ending.signal])).then(
+      () => false,
+      () => true,
+    )
+    const hasEnded = await Promise.race([ended.then(() => true), late])
+    over.abort()
+    return hasEnded
+  }
+
   return {
     start: () => {
       connecting = beginConnecting('Slack', live)
@@ -91,6 +114,20 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
 
 interface Connection {
   readonly ended: Promise<void>
+  readonly end: () => void
+  /** Of the same app, this one among them, when it began. */
+  readonly connections: number
+}
+
+/** Slack gives each envelope to one of an app's connections, so that two programs hear a part each. Pure. */
+function stateAmong(connections: number): ChannelState {
+  if (connections <= 1) return { state: 'connected', detail: '', repair: '' }
+  return {
+    state: 'connected',
+    detail: `Slack has ${connections} connections with this app token: another program takes part of what is said`,
+    repair:
+      'End the other one, or make an app of its own for this fleet at api.slack.com/apps; it is looked at again every two minutes.',
+  }
 }
 
 /** Resolves with Slack's hello. The connection ends by itself, with `signal`, or when Slack says so. */
@@ -115,9 +152,12 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
       resolve()
     })
   })
-  client.on(
-    'slack_event',
-    ({ ack, type, body }: { ack: () => Promise<void>; type: string; body: unknown }) => {
+  let toldConnections = 1
+  guardClient(client, {
+    onHello: (connections) => {
+      toldConnections = connections
+    },
+    onEnvelope: ({ type, payload: body }, ack) => {
       if (over.signal.aborted || signal.aborted) return
       deps.onEnvelope({
         type,
@@ -128,7 +168,12 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
         },
       })
     },
-  )
+    onFault: (fault) => {
+      if (over.signal.aborted || signal.aborted) return
+      const detail = `Slack sent what was left out: it ${fault}`
+      deps.stateChanged({ state: 'connected', detail, repair: '' })
+    },
+  })
 
   const end = (): void => {
     void client.disconnect()
@@ -140,14 +185,14 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
 
   const late = new AbortController()
   try {
-    await Promise.race([
-      client.start(),
-      deps.clock.sleep(helloMaxMs, AbortSignal.any([late.signal, over.signal])).then(() => {
+    const { connections } = await Promise.race([
+      client.start().then(() => ({ connections: toldConnections })),
+      deps.clock.sleep(helloMaxMs, AbortSignal.any([late.signal, over.signal])).then((): never => {
         throw new ChannelFailure('unreachable', 'Slack did not say hello in time')
       }),
     ])
     signal.throwIfAborted()
-    return { ended }
+    return { ended, end, connections }
   } catch (error) {
     end()
     line.cut()
@@ -158,11 +203,45 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
   }
 }
 
+type Envelope = Extract<SocketPacket, { readonly kind: 'envelope' }>
+
+/**
+ * Stands between the line and Slack's client: a packet is bounded and of a known form before the client sees it, and then it
+ * sees only what it connects and acknowledges by. Without this a packet of another form ends the process, since the client
+ * reads it where nobody waits for what it throws.
+ */
+function guardClient(
+  client: SocketModeClient,
+  on: {
+    readonly onHello: (connections: number) => void
+    readonly onEnvelope: (envelope: Envelope, ack: () => Promise<void>) => void
+    readonly onFault: (fault: string) => void
+  },
+): void {
+  const [hear, another] = client.listeners('ws_message')
+  if (hear === undefined || another !== undefined)
+    throw new Error('the client of Slack is not of the form that is guarded')
+  let envelope: Envelope | null = null
+  client.off('ws_message', hear)
+  client.on('ws_message', (data: unknown) => {
+    const read = readSocketPacket(data)
+    if ('fault' in read) return on.onFault(read.fault)
+    if (read.packet.kind === 'hello') on.onHello(read.packet.connections)
+    envelope = read.packet.kind === 'envelope' ? read.packet : null
+    // It emits what it hears before it returns.
+    hear.call(client, packetForClient(read.packet), false)
+  })
+  client.on('slack_event', ({ ack }: { readonly ack: () => Promise<void> }) => {
+    if (envelope !== null) on.onEnvelope(envelope, ack)
+  })
+}
+
 /** A way to Slack whose sockets can be cut: those of a WebSocket belong to nobody else once it is open. */
 function openLine() {
   const sockets = new Set<Socket>()
   const connectSocket = buildConnector({ allowH2: false })
   const dispatcher = new Agent({
+    webSocket: { maxPayloadSize: gatewayLimits.packetMaxBytes },
     connect: (options, callback) => {
       connectSocket(options, (...[error, socket]) => {
         if (error !== null) {

@@ -2,6 +2,7 @@ import type { Api } from 'grammy'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelAdapter } from '../../adapter.ts'
+import { failureOfDownload } from '../call-failure.ts'
 import { tooLarge } from '../platform-http.ts'
 import type { PlatformHttp } from '../platform-http.ts'
 import type { GrammySignal } from './poll-updates.ts'
@@ -36,11 +37,11 @@ export function createFetchFile({
     if (path === undefined || !filePath.test(path))
       throw new ChannelFailure('gone', 'Telegram has the file no more')
     const url = new URL(`${root}${token.reveal()}/${path}`)
-    const { status, body } = await http.call(
+    const { status, headers, body } = await http.call(
       { method: 'GET', url, headers: {}, body: null, maxBytes },
       signal,
     )
-    if (status !== 200) throw new ChannelFailure('gone', `Telegram answered ${status} for the file`)
+    if (status !== 200) throw failureOfDownload('Telegram', status, headers['retry-after'])
     return body
   }
 }

@@ -32,6 +32,8 @@ export interface TelegramConfig {
 const publicRoot = 'https://api.telegram.org'
 /** For one call; a poll takes half of it, a large file on a slow line most. */
 const callSeconds = 90
+/** Of one answer: 50 updates of long messages are a few hundred kilobytes, bytes. */
+const answerMaxBytes = 8 * 1024 * 1024
 const descriptionCharsMax = 256
 const fileNameCharsMax = 120
 
@@ -52,7 +54,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const api = new Api(token.reveal(), {
     apiRoot,
     timeoutSeconds: callSeconds,
-    baseFetchConfig: { agent, compress: true },
+    baseFetchConfig: { agent, compress: true, size: answerMaxBytes },
   })
   const http = createPlatformHttp()
   const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })

@@ -1,6 +1,6 @@
 import { GrammyError, HttpError } from 'grammy'
 import { ChannelFailure } from '../../adapter.ts'
-import { networkFailure } from '../platform-http.ts'
+import { failureOfCall } from '../call-failure.ts'
 
 /** Telegram says no wait longer; what it says is believed up to this, milliseconds. */
 const retryAfterMaxMs = 60 * 60 * 1000
@@ -12,7 +12,7 @@ const tooLong = /too (?:long|big|large)|MEDIA_CAPTION_TOO_LONG|PHOTO_INVALID_DIM
 /** What went wrong in a call, as the port names it. Pure. */
 export function telegramFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
-  if (error instanceof HttpError) return networkFailure('Telegram', error.error)
+  if (error instanceof HttpError) return failureOfCall(error.error, 'Telegram')
   if (!(error instanceof GrammyError))
     return new ChannelFailure('unsure', 'the call to Telegram ended without an answer')
   const { error_code: code, description, parameters } = error

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
-import { ChannelFailure } from '../../adapter.ts'
+import { failureOfDownload } from '../call-failure.ts'
 import type { PlatformHttp } from '../platform-http.ts'
 
 /**
@@ -24,9 +24,8 @@ export async function fetchSigned(
     `get_${createHash('sha256').update(url.href).digest('hex').slice(0, 32)}`,
   )
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
-  const { status, body } = await http.call({ method: 'GET', url, headers, body: null, maxBytes }, signal)
+  const call = { method: 'GET', url, headers, body: null, maxBytes } as const
+  const { status, headers: answered, body } = await http.call(call, signal)
   if (status === 200) return body
-  const words = `the address answered ${status} for the file`
-  if (status === 429 || status >= 500) throw new ChannelFailure('unsure', words)
-  throw new ChannelFailure(status === 401 || status === 403 ? 'refused' : 'gone', words)
+  throw failureOfDownload('the address', status, answered['retry-after'])
 }

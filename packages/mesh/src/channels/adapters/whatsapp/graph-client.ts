@@ -3,6 +3,7 @@ import type { FormData } from 'undici'
 import { readJsonQuietly } from '../../../intake/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
+import { failureOfDownload } from '../call-failure.ts'
 import type { PlatformHttp } from '../platform-http.ts'
 import { graphFailure } from './graph-failure.ts'
 
@@ -60,11 +61,11 @@ export function createGraphClient(http: PlatformHttp, root: string, token: Secre
       if (url === null || (url.origin !== origin && url.origin !== `https://${mediaHost}`)) {
         throw new ChannelFailure('refused', 'the file is at an address that is not Meta’s')
       }
-      const { status, body } = await http.call(
+      const { status, headers, body } = await http.call(
         { method: 'GET', url, headers: authorized(), body: null, maxBytes },
         signal,
       )
-      if (status !== 200) throw new ChannelFailure('gone', `WhatsApp answered ${status} for the file`)
+      if (status !== 200) throw failureOfDownload('WhatsApp', status, headers['retry-after'])
       return body
     },
   }

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { gatewayLimits, readPacket } from '../gateway-packet.ts'
+import { gatewayAddressSchema, gatewayPacketSchema, isGateway, packetForLibrary } from './gateway-wire.ts'
+
+const api = 'https://discord.com/api'
+const ready = {
+  session_id: 's1',
+  resume_gateway_url: 'wss://gateway-us-east1-b.discord.gg',
+  user: { id: '80351110224678912', username: 'hostile', avatar: { a: 1 } },
+  application: { id: '80351110224678913', flags: 7 },
+  guilds: [{ id: '1', channels: 5 }],
+}
+
+/** What discord.js is given of it, or why it is left out. */
+function passed(packet: unknown): unknown {
+  const read = readPacket(JSON.stringify(packet), gatewayPacketSchema)
+  return 'fault' in read ? read.fault : packetForLibrary(read.packet, api)
+}
+const unknownForm = 'is of a form that is not known'
+
+describe('discord.js is given', () => {
+  test.each([
+    ['what is asked for', { op: 1, d: 5, x: 1 }, { op: 1 }],
+    ['a wish to connect anew', { op: 7, d: null }, { op: 7 }],
+    ['an acknowledgement', { op: 11 }, { op: 11 }],
+    ['that a session is over', { op: 9, d: false, x: 1 }, { op: 9, d: false }],
+    ['that a session may go on', { op: 9, d: true }, { op: 9, d: true }],
+    [
+      'how often to beat',
+      { op: 10, d: { heartbeat_interval: 41_250, x: 1 } },
+      { op: 10, d: { heartbeat_interval: 41_250 } },
+    ],
+    [
+      'the slowest beat',
+      { op: 10, d: { heartbeat_interval: 600_000 } },
+      { op: 10, d: { heartbeat_interval: 600_000 } },
+    ],
+    [
+      'the fastest beat',
+      { op: 10, d: { heartbeat_interval: 100 } },
+      { op: 10, d: { heartbeat_interval: 100 } },
+    ],
+    [
+      'that a session goes on',
+      { op: 0, t: 'RESUMED', s: 7, d: { x: 1 } },
+      { op: 0, t: 'RESUMED', s: 7, d: {} },
+    ],
+    [
+      'the number alone of all else',
+      { op: 0, t: 'MESSAGE_CREATE', s: 0, d: { content: 'x' } },
+      { op: 0, t: 'OTHER', s: 0, d: {} },
+    ],
+    ['the number of what has no data', { op: 0, t: 'X', s: 9 }, { op: 0, t: 'OTHER', s: 9, d: {} }],
+  ])('%s', (_what, packet, given) => {
+    expect(passed(packet)).toEqual(given)
+  })
+
+  test('of a session that begins no more than it keeps it by', () => {
+    expect(passed({ op: 0, t: 'READY', s: 1, d: ready })).toEqual({
+      op: 0,
+      t: 'READY',
+      s: 1,
+      d: {
+        v: 10,
+        user: { id: '80351110224678912', username: '', discriminator: '0', bot: true },
+        guilds: [],
+        session_id: 's1',
+        resume_gateway_url: 'wss://gateway-us-east1-b.discord.gg',
+        application: { id: '80351110224678913' },
+      },
+    })
+  })
+
+  test.each([
+    ['no data', undefined],
+    ['no session', { ...ready, session_id: '' }],
+    ['a session that is a book', { ...ready, session_id: 'x'.repeat(gatewayLimits.nameMaxChars + 1) }],
+    ['an address elsewhere', { ...ready, resume_gateway_url: 'wss://example.org' }],
+    [
+      'an endless address',
+      { ...ready, resume_gateway_url: `wss://discord.gg/${'x'.repeat(gatewayLimits.urlMaxChars)}` },
+    ],
+    ['nobody', { ...ready, user: null }],
+    ['somebody without an id', { ...ready, user: { id: 'x' } }],
+    ['no application', { ...ready, application: {} }],
+  ])('nothing of a session that begins with %s', (_what, d) => {
+    expect(passed({ op: 0, t: 'READY', s: 1, d })).toBeNull()
+  })
+
+  test.each([
+    { op: 2 },
+    { op: '0', t: 'X', s: 1 },
+    { op: 0, s: 1 },
+    { op: 0, t: '', s: 1 },
+    { op: 0, t: 'x'.repeat(gatewayLimits.nameMaxChars + 1), s: 1 },
+    { op: 0, t: 'X', s: -1 },
+    { op: 0, t: 'X', s: 1.5 },
+    { op: 0, t: 'X', s: null },
+    { op: 9 },
+    { op: 9, d: 1 },
+    { op: 10 },
+    { op: 10, d: { heartbeat_interval: 99 } },
+    { op: 10, d: { heartbeat_interval: 600_001 } },
+    { op: 10, d: { heartbeat_interval: 1000.5 } },
+    null,
+    7,
+    [],
+  ])('nothing of %j', (packet) => {
+    expect(passed(packet)).toBe(unknownForm)
+  })
+})
+
+test.each([
+  ['wss://gateway.discord.gg', true],
+  ['wss://discord.gg', true],
+  ['wss://gateway-us-east1-b.discord.gg/', true],
+  ['ws://gateway.discord.gg', false],
+  ['wss://discord.gg.example.org', false],
+  ['wss://evildiscord.gg', false],
+  ['wss://discordxgg', false],
+  ['https://gateway.discord.gg', false],
+  ['https://proxy.example.org', false],
+  ['wss://proxy.example.org:9', true],
+  ['ws://proxy.example.org', true],
+  ['wss://other.example.org', false],
+  ['wss://user@gateway.discord.gg', false],
+  ['wss://:word@gateway.discord.gg', false],
+  ['not an address', false],
+])('%s is where Discord, or the proxy that the owner named, is: %s', (address, isIt) => {
+  expect(isGateway(address, 'https://proxy.example.org/api')).toBe(isIt)
+})
+
+const limits = { total: 1, remaining: 0, reset_after: 0, max_concurrency: 1 }
+const told = { url: 'wss://gateway.discord.gg', shards: 1, session_start_limit: limits }
+test.each([
+  [told, true],
+  [{ ...told, url: 'x'.repeat(gatewayLimits.urlMaxChars) }, true],
+  [{ ...told, url: 'x'.repeat(gatewayLimits.urlMaxChars + 1) }, false],
+  [{ ...told, url: null }, false],
+  [{ ...told, shards: 0 }, false],
+  [{ ...told, shards: 1.5 }, false],
+  [{ ...told, session_start_limit: null }, false],
+  [{ ...told, session_start_limit: { ...limits, total: 'x' } }, false],
+  [{ ...told, session_start_limit: { ...limits, remaining: 'x' } }, false],
+  [{ ...told, session_start_limit: { ...limits, reset_after: 'x' } }, false],
+  [{ ...told, session_start_limit: { ...limits, max_concurrency: 0 } }, false],
+  [{ ...told, session_start_limit: { ...limits, max_concurrency: 0.5 } }, false],
+])('of an address %j it is known that it is one: %s', (answer, isOne) => {
+  expect(gatewayAddressSchema.safeParse(answer).success).toBe(isOne)
+})

@@ -1,0 +1,77 @@
+import * as z from 'zod'
+import { gatewayLimits } from '../gateway-packet.ts'
+import { snowflake } from './discord-wire.ts'
+
+/** Between two heartbeats that Discord asks for, milliseconds; it says about 40 seconds. */
+const heartbeatMs = { min: 100, max: 10 * 60_000 } as const
+
+const name = z.string().min(1).max(gatewayLimits.nameMaxChars)
+const sequence = z.number().int().nonnegative()
+
+/** What comes over the gateway, by its operation; of a dispatch the data are read by whoever wants them. */
+export const gatewayPacketSchema = z.discriminatedUnion('op', [
+  z.looseObject({ op: z.literal(0), t: name, s: sequence, d: z.unknown().optional() }),
+  z.looseObject({ op: z.literal(1) }),
+  z.looseObject({ op: z.literal(7) }),
+  z.looseObject({ op: z.literal(9), d: z.boolean() }),
+  z.looseObject({
+    op: z.literal(10),
+    d: z.looseObject({ heartbeat_interval: z.number().int().min(heartbeatMs.min).max(heartbeatMs.max) }),
+  }),
+  z.looseObject({ op: z.literal(11) }),
+])
+export type GatewayPacket = z.infer<typeof gatewayPacketSchema>
+
+const sessionSchema = z.looseObject({
+  session_id: name,
+  resume_gateway_url: z.string().max(gatewayLimits.urlMaxChars),
+  user: z.looseObject({ id: snowflake }),
+  application: z.looseObject({ id: snowflake }),
+})
+
+/** Who asks for the gateway's address is told no more than this. */
+export const gatewayAddressSchema = z.looseObject({
+  url: z.string().max(gatewayLimits.urlMaxChars),
+  shards: z.number().int().positive(),
+  session_start_limit: z.looseObject({
+    total: z.number(),
+    remaining: z.number(),
+    reset_after: z.number(),
+    max_concurrency: z.number().int().positive(),
+  }),
+})
+
+/**
+ * What discord.js is given of a packet: what it keeps a session by, and nothing that people or other servers said. Null for
+ * what begins a session and is of another form, or leads elsewhere than to Discord. Pure.
+ */
+export function packetForLibrary(packet: GatewayPacket, api: string): unknown {
+  if (packet.op === 10) return { op: 10, d: { heartbeat_interval: packet.d.heartbeat_interval } }
+  if (packet.op === 9) return { op: 9, d: packet.d }
+  if (packet.op !== 0) return { op: packet.op }
+  const { t, s } = packet
+  if (t === 'RESUMED') return { op: 0, t, s, d: {} }
+  if (t !== 'READY') return { op: 0, t: 'OTHER', s, d: {} }
+  const read = sessionSchema.safeParse(packet.d)
+  if (!read.success || !isGateway(read.data.resume_gateway_url, api)) return null
+  const { session_id, resume_gateway_url, user, application } = read.data
+  const bot = { id: user.id, username: '', discriminator: '0', bot: true }
+  const d = {
+    v: 10,
+    user: bot,
+    guilds: [],
+    session_id,
+    resume_gateway_url,
+    application: { id: application.id },
+  }
+  return { op: 0, t, s, d }
+}
+
+/** The token goes there: to Discord, or to where the owner has it asked. Pure. */
+export function isGateway(address: string, api: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, hostname, username, password } = new URL(address)
+  if (username !== '' || password !== '') return false
+  if (protocol === 'wss:' && /^(?:[a-z0-9-]+\.)*discord\.gg$/.test(hostname)) return true
+  return (protocol === 'wss:' || protocol === 'ws:') && hostname === new URL(api).hostname
+}

@@ -1,0 +1,174 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import {
+  discordToken,
+  sayDiscord,
+  startDiscordServer,
+} from '../../../../../../tests/support/discord-server.ts'
+import type { DiscordServer } from '../../../../../../tests/support/discord-server.ts'
+import { createSecret } from '../../../credentials/index.ts'
+import { systemClock } from '../../../platform/index.ts'
+import { heardBy } from '../../../testing/heard-by.ts'
+import { gatewayLimits } from '../gateway-packet.ts'
+import { createDiscordAdapter } from './index.ts'
+
+const packet = (op: number, rest: object = {}) => JSON.stringify({ op, ...rest })
+const dispatched = (t: string, d: unknown) => packet(0, { s: 99, t, d })
+const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+
+/** Each of these, sent to discord.js as it is, ends the process, or holds the mesh up, or is not a packet at all. */
+const leftOut: Readonly<Record<string, string | Uint8Array>> = {
+  'no JSON': 'hello',
+  'half of it': '{"op":0,',
+  'a number': '7',
+  'a list': '[1,2]',
+  'nothing to go by': '{}',
+  'an operation of no known number': packet(3),
+  'an operation that is a word': '{"op":"0"}',
+  'a dispatch without a name': packet(0, { s: 1, d: {} }),
+  'a dispatch whose number is a word': packet(0, { s: 'x', t: 'MESSAGE_CREATE', d: {} }),
+  'a dispatch whose number is below zero': packet(0, { s: -1, t: 'MESSAGE_CREATE', d: {} }),
+  'a name that is a book': dispatched('X'.repeat(gatewayLimits.nameMaxChars + 1), {}),
+  'a session that is over, of nothing': packet(9),
+  'a session that is over, of null': packet(9, { d: null }),
+  'a hello of nothing': packet(10),
+  'a hello whose beats never rest': packet(10, { d: { heartbeat_interval: 1 } }),
+  'a hello whose beats never come': packet(10, { d: { heartbeat_interval: 2 ** 31 } }),
+  'a second hello': packet(10, { d: { heartbeat_interval: 20_000 } }),
+  'a READY of nothing': packet(0, { s: 2, t: 'READY' }),
+  'a READY of null': dispatched('READY', null),
+  'a READY that leads the token away': dispatched('READY', {
+    session_id: 's',
+    resume_gateway_url: 'wss://gateway.example.org',
+    user: { id: '123456' },
+    application: { id: '123456' },
+  }),
+  'a text that is nested without end': `{"op":0,"s":1,"t":"MESSAGE_CREATE","d":${deep}}`,
+  'more values than anybody reads': `{"op":0,"s":1,"t":"MESSAGE_CREATE","d":[${'0,'.repeat(600_000)}0]}`,
+  bytes: new Uint8Array([1, 2, 3]),
+}
+
+/** discord.js would read these by the names that it expects; nobody of ours needs more than they have. */
+const heardAsNothing: Readonly<Record<string, unknown>> = {
+  MESSAGE_CREATE: null,
+  GUILD_CREATE: { id: 'x', channels: 5, threads: { a: 1 }, members: 'y' },
+  GUILD_DELETE: null,
+  GUILD_MEMBER_ADD: { user: null },
+  CHANNEL_UPDATE: 7,
+  INTERACTION_CREATE: { type: 2, data: null },
+  THREAD_MEMBERS_UPDATE: [],
+  THREAD_CREATE: { type: 'x' },
+  __proto__x: {},
+  constructor: {},
+}
+
+/** The machine may have other work. */
+const until = (holds: () => void) => vi.waitFor(holds, { timeout: 10_000 })
+
+describe('a gateway that means harm', () => {
+  const closing: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0).toReversed()) await close()
+  })
+
+  async function opened(prepare: (server: DiscordServer) => void = () => {}) {
+    const server = await startDiscordServer()
+    prepare(server)
+    closing.push(server.close)
+    const adapter = createDiscordAdapter({
+      token: createSecret('discord_bot_token', discordToken),
+      clock: systemClock,
+      commands: [],
+      api: server.api,
+      fetch: server.fetch,
+    })
+    closing.push(adapter.close)
+    const say = (text: string) =>
+      server.platform.say({ place: server.places.alone, text, by: 'person', addressed: true })
+    return { server, ...heardBy(adapter), say }
+  }
+
+  async function connected() {
+    const open = await opened()
+    await open.starting
+    await until(() => expect(open.states.at(-1)?.state).toBe('connected'))
+    return open
+  }
+
+  test('what is no packet is left out and told, and what comes behind it is heard over the same line', async () => {
+    const { server, heard, states, say } = await connected()
+    for (const [name, hostile] of Object.entries(leftOut)) {
+      states.length = 0
+      server.sendRaw(hostile)
+      await until(() => expect(states, name).toMatchObject([{ state: 'connected' }]))
+      expect(states[0]?.detail, name).toMatch(/^Discord sent what was left out: it /)
+      await say(name)
+      await until(() => expect(heard.at(-1)?.text).toBe(name))
+    }
+    expect(server.connections()).toBe(1)
+  })
+
+  test('what a packet holds reaches nobody but our own reading of it', async () => {
+    const { server, heard, states, say } = await connected()
+    for (const [name, data] of Object.entries(heardAsNothing)) {
+      server.dispatch(name, data)
+      await say(name)
+      await until(() => expect(heard.at(-1)?.text).toBe(name))
+    }
+    expect(heard).toHaveLength(Object.keys(heardAsNothing).length)
+    expect(states.filter(({ detail }) => detail.includes('left out'))).toEqual([])
+    expect(server.connections()).toBe(1)
+  })
+
+  test('a packet that does not end is cut off where it is too long, and the next line hears', async () => {
+    const { server, heard, states, say } = await connected()
+    server.sendRaw(`"${'x'.repeat(gatewayLimits.packetMaxBytes + 1024)}"`)
+    await until(() => expect(server.connections()).toBe(2))
+    expect(
+      states.some(({ detail }) => detail.includes(`more than ${gatewayLimits.packetMaxBytes} bytes`)),
+    ).toBe(true)
+    await until(() => expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' }))
+    await say('there again')
+    await until(() => expect(heard.at(-1)?.text).toBe('there again'))
+  })
+
+  test('a session that would be resumed elsewhere is none', async () => {
+    const { server, states } = await opened(({ readyWith }) =>
+      readyWith({ resume_gateway_url: 'wss://discord.gg.example.org' }),
+    )
+    await until(() => expect(states.at(-1)?.detail).toContain('begins a session in a way'))
+    expect(server.heard).toEqual(['identify'])
+  })
+
+  test.each([
+    ['elsewhere', { url: 'wss://gateway.example.org' }],
+    ['no address', { url: 'gateway' }],
+    ['an address with a name', { url: 'ws://a:b@127.0.0.1:1' }],
+    ['of no shards', { url: 'ws://127.0.0.1:1', shards: 'x' }],
+  ])('no token is taken to a gateway that is %s', async (_name, answer) => {
+    const limits = { total: 1, remaining: 1, reset_after: 0, max_concurrency: 1 }
+    const { server, states } = await opened(({ failRequests }) =>
+      failRequests(/^\/gateway\/bot$/, (response) =>
+        sayDiscord(response, 200, { shards: 1, session_start_limit: limits, ...answer }),
+      ),
+    )
+    await until(() =>
+      expect(states.at(-1)).toMatchObject({
+        state: 'failing',
+        detail: 'Discord named no gateway of its own',
+      }),
+    )
+    expect(server.connections()).toBe(0)
+  })
+
+  test.each([
+    ['deep', deep],
+    ['long', `"${'x'.repeat(17 * 1024 * 1024)}"`],
+  ])('an answer that is too %s is no answer', async (_name, answer) => {
+    const { states } = await opened(({ failRequests }) =>
+      failRequests(/^\/gateway\/bot$/, (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
+      }),
+    )
+    await until(() => expect(states.at(-1)?.detail).toBe('Discord answered with more than is read'))
+  })
+})

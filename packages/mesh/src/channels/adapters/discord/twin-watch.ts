@@ -1,0 +1,49 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelState } from '../../adapter.ts'
+import { messageSchema } from './discord-wire.ts'
+
+/** So long the answer about a message that we sent may take to come behind the message itself, milliseconds. */
+export const answerMaxMs = 15_000
+/** Messages of our own name that are looked at together. */
+const lookedAtMax = 100
+
+interface TwinWatchDeps {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly ourUserId: () => string
+  readonly mayBeOurs: (message: { readonly id: string; readonly nonce: string | null }) => boolean
+  readonly stateChanged: (state: ChannelState) => void
+}
+
+/**
+ * Discord tells nobody how many programs listen with one token, and sends everything to each. Another one is known by what it
+ * does: a message comes that bears our name, and nobody here sent it.
+ */
+export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChanged }: TwinWatchDeps) {
+  let lookedAt = 0
+
+  async function look(message: { readonly id: string; readonly nonce: string | null }): Promise<void> {
+    lookedAt++
+    await clock.sleep(answerMaxMs, signal).catch(() => {})
+    lookedAt--
+    if (signal.aborted || mayBeOurs(message)) return
+    const time = new Date(clock.now()).toISOString().slice(11, 16)
+    stateChanged({
+      state: 'connected',
+      detail: `another program writes with this bot's token (last seen at ${time} UTC): both hear, and both answer`,
+      repair:
+        'End the other one, or make a bot of its own for this fleet at discord.com/developers/applications.',
+    })
+  }
+
+  return {
+    /** A message came, of whoever. */
+    came: (data: unknown): void => {
+      const read = messageSchema.safeParse(data)
+      if (!read.success || lookedAt >= lookedAtMax) return
+      const { id, author, webhook_id: webhookId, nonce } = read.data
+      // Answers to commands are sent by a web-hook of the interaction.
+      if (author.id === ourUserId() && !webhookId) void look({ id, nonce: nonce ?? null })
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { gatewayLimits } from '../gateway-packet.ts'
+import { packetForClient, readSocketPacket } from './socket-packet.ts'
+
+const read = (packet: unknown) => readSocketPacket(JSON.stringify(packet))
+const longest = 'x'.repeat(gatewayLimits.nameMaxChars)
+
+describe('a packet of Socket Mode', () => {
+  test.each([
+    [
+      { type: 'hello', num_connections: 2 },
+      { kind: 'hello', connections: 2 },
+    ],
+    [{ type: 'hello' }, { kind: 'hello', connections: 1 }],
+    [
+      { type: 'hello', num_connections: 0 },
+      { kind: 'hello', connections: 1 },
+    ],
+    [
+      { type: 'hello', num_connections: 1.5 },
+      { kind: 'hello', connections: 1 },
+    ],
+    [
+      { type: 'hello', num_connections: 'many' },
+      { kind: 'hello', connections: 1 },
+    ],
+    [
+      { type: 'hello', envelope_id: 'e' },
+      { kind: 'hello', connections: 1 },
+    ],
+    [{ type: 'disconnect', reason: 'warning' }, { kind: 'goodbye' }],
+    [
+      { type: 'events_api', envelope_id: 'e', payload: { a: 1 } },
+      { kind: 'envelope', type: 'events_api', id: 'e', payload: { a: 1 } },
+    ],
+    [
+      { type: longest, envelope_id: longest },
+      { kind: 'envelope', type: longest, id: longest, payload: undefined },
+    ],
+  ])('%j is read', (packet, known) => {
+    expect(read(packet)).toEqual({ packet: known })
+  })
+
+  test.each([
+    { type: 'events_api', payload: {} },
+    { type: 'events_api', envelope_id: '', payload: {} },
+    { type: 'events_api', envelope_id: `${longest}x`, payload: {} },
+    { type: '', envelope_id: 'e' },
+    { type: `${longest}x`, envelope_id: 'e' },
+    { envelope_id: 'e' },
+    {},
+    null,
+  ])('%j is none', (packet) => {
+    expect(read(packet)).toEqual({ fault: 'is of a form that is not known' })
+  })
+})
+
+describe('the client of Slack is given', () => {
+  test.each([
+    [{ type: 'hello', num_connections: 9, x: 1 }, { type: 'hello' }],
+    [{ type: 'disconnect', reason: 'x' }, { type: 'disconnect' }],
+    [
+      { type: 'disconnected', envelope_id: 'e', payload: { a: 1 } },
+      { type: 'relayed', envelope_id: 'e', payload: {} },
+    ],
+  ])('of %j no more than it keeps the line by', (packet, given) => {
+    const known = read(packet)
+    expect('packet' in known && JSON.parse(packetForClient(known.packet))).toEqual(given)
+  })
+})

@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { gatewayLimits, readPacket } from '../gateway-packet.ts'
+import type { ReadPacket } from '../gateway-packet.ts'
+
+const name = z.string().min(1).max(gatewayLimits.nameMaxChars)
+
+const helloSchema = z
+  .looseObject({
+    type: z.literal('hello'),
+    num_connections: z.number().int().positive().nullish().catch(null),
+  })
+  .transform(({ num_connections: connections }) => ({
+    kind: 'hello' as const,
+    connections: connections ?? 1,
+  }))
+const goodbyeSchema = z
+  .looseObject({ type: z.literal('disconnect') })
+  .transform(() => ({ kind: 'goodbye' as const }))
+const envelopeSchema = z
+  .looseObject({ type: name, envelope_id: name, payload: z.unknown().optional() })
+  .transform(({ type, envelope_id: id, payload }) => ({ kind: 'envelope' as const, type, id, payload }))
+
+const packetSchema = z.union([helloSchema, goodbyeSchema, envelopeSchema])
+
+/** `connections` are those of the app that are open at this moment, this one among them. */
+export type SocketPacket = z.output<typeof packetSchema>
+
+/** One packet of Socket Mode, bounded. Pure. */
+export function readSocketPacket(data: unknown): ReadPacket<SocketPacket> {
+  return readPacket(data, packetSchema)
+}
+
+/** The one kind of envelope that Slack's client is given. */
+const relayed = 'relayed'
+
+/**
+ * What Slack's client is given of a packet: what it connects, ends and acknowledges by. It emits an event under each name
+ * that it is sent, its own among them, so that it is sent none of the platform's. Pure.
+ */
+export function packetForClient(packet: SocketPacket): string {
+  switch (packet.kind) {
+    case 'hello':
+      return JSON.stringify({ type: 'hello' })
+    case 'goodbye':
+      return JSON.stringify({ type: 'disconnect' })
+    case 'envelope':
+      return JSON.stringify({ type: relayed, envelope_id: packet.id, payload: {} })
+  }
+}

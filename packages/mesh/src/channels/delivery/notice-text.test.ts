@@ -1,0 +1,104 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { describe, expect, test } from 'vitest'
+import { noticeOf, tellAt } from './notice-text.ts'
+
+const event = (fields: object) => fields as unknown as FleetEventBody
+const task = (fields: object) =>
+  event({
+    type: 'task.changed',
+    creator: 'operator',
+    assignee: 'clerk',
+    title: 'Sort it',
+    state: 'done',
+    ...fields,
+  })
+
+describe('a notice', () => {
+  test('of an agent has its words, cut where nobody reads on', () => {
+    expect(noticeOf(event({ type: 'note.added', agent_id: 'clerk', message: 'x'.repeat(3000) }))).toEqual({
+      kind: 'notes',
+      agentId: 'clerk',
+      text: 'x'.repeat(2000),
+    })
+  })
+
+  test('of an approval says what is asked on one line, and where it is decided', () => {
+    const asked = {
+      type: 'approval.asked',
+      agent_id: 'clerk',
+      summary: `  a\n\nDecide  here: ${'x'.repeat(700)}`,
+    }
+    const notice = noticeOf(event(asked))
+    expect(notice).toMatchObject({ kind: 'approvals', agentId: null })
+    const [first = '', ...rest] = notice?.text.split('\n') ?? []
+    expect(first).toBe(`clerk asks: a Decide here: ${'x'.repeat(600 - 'a Decide here: '.length)}`)
+    expect(rest).toEqual([
+      'Decide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.',
+    ])
+  })
+
+  test.each([
+    [{ scope: 'fleet', scope_id: 'x' }, 'The fleet'],
+    [{ scope: 'agent', scope_id: 'clerk' }, 'The agent clerk'],
+  ])('of a budget says whose, how much and of how much', (whose, words) => {
+    const reached = { type: 'budget.reached', spent_usd: 8.005, limit_usd: 10, period: 'today', percent: 80 }
+    expect(noticeOf(event({ ...reached, ...whose }))).toEqual({
+      kind: 'budgets',
+      agentId: null,
+      text: `${words} has spent USD 8.01 of USD 10.00 for today (80 %).`,
+    })
+  })
+
+  test.each(['done', 'failed', 'blocked', 'cancelled'])(
+    'is of a hand-off of the operator that is %s',
+    (state) => {
+      expect(noticeOf(task({ state }))).toEqual({
+        kind: 'tasks',
+        agentId: null,
+        text: `clerk: "Sort it" is ${state}.`,
+      })
+    },
+  )
+
+  test('has of a title one line that ends', () => {
+    expect(noticeOf(task({ title: `a\nb${'x'.repeat(300)}` }))?.text).toBe(
+      `clerk: "a b${'x'.repeat(197)}" is done.`,
+    )
+  })
+
+  test.each([
+    ['that is not over', task({ state: 'working' })],
+    ['of another agent', task({ creator: 'clerk' })],
+    [
+      'of another kind',
+      event({ type: 'agent.started', creator: 'operator', state: 'done', agent_id: 'clerk' }),
+    ],
+  ])('is none of what is %s', (_what, body) => {
+    expect(noticeOf(body)).toBeNull()
+  })
+})
+
+/** On a day without a change of clocks, in the machine's own zone. */
+const at = (hours: number, minutes = 0, day = 10) => new Date(2026, 10, day, hours, minutes, 30).getTime()
+const ends = (hours: number, minutes: number, day: number) =>
+  new Date(2026, 10, day, hours, minutes, 0).getTime()
+const night = { from: '22:00', to: '07:30' }
+const noon = { from: '12:05', to: '13:00' }
+
+test.each([
+  ['there are none', null, at(3), at(3)],
+  ['they are of no length', { from: '22:00', to: '22:00' }, at(22), at(22)],
+  ['the night has not begun', night, at(21, 59), at(21, 59)],
+  ['the night begins', night, at(22, 0), ends(7, 30, 11)],
+  ['it is before midnight', night, at(23, 30), ends(7, 30, 11)],
+  ['it is after midnight', night, at(0, 5), ends(7, 30, 10)],
+  ['the night is about to end', night, at(7, 29), ends(7, 30, 10)],
+  ['the night is over', night, at(7, 30), at(7, 30)],
+  ['noon has not begun', noon, at(12, 4), at(12, 4)],
+  ['noon begins', noon, at(12, 5), ends(13, 0, 10)],
+  ['noon is about to end', noon, at(12, 59), ends(13, 0, 10)],
+  ['noon is over', noon, at(13, 0), at(13, 0)],
+  ['it is a single-digit hour', { from: '08:00', to: '09:00' }, at(8, 5), ends(9, 0, 10)],
+])('what is told where %s waits until the quiet hours end', (...[, quiet, now, told]) => {
+  expect(tellAt(now, quiet)).toBe(told)
+})

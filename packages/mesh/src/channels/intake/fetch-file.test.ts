@@ -1,0 +1,122 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { expect, test } from 'vitest'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { createFakeAdapter } from '../../testing/fake-channel.ts'
+import { ChannelFailure } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
+import type { PlainFile } from './plain-message.ts'
+
+const mb = 1024 * 1024
+const file = (fields: Partial<PlainFile> = {}): PlainFile => ({
+  kind: 'document',
+  name: 'a.txt',
+  sizeBytes: null,
+  reference: 'r',
+  ...fields,
+})
+const { adapter } = createFakeAdapter()
+const deaf = { ...adapter, download: undefined } as unknown as typeof adapter
+
+test.each([
+  ['a file of no told size', adapter, file(), false, null],
+  ['a file of 20 MB', adapter, file({ sizeBytes: 20 * mb }), false, null],
+  ['one byte more', adapter, file({ sizeBytes: 20 * mb + 1 }), false, 'it is larger than 20 MB'],
+  [
+    'a voice note that nobody writes down',
+    adapter,
+    file({ kind: 'voice' }),
+    false,
+    'voice notes are not understood here',
+  ],
+  ['a voice note of 8 MB', adapter, file({ kind: 'voice', sizeBytes: 8 * mb }), true, null],
+  [
+    'one byte more of it',
+    adapter,
+    file({ kind: 'voice', sizeBytes: 8 * mb + 1 }),
+    true,
+    'it is larger than 8 MB',
+  ],
+  ['a channel without files', deaf, file(), false, 'this channel takes no files'],
+] as const)('%s', (...[, to, given, hearsVoice, why]) => {
+  expect(fileFault(to, given, hearsVoice)).toBe(why)
+})
+
+const { fileWaitMaxMs } = channelLimits
+test.each([
+  ['is too large', new ChannelFailure('too-large', 'x'), 'it is larger than 20 MB', null],
+  ['is gone', new ChannelFailure('gone', 'no more'), 'no more', null],
+  ['is refused', new ChannelFailure('refused', 'not yours'), 'not yours', null],
+  ['cannot be reached', new ChannelFailure('unreachable', 'away'), 'away', 0],
+  ['may come', new ChannelFailure('unsure', 'broke'), 'broke', 0],
+  ['is to be waited for', new ChannelFailure('rate-limited', 'wait', 5000), 'wait', 5000],
+  [
+    'is to be waited for as long as is',
+    new ChannelFailure('rate-limited', 'wait', fileWaitMaxMs),
+    'wait',
+    fileWaitMaxMs,
+  ],
+  ['is to be waited for longer', new ChannelFailure('rate-limited', 'wait', fileWaitMaxMs + 1), 'wait', null],
+  ['is not theirs to give', new Problem('denied', { detail: 'no' }), 'no', null],
+  ['is for nobody', new Problem('unknown-agent', { detail: 'who' }), 'who', null],
+  ['finds no room', new Problem('rate-limited', { detail: 'later', retryAfterSeconds: 3 }), 'later', 3000],
+  ['finds the agent away', new Problem('agent-unavailable', { detail: 'away' }), 'away', 0],
+])('a file that %s', (...[, error, detail, waitMs]) => {
+  expect(whyNoFile(file(), error)).toEqual({ detail, waitMs })
+})
+
+test('what nobody foresaw is thrown on', () => {
+  const error = new TypeError('x')
+  expect(() => whyNoFile(file(), error)).toThrow(error)
+})
+
+const opened = (download: NonNullable<typeof adapter.download>) => {
+  const clock = createManualClock()
+  const leaving = new AbortController()
+  const fetching = fetchFile({ ...adapter, download }, file(), { clock, signal: leaving.signal })
+  fetching.catch(() => {})
+  return { clock, leaving, fetching }
+}
+const untilGivenUp = (_reference: string, _max: number, signal: AbortSignal) =>
+  new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('the line was cut')))
+  })
+
+test('a file is asked for by its reference, and for no more than its bound', async () => {
+  const asked: unknown[] = []
+  const { fetching } = opened(async (reference, maxBytes) => {
+    asked.push(reference, maxBytes)
+    return Buffer.from('x')
+  })
+  expect(Buffer.from(await fetching).toString()).toBe('x')
+  expect(asked).toEqual(['r', 20 * mb])
+})
+
+test('nothing is no file', async () => {
+  await expect(opened(async () => new Uint8Array()).fetching).rejects.toMatchObject({
+    kind: 'gone',
+    message: 'it is empty',
+  })
+})
+
+test('a try ends after two minutes, in words', async () => {
+  const { clock, fetching } = opened(untilGivenUp)
+  await clock.advance(channelLimits.fileTryMaxMs)
+  await expect(fetching).rejects.toMatchObject({
+    kind: 'unsure',
+    message: 'it did not come within 120 seconds',
+  })
+})
+
+test('what failed before that is told as it was', async () => {
+  const failure = new ChannelFailure('gone', 'no more')
+  const { fetching } = opened(() => Promise.reject(failure))
+  await expect(fetching).rejects.toBe(failure)
+})
+
+test('whoever leaves hears their own reason', async () => {
+  const { leaving, fetching } = opened(untilGivenUp)
+  const reason = new Error('the mesh ends')
+  leaving.abort(reason)
+  await expect(fetching).rejects.toBe(reason)
+})

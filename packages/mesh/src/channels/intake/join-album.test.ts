@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { channelLimits } from '../channel-limits.ts'
+import { albumTimes, hasRoom, joinAlbum } from './join-album.ts'
+import type { FileWork } from './message-table.ts'
+import type { PlainFile, PlainMessage } from './plain-message.ts'
+
+const file = (name: string): PlainFile => ({ kind: 'picture', name, sizeBytes: 1, reference: name })
+const message = (names: readonly string[], more: Partial<PlainMessage> = {}): PlainMessage => ({
+  id: 'm1',
+  senderId: '1',
+  place: { conversationId: '1', threadId: null, isPrivate: true },
+  text: '',
+  pressed: null,
+  files: names.map(file),
+  filesLeftOut: 0,
+  albumId: 'a',
+  ...more,
+})
+const album = (more: Partial<FileWork> = {}): FileWork => ({
+  message: message(['a']),
+  agentId: 'clerk',
+  text: '',
+  album: { since: 1000, until: 2500 },
+  ...more,
+})
+const names = ({ message: { files } }: FileWork) => files.map(({ name }) => name)
+
+test.each([
+  [1000, undefined, { since: 1000, until: 2500 }],
+  [5000, 1000, { since: 1000, until: 6500 }],
+  [9500, 1000, { since: 1000, until: 11_000 }],
+  [20_000, 1000, { since: 1000, until: 11_000 }],
+])('at %d an album of %j waits for a while, and not for ever', (now, since, times) => {
+  expect(albumTimes(now, since)).toEqual(times)
+})
+
+test('its files stand in the order in which they came, its first message is what is answered', () => {
+  const joined = joinAlbum(album(), message(['b'], { id: 'm2' }), { said: null, now: 2000 })
+  expect(names(joined)).toEqual(['a', 'b'])
+  expect(joined.message.id).toBe('m1')
+  expect(joined.album).toEqual({ since: 1000, until: 3500 })
+})
+
+test('one that came without a time begins now', () => {
+  const joined = joinAlbum(album({ album: null }), message(['b']), { said: null, now: 2000 })
+  expect(joined.album).toEqual({ since: 2000, until: 3500 })
+})
+
+test('what is over its bound is counted with what each message left out', () => {
+  const many = Array.from({ length: channelLimits.albumFilesMax }, (_one, index) => `f${index}`)
+  const before = album({ message: message(many.slice(1), { filesLeftOut: 2 }) })
+  const joined = joinAlbum(before, message(['y', 'z'], { filesLeftOut: 3 }), { said: null, now: 1 })
+  expect(names(joined)).toEqual([...many.slice(1), 'y'])
+  expect(joined.message.filesLeftOut).toBe(6)
+})
+
+test.each([
+  ['nobody said anything', '', null, { agentId: 'clerk', text: '' }],
+  ['nothing was said now', 'first', { agentId: 'scout', text: '' }, { agentId: 'clerk', text: 'first' }],
+  ['nothing was said before', '', { agentId: 'scout', text: 'now' }, { agentId: 'scout', text: 'now' }],
+  [
+    'both said something',
+    'first',
+    { agentId: 'scout', text: 'now' },
+    { agentId: 'clerk', text: 'first\nnow' },
+  ],
+])('where %s', (...[, text, said, expected]) => {
+  expect(joinAlbum(album({ text }), message([]), { said, now: 1 })).toMatchObject(expected)
+})
+
+test.each([
+  [9, 0, true],
+  [10, 0, false],
+  [5, 4, true],
+  [5, 5, false],
+])('with %d files and %d left out there is room: %s', (many, filesLeftOut, room) => {
+  const all = Array.from({ length: many }, (_one, index) => `f${index}`)
+  expect(hasRoom(album({ message: message(all, { filesLeftOut }) }))).toBe(room)
+})

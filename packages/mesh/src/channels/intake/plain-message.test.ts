@@ -1,0 +1,116 @@
+import { attachmentsMax } from '@flotilla/protocol/chat-attachments'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { describe, expect, test } from 'vitest'
+import { aReceived } from '../../testing/fake-channel.ts'
+import { referenceMaxChars } from '../adapter.ts'
+import type { ReceivedAttachment } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import { plainMessage } from './plain-message.ts'
+
+type Fields = Parameters<typeof aReceived>[0]
+const plain = (fields: Fields = {}) => plainMessage('telegram', aReceived(fields))
+const group = { conversationId: '-5', threadId: null, isPrivate: false }
+const attachment = (fields: Partial<ReceivedAttachment> = {}): ReceivedAttachment => ({
+  kind: 'document',
+  name: 'a.txt',
+  mediaType: 'text/plain',
+  sizeBytes: 3,
+  reference: 'r',
+  ...fields,
+})
+
+describe('what is kept of a message', () => {
+  test('is its words without what nobody sees, where and by whom they were said', () => {
+    expect(plain({ text: ' he\u200bllo\u202e \n' })).toEqual({
+      id: 'u1',
+      senderId: '1000',
+      place: { conversationId: '1000', threadId: null, isPrivate: true },
+      text: 'hello',
+      pressed: null,
+      files: [],
+      filesLeftOut: 0,
+      albumId: null,
+    })
+  })
+
+  test.each<[string, Fields]>([
+    ['words of people to one another', { place: group, addressed: false }],
+    ['who has no id of the platform', { senderId: '0' }],
+    ['who has an id of another platform', { senderId: 'T1:U1' }],
+    ['what has no id', { id: '' }],
+    ['what has an endless id', { id: 'x'.repeat(channelLimits.messageIdMaxChars + 1) }],
+    ['an endless conversation', { place: { ...group, conversationId: 'x'.repeat(201) } }],
+    ['an endless thread', { place: { ...group, threadId: 'x'.repeat(201) } }],
+    ['nothing', { text: '' }],
+    ['what nobody sees', { text: '\u200b\u202e \n' }],
+  ])('is nothing of %s', (_what, fields) => {
+    expect(plain(fields)).toBeNull()
+  })
+
+  test.each<[string, Fields]>([
+    ['said alone, named or not', { addressed: false }],
+    ['said to us in a group', { place: group, addressed: true }],
+    ['of the longest id', { id: 'x'.repeat(channelLimits.messageIdMaxChars) }],
+    [
+      'of the longest place',
+      { place: { ...group, conversationId: 'x'.repeat(200), threadId: 'x'.repeat(200) } },
+    ],
+    ['a button alone', { text: '', pressed: 'use:scout' }],
+    ['a file alone', { text: '', attachments: [attachment()] }],
+    ['a file that cannot be fetched', { text: '', attachments: [attachment({ reference: '' })] }],
+  ])('is there of what is %s', (_what, fields) => {
+    expect(plain(fields)).not.toBeNull()
+  })
+
+  test('is long enough to be seen as too long, and no longer', () => {
+    const max = wireLimits.chatMessageMaxChars
+    expect(plain({ text: 'x'.repeat(5 * max) })?.text).toBe('x'.repeat(2 * max))
+    expect(plain({ pressed: 'x'.repeat(500) })?.pressed).toBe('x'.repeat(2 * channelLimits.nameMaxChars))
+    expect(plain({ pressed: 'a\u200bb' })?.pressed).toBe('ab')
+  })
+
+  test.each([
+    [undefined, null],
+    ['', null],
+    ['a', 'a'],
+    ['x'.repeat(channelLimits.messageIdMaxChars), 'x'.repeat(channelLimits.messageIdMaxChars)],
+    ['x'.repeat(channelLimits.messageIdMaxChars + 1), null],
+  ])('knows the album %j as %j', (albumId, known) => {
+    expect(plain(albumId === undefined ? {} : { albumId })?.albumId).toBe(known)
+  })
+})
+
+describe('of its files', () => {
+  test('as many are kept as may be, and those beyond are counted', () => {
+    const attachments = Array.from({ length: attachmentsMax + 3 }, (_one, index) =>
+      attachment({ name: `f${index}` }),
+    )
+    const message = plain({ attachments })
+    expect(message?.files.map(({ name }) => name)).toEqual(
+      attachments.slice(0, attachmentsMax).map(({ name }) => name),
+    )
+    expect(message?.filesLeftOut).toBe(3)
+  })
+
+  test('one that cannot be found again is left out', () => {
+    const attachments = [
+      attachment({ reference: 'x'.repeat(referenceMaxChars) }),
+      attachment({ reference: 'x'.repeat(referenceMaxChars + 1) }),
+      attachment({ reference: '' }),
+    ]
+    expect(plain({ attachments })).toMatchObject({ files: [{ name: 'a.txt' }], filesLeftOut: 2 })
+  })
+
+  test.each([
+    ['a.txt', 'a.txt'],
+    [' a \n\t b\u200b.txt ', 'a b.txt'],
+    ['\u200b', 'file'],
+    ['', 'file'],
+    ['x'.repeat(500), 'x'.repeat(120)],
+  ])('the name %j is shown as %j', (name, shown) => {
+    const file = attachment({ name, sizeBytes: null, kind: 'voice' })
+    expect(plain({ attachments: [file] })?.files).toEqual([
+      { kind: 'voice', name: shown, sizeBytes: null, reference: 'r' },
+    ])
+  })
+})
