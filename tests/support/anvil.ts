@@ -24,10 +24,14 @@ function findProgram(): string | null {
   }
 }
 
-/** A real chain of the EVM in a process of its own, of that number, on a port that is free. */
-export async function startAnvil(chainId: number): Promise<Anvil> {
+/**
+ * A real chain of the EVM in a process of its own, of that number, on a port that is free. `network`: of which family, where
+ * it has contracts from its first block that are wanted.
+ */
+export async function startAnvil(chainId: number, network = 'ethereum'): Promise<Anvil> {
   if (anvilProgram === null) throw new Error('there is no anvil here')
-  const words = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId), '--accounts', '1']
+  const place0 = ['--host', '127.0.0.1', '--port', '0']
+  const words = [...place0, '--chain-id', String(chainId), '--accounts', '1', '--network', network]
   const child = spawn(anvilProgram, words, { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const place = await new Promise<string>((resolve, reject) => {

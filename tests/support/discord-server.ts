@@ -55,6 +55,10 @@ export interface DiscordServer {
   /** Somebody writes; the message is in the history, and goes to whoever listens. Its id. */
   readonly write: (fields: Readonly<Record<string, unknown>> & { readonly channel_id: string }) => string
   readonly dispatch: (t: string, d: unknown) => void
+  /** Sends a packet as it is to whoever listens. */
+  readonly sendRaw: (packet: string | Uint8Array) => void
+  /** What a READY has in place of ours. */
+  readonly readyWith: (fields: Readonly<Record<string, unknown>>) => void
   readonly drop: () => void
   readonly ask: (op: 1 | 7) => void
   /** What the next sessions end with, in place of READY. */
@@ -93,6 +97,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
   let refusal: number | null = null
   let failing: { path: RegExp; answer: (response: ServerResponse) => void } | null = null
   let connections = 0
+  let readyFields: Readonly<Record<string, unknown>> = {}
 
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -125,6 +130,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
       session_id: session.id,
       resume_gateway_url: `ws://127.0.0.1:${port}/`,
       application: { id: ids.bot, flags: 0 },
+      ...readyFields,
     })
     dispatch('GUILD_CREATE', guild())
   }
@@ -176,21 +182,8 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
   const guild = () => ({
     id: ids.guild,
     name: 'A guild',
-    owner_id: ids.person,
-    member_count: 2,
-    large: false,
     channels: [textChannel()],
     threads: [thread()],
-    members: [],
-    roles: [],
-    emojis: [],
-    stickers: [],
-    features: [],
-    presences: [],
-    voice_states: [],
-    stage_instances: [],
-    guild_scheduled_events: [],
-    soundboard_sounds: [],
   })
 
   function write(fields: Readonly<Record<string, unknown>> & { readonly channel_id: string }): string {
@@ -302,6 +295,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
       content: typeof body['content'] === 'string' ? body['content'] : '',
       author: { id: ids.bot, username: 'flotilla', bot: true, discriminator: '0' },
       components: body['components'],
+      nonce: body['nonce'],
     })
     const message = messages.find((one) => one.id === id)
     if (message) byNonce.set(nonce, message)
@@ -359,6 +353,10 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     heard,
     write,
     dispatch,
+    sendRaw: (packet) => {
+      for (const line of lines.keys()) line.send(packet)
+    },
+    readyWith: (fields) => void (readyFields = fields),
     drop: () => {
       for (const line of lines.keys()) line.terminate()
     },

@@ -36,7 +36,8 @@ const attempts: Readonly<Record<string, string>> = {
   'set what runs at a crash': "open('/proc/sys/kernel/core_pattern','w').write('|/data/p')",
   'press a magic key': "open('/proc/sysrq-trigger','w').write('c')",
   'read memory of the machine': "open('/dev/mem','rb').read(1)",
-  'read memory of the kernel': "open('/proc/kcore','rb').read(1)",
+  // Where it is masked it can be read, and is empty.
+  'read memory of the kernel': "open('/proc/kcore','rb').read(1) or os.stat('/proc/nothing')",
   'open a disk of the machine': "open('/dev/sda','rb').read(1)",
   'open a virtual machine': "open('/dev/kvm','rb').read(1)",
   'set limits of its control group': "open('/sys/fs/cgroup/memory/memory.limit_in_bytes','w').write('-1')",

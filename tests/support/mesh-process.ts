@@ -6,6 +6,8 @@ import { delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { onTestFinished } from 'vitest'
 import type { Cassette } from '../../packages/mesh/src/models/recording/cassette.ts'
 import { isAlive, readAllRecords } from '../../packages/mesh/src/sandbox/process/process-record.ts'
@@ -16,13 +18,17 @@ import { patient } from './patience.ts'
 import { meshProgram } from './programs.ts'
 
 /** The first start of a container fleet may build its image. */
-const readyMaxMs = { process: patient(40_000), docker: patient(540_000) } as const
+const readyMaxMs = {
+  process: patient(40_000),
+  docker: patient(540_000),
+  kubernetes: patient(240_000),
+} as const
 const stopMaxMs = patient(30_000)
 
 export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface MeshOptions {
-  readonly runtime?: 'process' | 'docker'
+  readonly runtime?: RuntimeName
   readonly cassettes?: Readonly<Record<string, Cassette>>
   /** `config/settings.json`; the default model is the first cassette. */
   readonly settings?: Readonly<Record<string, unknown>>
@@ -36,7 +42,7 @@ export interface MeshOptions {
 
 export interface MeshProcess extends MeshCalls {
   readonly home: string
-  readonly runtime: 'process' | 'docker'
+  readonly runtime: RuntimeName
   /** Of the life that runs now. */
   readonly pid: number
   /** Everything that every life of it printed. */
@@ -140,7 +146,12 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
 
   async function restart(): Promise<void> {
     if (runs()) throw new Error('the mesh still runs')
-    const [program, ...given] = [...(options.startedBy ?? []), pinnedNode, ...argumentsFor('serve')]
+    const [program, ...given] = [
+      ...(options.startedBy ?? []),
+      pinnedNode,
+      ...meshNodeFlags,
+      ...argumentsFor('serve'),
+    ]
     const child = spawn(program ?? pinnedNode, given, {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -206,7 +217,7 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
       try {
         await terminate()
       } finally {
-        if (runtime === 'docker') await runMeshCommand(argumentsFor('reset'), environment)
+        if (runtime !== 'process') await runMeshCommand(argumentsFor('reset'), environment)
         await killProcesses(await readAllRecords(join(home, 'data', 'agents')))
         await rm(home, { recursive: true, force: true, maxRetries: 5 })
       }
@@ -219,7 +230,10 @@ export async function runMeshCommand(
   argumentList: readonly string[],
   environment: NodeJS.ProcessEnv = environmentOf({}),
 ): Promise<CommandEnd> {
-  const child = spawn(pinnedNode, [...argumentList], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(pinnedNode, [...meshNodeFlags, ...argumentList], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const lines: Readonly<Record<string, unknown>>[] = []
   let errors = ''
   eachJsonLine(child, (line) => lines.push(line))

@@ -1,7 +1,9 @@
 // Stands before the command of a built mesh, and runs its sources with the same arguments: functions are told by their files.
 import process from 'node:process'
 
-const [node = '', , , , ...rest] = process.argv
+// Node and this file; then Node again, its flags, and the built program.
+const [node = '', , ...given] = process.argv
+const rest = given.slice(given.findIndex((word) => word.endsWith('.mjs') || word.endsWith('.ts')) + 1)
 const main = new URL('../../packages/mesh/src/main.ts', import.meta.url)
 process.argv = [node, main.pathname, ...rest]
 await import(main.href)

@@ -116,6 +116,10 @@ const passphrase = z
   )
 const index = z.int().check(z.minimum(0), z.maximum(walletLimits.indexMax))
 
+/** Why nothing is signed, and the command that goes on. */
+export const walletHaltSchema = z.strictObject({ reason: z.string(), next: z.string() })
+export type WalletHalt = z.infer<typeof walletHaltSchema>
+
 export const walletStatusSchema = z.strictObject({
   state: z.enum(walletStates),
   /** Why it is lost; null in any other state. */

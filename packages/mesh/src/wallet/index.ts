@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { WalletHalt } from '@flotilla/protocol/wallet-api'
 import type { PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
@@ -27,8 +28,13 @@ interface Needs {
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
 }
 
+export interface Wallet {
+  /** Null where it signs, and where there is none. */
+  halt(): WalletHalt | null
+}
+
 /** The seed that the keys of all agents' wallets come of, whose index is whose, and what is paid. */
-export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<null>> {
+export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<Wallet>> {
   const { agents, egress, vault, paths } = needs
   const table = createWalletTable(kernel.database)
   const files = createSeedFiles({ seedPath: paths.walletSeed, keyPath: paths.walletKey, log: kernel.log })
@@ -63,8 +69,15 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
   const header = seed.header()
   // It was made by a mesh that ended before the row; whoever asked for it has no words of it.
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
+  function halt(): WalletHalt | null {
+    const fault = seed.fault()
+    if (fault !== null) return { reason: `its seed cannot be read: ${fault}`, next: 'flotilla wallet import' }
+    const stopped = payments.stopped()
+    if (stopped !== null) return { reason: stopped, next: 'flotilla wallet resume' }
+    return seed.state() === 'locked' ? { reason: 'its seed is locked', next: 'flotilla wallet unlock' } : null
+  }
   return {
-    api: null,
+    api: { halt },
     routes: {
       people: (surface) =>
         walletPeopleRoutes(surface, {
@@ -83,11 +96,8 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
     run: payments.run,
     metrics: payments.metrics,
     notices: () => {
-      const stopped = payments.stopped()
-      if (stopped !== null) return [`The wallet signs nothing: ${stopped}. flotilla wallet resume goes on.`]
-      const fault = seed.fault()
-      if (fault !== null) return [`The wallet is lost: ${fault}. flotilla wallet import takes its words in.`]
-      return seed.state() === 'locked' ? ['The wallet is locked: flotilla wallet unlock opens it.'] : []
+      const halted = halt()
+      return halted === null ? [] : [`The wallet signs nothing: ${halted.reason}. Next: ${halted.next}`]
     },
     close: seed.close,
   }

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
+import { walletLimits } from '@flotilla/protocol/wallet-api'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
@@ -62,6 +63,7 @@ async function aHome() {
   return { folder, paths, table, journal, clock, start }
 }
 
+const entry = (action: string, detail: object) => ({ actor: 'human:cli', action, subject: 'seed', detail })
 const words = (mnemonic: string, firstIndex?: number) => ({ mnemonic, passphrase: null, firstIndex })
 
 describe('the seed', () => {
@@ -71,8 +73,16 @@ describe('the seed', () => {
     const all = await Promise.allSettled([1, 2, 3].map(async () => wallet.init(owner, null)))
     const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     expect(made).toHaveLength(1)
+    for (const one of all.filter(({ status }) => status === 'rejected')) {
+      expect(one).toMatchObject({
+        reason: { code: 'rate-limited', detail: 'the wallet is being changed already', retryAfterSeconds: 1 },
+      })
+    }
     expect(made[0]?.mnemonic.split(' ')).toHaveLength(24)
-    await expect(wallet.init(owner, null)).rejects.toMatchObject({ code: 'conflict' })
+    await expect(wallet.init(owner, null)).rejects.toMatchObject({
+      code: 'conflict',
+      detail: 'there is a wallet already, and its words are shown no second time',
+    })
     expect(() => wallet.reveal(owner)).toThrow(expect.objectContaining({ code: 'seed-revealed' }))
     const next = await home.start()
     expect(next.status(owner)).toEqual({ ...made[0]?.wallet, state: 'open' })
@@ -80,9 +90,65 @@ describe('the seed', () => {
     expect(() => next.reveal(owner)).toThrow(expect.objectContaining({ code: 'seed-revealed' }))
     const [first] = made
     const seen = `${JSON.stringify(home.journal)}${await readFile(home.paths.seedPath, 'utf8')}`
-    for (const word of first?.mnemonic.split(' ').filter(({ length }) => length > 6) ?? []) {
-      expect(seen).not.toContain(word)
+    const told = first?.mnemonic.split(' ') ?? []
+    // Some of the words that there are name fields, such as `subject`; two in their order do not.
+    const letters = seen.replaceAll(/[^a-z]+/g, ' ')
+    for (const [at, word] of told.slice(1).entries()) expect(letters).not.toContain(`${told[at]} ${word}`)
+  })
+
+  test('is told of where there is none: nothing is shown, opened or given', async () => {
+    const wallet = await (await aHome()).start()
+    expect(wallet.status(owner)).toEqual({
+      state: 'none',
+      fault: null,
+      made: null,
+      made_at: null,
+      passphrase: false,
+      owner_address: null,
+      addresses: 0,
+    })
+    expect(() => wallet.reveal(owner)).toThrow(expect.objectContaining({ code: 'no-wallet' }))
+    await expect(wallet.unlock(owner, '')).rejects.toMatchObject({ code: 'no-wallet' })
+  })
+
+  test('stands in the journal with what was done by whom, and never with its words', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    await wallet.init(owner, null)
+    expect(await wallet.unlock(owner, 'whatever')).toMatchObject({ state: 'open', fault: null })
+    await wallet.import(owner, words(junk))
+    const { agent_gone_at: _gone, ...given } = wallet.give(owner, 'scout')
+    const made = { passphrase: false, first_index: 1 }
+    expect(home.journal).toEqual([
+      entry('wallet.made', { ...made, owner_address: expect.any(String) }),
+      entry('wallet.imported', { ...made, owner_address: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' }),
+      entry('wallet.address-given', given),
+    ])
+    expect(wallet.status(owner)).toMatchObject({
+      made_at: home.clock.now(),
+      passphrase: false,
+      addresses: 1,
+    })
+  })
+
+  test('whose files are of another home’s rows is open, and gives no address without its own row', async () => {
+    const [home, other] = [await aHome(), await aHome()]
+    await (await other.start()).import(owner, words(junk))
+    for (const name of ['seedPath', 'keyPath'] as const) {
+      await writeFile(home.paths[name], await readFile(other.paths[name]))
     }
+    const wallet = await home.start()
+    expect(wallet.status(owner)).toMatchObject({ state: 'open' })
+    expect(() => wallet.give(owner, 'scout')).toThrow(expect.objectContaining({ code: 'no-wallet' }))
+  })
+
+  test('that cannot be written leaves what index comes next behind', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    await rm(home.folder, { recursive: true })
+    await writeFile(home.folder, 'in its place')
+    await expect(wallet.import(owner, words(junk))).rejects.toThrow(/ENOTDIR|EEXIST/)
+    expect(home.table.seed()).toMatchObject({ nextIndex: 1 })
   })
 
   test('is refused to whoever is no owner, on every way, before anything else', async () => {
@@ -118,11 +184,15 @@ describe('the seed', () => {
     const wallet = await home.start()
     expect(wallet.status(owner)).toEqual({ ...made, state: 'locked' })
     expect(() => wallet.give(owner, 'scout')).toThrow(expect.objectContaining({ code: 'wallet-locked' }))
-    await expect(wallet.unlock(owner, 'correct horsE')).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(wallet.unlock(owner, 'correct horsE')).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: 'this passphrase does not open the wallet',
+    })
     expect(wallet.status(owner).state).toBe('locked')
     expect(await wallet.unlock(owner, 'correct horse')).toMatchObject({ state: 'open' })
     expect(wallet.give(owner, 'scout')).toMatchObject({ index: 1 })
     expect(JSON.stringify(home.journal)).not.toContain('horse')
+    expect(home.journal.slice(1, 3)).toEqual([entry('wallet.not-unlocked', {}), entry('wallet.unlocked', {})])
   })
 
   test.each([
@@ -149,9 +219,14 @@ describe('the seed', () => {
       state: 'lost',
       owner_address: expect.stringMatching(/^0xf39F/),
     })
-    await expect(wallet.init(owner, null)).rejects.toMatchObject({ code: 'conflict' })
-    expect(() => wallet.give(owner, 'other')).toThrow(expect.objectContaining({ code: 'conflict' }))
-    await expect(wallet.import(owner, words(abandon))).rejects.toMatchObject({ code: 'conflict' })
+    const { fault } = wallet.status(owner)
+    const lost = { code: 'conflict', detail: `the seed of the wallet cannot be read: ${fault}` }
+    await expect(wallet.init(owner, null)).rejects.toMatchObject(lost)
+    expect(() => wallet.give(owner, 'other')).toThrow(expect.objectContaining(lost))
+    await expect(wallet.import(owner, words(abandon))).rejects.toMatchObject({
+      code: 'conflict',
+      detail: `these words are of 0x9858EfFD232B4033E47d90003D41EC34EcaEda94, and agents have addresses of 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266`,
+    })
     await wallet.import(owner, words(junk))
     const next = await home.start()
     expect(next.give(owner, 'scout')).toEqual(given)
@@ -175,7 +250,10 @@ describe('the seed', () => {
     const home = await aHome()
     const wallet = await home.start()
     await wallet.init(owner, null)
-    await expect(wallet.import(owner, words('not words'))).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(wallet.import(owner, words('not words'))).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('these are not the words of a seed'),
+    })
     expect(await wallet.import(owner, words(abandon))).toMatchObject({ made: 'imported' })
     wallet.give(owner, 'scout')
     await expect(wallet.import(owner, words(junk))).rejects.toMatchObject({ code: 'conflict' })
@@ -212,6 +290,15 @@ describe('an index', () => {
     // Lower ones are not given by importing again.
     await wallet.import(owner, words(junk, 7))
     expect(wallet.give(owner, 'other').index).toBe(41)
+  })
+
+  test('is the last one once, and none comes behind it', async () => {
+    const wallet = await (await aHome()).start()
+    await wallet.import(owner, words(junk, walletLimits.indexMax))
+    expect(wallet.give(owner, 'scout').index).toBe(walletLimits.indexMax)
+    expect(() => wallet.give(owner, 'other')).toThrow(
+      expect.objectContaining({ code: 'unprocessable', detail: 'this seed has no index left' }),
+    )
   })
 
   test('is never given to a second agent, whoever comes, goes and starts anew', async () => {

@@ -10,6 +10,7 @@ import { Choice } from '../../design/choice.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import type { Tone } from '../../live/state-tone.ts'
 import { followedMs } from './followed-ms.ts'
+import { ReplacePayment } from './replace-payment.tsx'
 
 /** Rows at first, and with each press more. */
 const shownAtOnce = 50
@@ -118,6 +119,7 @@ function Row({ payment }: { readonly payment: PaymentView }) {
           )}
         </div>
         {payment.note !== '' && <div className="small wallet-note">{payment.note}</div>}
+        <ReplacePayment payment={payment} />
       </td>
       <td className="right number" data-label="Counted">
         {payment.given_back ? 'given back' : formatUsd(payment.counted_usd)}

@@ -46,7 +46,7 @@ export function SeedCard({ wallet }: { readonly wallet: WalletStatus }) {
         <dl className="facts">
           <Fact name="Your own address" value={wallet.owner_address ?? 'not known'} isMono />
           <Fact name="Made" value={madeWords(wallet)} />
-          <Fact name="Passphrase" value={wallet.passphrase ? 'asked for after each start' : 'none'} />
+          <Fact name="Passphrase" value={passphraseWords(wallet)} />
           {limits.data && <Fact name="Payments without an end" value={String(limits.data.open)} />}
         </dl>
       </div>
@@ -69,6 +69,11 @@ function Fact({
       <dd className={isMono ? 'mono' : undefined}>{value}</dd>
     </div>
   )
+}
+
+function passphraseWords({ state, passphrase }: WalletStatus): string {
+  if (state === 'lost') return 'not known'
+  return passphrase ? 'asked for after each start' : 'none'
 }
 
 function madeWords({ made, made_at: madeAt }: WalletStatus): string {

@@ -8,9 +8,9 @@ import { decodeReturned, encodeCall } from './evm-call.ts'
 import { effectsOf } from './evm-effects.ts'
 import { feeMaxOf, feesOf } from './evm-fees.ts'
 import { requireNonce, unsignedColumn, unsignedText } from './evm-unsigned.ts'
+import type { EvmCallRequest } from './evm-unsigned.ts'
 import { replaceEvm } from './evm-replace.ts'
 import { hex, logSchema, simulateEvm } from './evm-simulate.ts'
-import type { EvmCallRequest } from './evm-simulate.ts'
 import { createJsonRpc, plainSymbol, quantitySchema } from './json-rpc.ts'
 import type { JsonRpcDeps, RpcSession } from './json-rpc.ts'
 import type { Fate, Order, PayingChain } from './paying-chain.ts'
@@ -26,7 +26,6 @@ const receiptSchema = z
     status: quantitySchema,
     blockNumber: quantitySchema,
     blockHash: hashSchema,
-    to: z.string().nullish(),
     logs: z.array(logSchema).max(5000),
   })
   .nullable()
@@ -82,7 +81,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       succeeded: receipt.status === 1n,
       block: Number(receipt.blockNumber),
       final: newest - receipt.blockNumber >= BigInt(finalBlocks),
-      effects: effectsOf(from, { logs: receipt.logs, sentRaw: 0n, named: receipt.to ?? '' }),
+      effects: effectsOf(from, { logs: receipt.logs, sentRaw: 0n }),
     }
   }
 

@@ -1,6 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Effects, Grant } from './paying-chain.ts'
-import { sameEvmAddress } from './evm-address.ts'
 
 export interface EvmLog {
   readonly address: string
@@ -22,56 +21,117 @@ const topics = {
 } as const
 
 /** From half of what its type can hold: no token has so much, whoever writes it means all. */
-const unlimitedFrom = { uint256: 2n ** 255n, uint160: 2n ** 159n } as const
+export const unlimitedFrom = { uint256: 2n ** 255n, uint160: 2n ** 159n } as const
 
-export interface TransferSeen {
-  readonly asset: string
+/** In whose name a simulation tells of coins that are handed on, as if by a token; nothing can stand there. */
+export const coinLogger = `0x${'e'.repeat(40)}`
+
+/** As a token writes it. Pure. */
+export function transferLog(
+  address: string,
+  { from, to, raw }: { readonly from: string; readonly to: string; readonly raw: bigint },
+): EvmLog {
+  const padded = (one: string): string => `0x${one.slice(2).padStart(64, '0')}`
+  return {
+    address,
+    topics: [topics.transfer, padded(from), padded(to)],
+    data: `0x${raw.toString(16).padStart(64, '0')}`,
+  }
+}
+
+interface TransferSeen {
+  /** Null for the coin of the chain. */
+  readonly asset: string | null
   readonly from: string
   readonly to: string
   readonly raw: bigint
 }
 
+/** `place`: where the chain keeps it, of which the last word holds; several places may let one spender take the same asset. */
+interface GrantSeen extends Grant {
+  readonly place: string
+}
+
 /**
  * What the logs of a transaction say of `owner`. A token speaks for itself here: one that keeps silent about a transfer
- * can hide that of itself alone. Things that are counted one by one (ERC-721, ERC-1155) are an asset of one each. Pure.
+ * can hide that of itself alone, and what any other contract writes takes nothing back of what it said. Things that are counted one
+ * by one (ERC-721, ERC-1155) are an asset of one each. Addresses in small letters. Pure.
  */
 export function effectsOf(
   owner: string,
-  {
-    logs,
-    sentRaw,
-    named,
-  }: { readonly logs: readonly EvmLog[]; readonly sentRaw: bigint; readonly named: string },
+  { logs, sentRaw }: { readonly logs: readonly EvmLog[]; readonly sentRaw: bigint },
 ): Effects {
   const changes = new Map<string | null, bigint>()
-  const payees = new Set<string>()
-  const grants = new Map<string, Grant>()
+  const grants = new Map<string, GrantSeen>()
   // What goes along leaves for certain; what comes back of it is not counted.
   if (sentRaw > 0n) changes.set(null, -sentRaw)
+  const moves = logs.flatMap(transfersOf).filter(({ from, to }) => from !== to)
+  const me = owner.toLowerCase()
+  for (const { asset, from, to, raw } of moves) {
+    if (asset === null) continue
+    if (from === me) changes.set(asset, (changes.get(asset) ?? 0n) - raw)
+    else if (to === me) changes.set(asset, (changes.get(asset) ?? 0n) + raw)
+  }
   for (const log of logs) {
-    for (const { asset, from, to, raw } of transfersOf(log)) {
-      if (sameEvmAddress(from, to)) continue
-      if (sameEvmAddress(from, owner)) {
-        changes.set(asset, (changes.get(asset) ?? 0n) - raw)
-        if (!sameEvmAddress(to, named)) payees.add(to)
-      } else if (sameEvmAddress(to, owner)) changes.set(asset, (changes.get(asset) ?? 0n) + raw)
-    }
-    const grant = grantOf(log, owner)
-    // The last word of several is the one that holds.
-    if (grant !== null) grants.set(`${grant.asset} ${grant.spender}`, grant)
+    const grant = grantOf(log, me)
+    if (grant !== null) grants.set(grant.place, grant)
   }
   return {
     changes: [...changes].map(([asset, raw]) => ({ asset, raw })).filter(({ raw }) => raw !== 0n),
-    payees: [...payees],
-    grants: [...grants.values()].filter(({ raw, unlimited }) => unlimited || raw > 0n),
+    payees: payeesOf(me, moves),
+    grants: summed([...grants.values()].filter(({ raw, unlimited }) => unlimited || raw > 0n)),
   }
 }
 
+/**
+ * Whoever is handed something by `me`, and whoever has more in the end of what left: a contract that hands on what it is given
+ * would hide whom it pays.
+ */
+function payeesOf(me: string, moves: readonly TransferSeen[]): readonly string[] {
+  const payees = new Set<string>()
+  const left = new Set<string | null>()
+  for (const { asset, from, to } of moves) {
+    if (from !== me) continue
+    payees.add(to)
+    left.add(asset)
+  }
+  for (const one of left) {
+    const gained = new Map<string, bigint>()
+    for (const { asset, from, to, raw } of moves) {
+      if (asset !== one) continue
+      gained.set(from, (gained.get(from) ?? 0n) - raw)
+      gained.set(to, (gained.get(to) ?? 0n) + raw)
+    }
+    for (const [address, raw] of gained) {
+      if (raw > 0n && address !== me && !isNobody(address)) payees.add(address)
+    }
+  }
+  return [...payees]
+}
+
+/** What one spender may take of one asset, by whichever ways. */
+function summed(grants: readonly GrantSeen[]): readonly Grant[] {
+  const sums = new Map<string, Grant>()
+  for (const { asset, spender, raw, unlimited } of grants) {
+    const key = `${asset} ${spender}`
+    const other = sums.get(key)
+    sums.set(key, {
+      asset,
+      spender,
+      raw: raw + (other?.raw ?? 0n),
+      unlimited: unlimited || (other?.unlimited ?? false),
+    })
+  }
+  return [...sums.values()]
+}
+
 function transfersOf({
-  address: asset,
+  address,
   topics: [kind, first, second, third],
   data,
 }: EvmLog): readonly TransferSeen[] {
+  const logger = address.toLowerCase()
+  const asset = logger === coinLogger ? null : logger
   if (kind === topics.transfer && first !== undefined && second !== undefined) {
     const raw = third === undefined ? word(data, 0) : 1n
     return [{ asset, from: addressIn(first), to: addressIn(second), raw }]
@@ -84,30 +144,41 @@ function transfersOf({
 
 function grantOf(
   { address, topics: [kind, first, second, third], data }: EvmLog,
-  owner: string,
-): Grant | null {
-  if (first === undefined || second === undefined || !sameEvmAddress(addressIn(first), owner)) return null
+  me: string,
+): GrantSeen | null {
+  if (first === undefined || second === undefined || addressIn(first) !== me) return null
   const spender = addressIn(second)
+  const asset = address.toLowerCase()
   if (kind === topics.approval) {
     // Of an ERC-721 it names one thing, or nobody any more.
-    if (third !== undefined)
-      return { asset: address, spender, raw: isNobody(spender) ? 0n : 1n, unlimited: false }
+    if (third !== undefined) {
+      const place = `${asset} thing ${third}`
+      return { place, asset, spender, raw: isNobody(spender) ? 0n : 1n, unlimited: false }
+    }
     const raw = word(data, 0)
-    return { asset: address, spender, raw, unlimited: raw >= unlimitedFrom.uint256 }
+    return { place: `${asset} ${spender}`, asset, spender, raw, unlimited: raw >= unlimitedFrom.uint256 }
   }
   if (kind === topics.approvalForAll) {
     const unlimited = word(data, 0) !== 0n
-    return { asset: address, spender, raw: unlimited ? 1n : 0n, unlimited }
+    return { place: `${asset} all ${spender}`, asset, spender, raw: unlimited ? 1n : 0n, unlimited }
   }
   if ((kind === topics.permit2Approval || kind === topics.permit2Permit) && third !== undefined) {
     const raw = word(data, 0)
-    return { asset: spender, spender: addressIn(third), raw, unlimited: raw >= unlimitedFrom.uint160 }
+    const [of, taker] = [addressIn(second), addressIn(third)]
+    return {
+      // Not the token's own word: what is written here changes nothing of what that lets anybody take.
+      place: `${of} ${taker} by ${asset}`,
+      asset: of,
+      spender: taker,
+      raw,
+      unlimited: raw >= unlimitedFrom.uint160,
+    }
   }
   return null
 }
 
 function addressIn(topic: string): string {
-  return `0x${topic.slice(-40)}`
+  return `0x${topic.slice(-40).toLowerCase()}`
 }
 
 function isNobody(address: string): boolean {

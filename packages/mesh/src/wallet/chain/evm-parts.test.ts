@@ -113,7 +113,7 @@ describe('what logs say of an owner', () => {
   const forAll = '0x17307eab39ab6107e8899845ad3d59bd9653f200f220920489ca2b5937696c31'
   const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
   const of = (...logs: { topics: string[]; data: string }[]) =>
-    effectsOf(mine, { logs: logs.map((log) => ({ address: token, ...log })), sentRaw: 0n, named: token })
+    effectsOf(mine, { logs: logs.map((log) => ({ address: token, ...log })), sentRaw: 0n })
 
   test('is summed for each asset; what others move is nothing to it', () => {
     const moves = (from: string, to: string, raw: bigint) => ({
@@ -123,15 +123,16 @@ describe('what logs say of an owner', () => {
     expect(
       of(moves(mine, friend, 5n), moves(friend, mine, 2n), moves(friend, token, 9n), moves(mine, mine, 7n)),
     ).toEqual({
-      changes: [{ asset: token, raw: -3n }],
-      payees: [friend.toLowerCase()],
+      changes: [{ asset: token.toLowerCase(), raw: -3n }],
+      // The second was handed some of it by the first.
+      payees: [friend.toLowerCase(), token.toLowerCase()],
       grants: [],
     })
   })
 
   test('has each thing of an ERC-721 as one, and leave to take all things as unlimited', () => {
     expect(of({ topics: [transfer, topic(mine), topic(friend), word(77n)], data: '0x' }).changes).toEqual([
-      { asset: token, raw: -1n },
+      { asset: token.toLowerCase(), raw: -1n },
     ])
     expect(of({ topics: [forAll, topic(mine), topic(friend)], data: word(1n) }).grants).toMatchObject([
       { spender: friend.toLowerCase(), unlimited: true },
@@ -144,5 +145,76 @@ describe('what logs say of an owner', () => {
     expect(of(approves(2n ** 255n), approves(0n)).grants).toEqual([])
     expect(of(approves(0n), approves(2n ** 255n)).grants).toMatchObject([{ unlimited: true }])
     expect(of(approves(2n ** 255n - 1n)).grants).toMatchObject([{ unlimited: false }])
+  })
+
+  describe('of Permit2', () => {
+    const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+    const permit2Approval = '0xda9fa7c1b00402c17d0161b249b1ab8bbec047c5a52207b9c112deffd817036b'
+    const approves = (raw: bigint) => ({
+      address: token,
+      topics: [approval, topic(mine), topic(friend)],
+      data: word(raw),
+    })
+    const permits = (raw: bigint, address = permit2) => ({
+      address,
+      topics: [permit2Approval, topic(mine), topic(token), topic(friend)],
+      data: `${word(raw)}${word(9n).slice(2)}`,
+    })
+    const grantsOf = (...logs: { address: string; topics: string[]; data: string }[]) =>
+      effectsOf(mine, { logs, sentRaw: 0n }).grants
+
+    test('takes nothing back of what the token itself lets somebody take, whoever writes it', () => {
+      for (const last of [permits(0n), permits(0n, friend)]) {
+        expect(grantsOf(approves(2n ** 256n - 1n), last)).toMatchObject([
+          { asset: token.toLowerCase(), spender: friend.toLowerCase(), unlimited: true },
+        ])
+      }
+      expect(grantsOf(permits(2n ** 160n - 1n), approves(0n))).toMatchObject([{ unlimited: true }])
+      expect(grantsOf(permits(2n ** 160n - 1n), permits(0n, friend))).toMatchObject([{ unlimited: true }])
+    })
+
+    test('counts beside what the token lets the same one take, and its own last word holds', () => {
+      expect(grantsOf(approves(5n), permits(7n))).toMatchObject([{ raw: 12n, unlimited: false }])
+      expect(grantsOf(permits(7n), permits(3n))).toMatchObject([{ raw: 3n }])
+      expect(grantsOf(permits(7n), permits(0n))).toEqual([])
+    })
+
+    test('means all from half of what it can hold', () => {
+      expect(grantsOf(permits(2n ** 159n))).toMatchObject([{ unlimited: true }])
+      expect(grantsOf(permits(2n ** 159n - 1n))).toMatchObject([{ unlimited: false }])
+    })
+  })
+
+  test('has leave for one thing beside leave for all things, and for each thing by itself', () => {
+    const one = (id: bigint, spender: string) => ({
+      topics: [approval, topic(mine), topic(spender), word(id)],
+      data: '0x',
+    })
+    const all = (yes: bigint) => ({ topics: [forAll, topic(mine), topic(friend)], data: word(yes) })
+    expect(of(all(1n), one(5n, friend)).grants).toMatchObject([{ unlimited: true }])
+    expect(of(one(5n, friend), all(0n)).grants).toMatchObject([{ raw: 1n, unlimited: false }])
+    expect(of(one(5n, friend), one(6n, friend)).grants).toMatchObject([{ raw: 2n }])
+    expect(of(one(5n, friend), one(5n, `0x${'0'.repeat(40)}`)).grants).toEqual([])
+  })
+
+  test('names as paid who is handed something, and who has it in the end', () => {
+    const moves = (from: string, to: string, address = token) => ({
+      address,
+      topics: [transfer, topic(from), topic(to)],
+      data: word(5n),
+    })
+    const [router, thief] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
+    expect(of(moves(mine, router), moves(router, thief)).payees).toEqual([router, thief])
+    // What others do with what is their own is nothing to it, and what comes back pays nobody.
+    expect(of(moves(router, thief)).payees).toEqual([])
+    expect(of(moves(mine, router), moves(friend, thief, friend)).payees).toEqual([router])
+    expect(of(moves(mine, router), moves(router, mine)).payees).toEqual([router])
+    expect(of(moves(mine, router), moves(router, `0x${'0'.repeat(40)}`)).payees).toEqual([router])
+    const coin = `0x${'e'.repeat(40)}`
+    const handed = effectsOf(mine, {
+      logs: [moves(mine, router, coin), moves(router, thief, coin)],
+      sentRaw: 5n,
+    })
+    expect(handed).toEqual({ changes: [{ asset: null, raw: -5n }], payees: [router, thief], grants: [] })
   })
 })

@@ -1,23 +1,22 @@
 import * as z from 'zod'
 import { encodeCall, revertReason } from './evm-call.ts'
-import { effectsOf } from './evm-effects.ts'
+import { coinLogger, effectsOf, transferLog } from './evm-effects.ts'
 import type { EvmLog } from './evm-effects.ts'
+import { addressesIn, distinct, tokensOf, worst } from './evm-measured.ts'
+import type { EvmCallRequest } from './evm-unsigned.ts'
 import { sameEvmAddress } from './evm-address.ts'
 import { plainLine, quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 import type { Effects, Simulation } from './paying-chain.ts'
 
-export interface EvmCallRequest {
-  readonly from: string
-  readonly to: string
-  /** In hexadecimal digits, with 0x. */
-  readonly data: string
-  readonly value: bigint
-}
-
-/** Tokens of which the balances before and after are asked; what touches more is not understood. */
+/** Tokens of which the balances before and after are asked, and addresses named in a call; what has more is not understood. */
 const tokensMax = 24
+const namedMax = 24
+/** Of functions that let others take, where nothing but logs can be asked: `approve(address,uint256)`. */
+const approveSelector = '0x095ea7b3'
 const traceDepthMax = 64
+/** Behind the newest block: a simulation is refused whose time is not behind the block that came meanwhile. */
+const aheadSeconds = 15n
 /** That there is no such method, in the words of those that say so with another number. */
 const noMethod = -32_601
 
@@ -43,12 +42,21 @@ const simulatedSchema = z
   .length(1)
 
 interface Frame {
+  readonly type?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly value?: bigint | undefined
   readonly error?: string | null | undefined
   readonly output?: string | undefined
   readonly logs?: readonly EvmLog[] | undefined
   readonly calls?: readonly Frame[] | undefined
 }
+const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const frameSchema: z.ZodType<Frame> = z.looseObject({
+  type: z.string().optional(),
+  from: addressSchema.optional(),
+  to: addressSchema.optional(),
+  value: quantitySchema.optional(),
   error: z.string().nullish(),
   output: bytes.optional(),
   logs: z.array(logSchema).max(5000).optional(),
@@ -68,76 +76,66 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   if (done === undefined) return { kind: 'unknown', reason: 'its simulation has no call in it' }
   if (done.status !== 1n)
     return { kind: 'fails', reason: reasonOf(done.error?.data ?? done.returnData, done.error?.message) }
-  const seen = effectsOf(call.from, { logs: done.logs, sentRaw: call.value, named: call.to })
-  const tokens = tokensOf(call, seen)
+  const seen = effectsOf(call.from, { logs: done.logs, sentRaw: call.value })
+  const [tokens, named] = [tokensOf(call, seen), addressesIn(call)]
   if (tokens.length > tokensMax)
     return { kind: 'unknown', reason: `it touches more than ${tokensMax} tokens` }
-  return withBalances(session, call, { seen, tokens })
+  if (named.length > namedMax) return { kind: 'unknown', reason: `it names more than ${namedMax} addresses` }
+  return measured(session, call, { seen, tokens: distinct([...tokens, ...named]), named })
 }
 
-/** Each token asked before and after, so that one whose logs are silent, or that takes more than it says, is seen. */
-async function withBalances(
+/**
+ * Each token asked before and after, and what the one that is called lets each address of the call take: one whose logs are
+ * silent, or that takes more than it says, is seen.
+ */
+async function measured(
   session: RpcSession,
   call: EvmCallRequest,
-  { seen, tokens }: { readonly seen: Effects; readonly tokens: readonly string[] },
+  {
+    seen,
+    tokens,
+    named,
+  }: { readonly seen: Effects; readonly tokens: readonly string[]; readonly named: readonly string[] },
 ): Promise<Simulation> {
   if (tokens.length === 0) return { kind: 'moves', effects: seen }
-  const { data } = encodeCall({ function: 'balanceOf(address)', args: [call.from] })
-  const asks = tokens.map((to) => ({ to, data }))
+  const asks = [
+    ...tokens.map((to) => ({ to, ...dataOf('balanceOf(address)', [call.from]) })),
+    ...named.map((one) => ({ to: call.to, ...dataOf('allowance(address,address)', [call.from, one]) })),
+  ]
   const both = await simulateCalls(session, [...asks, wire(call), ...asks])
   if (both.kind === 'none') return { kind: 'unknown', reason: both.reason }
-  if (both.calls.length !== 2 * tokens.length + 1) {
+  if (both.calls.length !== 2 * asks.length + 1) {
     return { kind: 'unknown', reason: 'its simulation has another number of calls than it was asked for' }
   }
-  const held = (at: number): bigint | null => {
+  // No token of amounts where there is none: things, people, or a contract that is no token at all.
+  const told = (at: number): bigint | null => {
     const answer = both.calls[at]
     return answer?.status === 1n && answer.returnData.length === 66 ? BigInt(answer.returnData) : null
   }
-  const measured = new Map<string, { before: bigint; change: bigint }>()
-  for (const [at, token] of tokens.entries()) {
-    const [before, after] = [held(at), held(tokens.length + 1 + at)]
-    // No token of amounts: things, or a contract that is no token at all.
-    if (before !== null && after !== null)
-      measured.set(token.toLowerCase(), { before, change: after - before })
-  }
-  return { kind: 'moves', effects: worst(seen, measured) }
-}
-
-/** Of what the logs say and what was measured, the one in which less is left. */
-function worst(seen: Effects, measured: ReadonlyMap<string, { before: bigint; change: bigint }>): Effects {
-  const changes = new Map<string | null, bigint>(
-    seen.changes.map(({ asset, raw }) => [asset === null ? null : asset.toLowerCase(), raw]),
-  )
-  for (const [asset, { change }] of measured) {
-    const told = changes.get(asset)
-    changes.set(asset, told === undefined || change < told ? change : told)
-  }
+  const pairs = asks.map((_, at) => ({ before: told(at), after: told(asks.length + 1 + at) }))
   return {
-    payees: seen.payees,
-    changes: [...changes].map(([asset, raw]) => ({ asset, raw })).filter(({ raw }) => raw !== 0n),
-    grants: seen.grants.map((grant) =>
-      grant.unlimited
-        ? { ...grant, raw: measured.get(grant.asset.toLowerCase())?.before ?? grant.raw }
-        : grant,
-    ),
+    kind: 'moves',
+    effects: worst(seen, {
+      held: new Map(tokens.map((token, at) => [token, pairs[at]])),
+      allowed: new Map(named.map((one, at) => [one, pairs[tokens.length + at]])),
+      token: call.to.toLowerCase(),
+    }),
   }
 }
 
-function tokensOf({ to, data }: EvmCallRequest, { changes, grants }: Effects): readonly string[] {
-  const named = [
-    ...(data === '0x' ? [] : [to]),
-    ...changes.flatMap(({ asset }) => (asset === null ? [] : [asset])),
-    ...grants.map(({ asset }) => asset),
-  ]
-  return named.filter((one, at) => named.findIndex((other) => sameEvmAddress(one, other)) === at)
+function dataOf(name: string, args: readonly string[]): { readonly data: string } {
+  return { data: encodeCall({ function: name, args }).data }
 }
 
 async function simulateCalls(session: RpcSession, calls: readonly object[]) {
   const block = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
-  // Without it the base fee of a simulation is 0, by which a contract knows that it is watched.
-  const blockOverrides = block.baseFeePerGas === undefined ? {} : { baseFeePerGas: hex(block.baseFeePerGas) }
+  // Without them some simulate at no base fee and in 1970, by which a contract knows that it is watched.
+  const blockOverrides = {
+    ...(block.baseFeePerGas === undefined ? {} : { baseFeePerGas: hex(block.baseFeePerGas) }),
+    time: hex(block.timestamp + aheadSeconds),
+  }
   const answer = await session.answer('eth_simulateV1', [
-    { blockStateCalls: [{ blockOverrides, calls }], validation: false, traceTransfers: false },
+    { blockStateCalls: [{ blockOverrides, calls }], validation: false, traceTransfers: true },
     'latest',
   ])
   if (answer.kind === 'refused')
@@ -150,6 +148,7 @@ async function simulateCalls(session: RpcSession, calls: readonly object[]) {
 
 export const feeBlockSchema = z.looseObject({
   number: quantitySchema,
+  timestamp: quantitySchema,
   baseFeePerGas: quantitySchema.optional(),
 })
 
@@ -171,13 +170,25 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
     return { kind: 'fails', reason: reasonOf(frame.data.output ?? '0x', frame.data.error) }
   const logs = logsOf(frame.data, 0)
   if (logs === null) return { kind: 'unknown', reason: `it calls more than ${traceDepthMax} levels deep` }
-  return { kind: 'moves', effects: effectsOf(call.from, { logs, sentRaw: call.value, named: call.to }) }
+  const effects = effectsOf(call.from, { logs, sentRaw: call.value })
+  if (letsTakeInSilence(call, effects))
+    return { kind: 'unknown', reason: 'a token does not say what it lets others take' }
+  return { kind: 'moves', effects }
+}
+
+/** What it lets take cannot be asked for here, and some tokens write no log of it. */
+function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boolean {
+  if (!data.startsWith(approveSelector)) return false
+  const isNothing = /^0*$/.test(data.slice(10 + 64, 10 + 128))
+  return (
+    !isNothing && !grants.some(({ spender }) => sameEvmAddress(spender, `0x${data.slice(10 + 24, 10 + 64)}`))
+  )
 }
 
 /** Those of calls that were undone never happened. */
 function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   if (depth > traceDepthMax) return null
-  const logs: EvmLog[] = [...(frame.logs ?? [])]
+  const logs: EvmLog[] = [...coinsOf(frame), ...(frame.logs ?? [])]
   for (const inner of frame.calls ?? []) {
     if (inner.error != null) continue
     const deeper = logsOf(inner, depth + 1)
@@ -185,6 +196,13 @@ function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
     logs.push(...deeper)
   }
   return logs
+}
+
+/** As a simulation tells of them. Calls that only borrow code repeat the value of the one around them. */
+function coinsOf({ type, from, to, value = 0n }: Frame): readonly EvmLog[] {
+  const hands = type !== 'DELEGATECALL' && type !== 'CALLCODE' && type !== 'STATICCALL'
+  if (!hands || value === 0n || from === undefined || to === undefined) return []
+  return [transferLog(coinLogger, { from, to, raw: value })]
 }
 
 function reasonOf(data: string, message: string | undefined): string {

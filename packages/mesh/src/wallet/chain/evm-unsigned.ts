@@ -12,6 +12,14 @@ export interface EvmUnsigned {
   readonly maxPriorityFeePerGas: bigint
 }
 
+export interface EvmCallRequest {
+  readonly from: string
+  readonly to: string
+  /** In hexadecimal digits, with 0x. */
+  readonly data: string
+  readonly value: bigint
+}
+
 const digits = z.string().regex(/^\d+$/)
 
 /** What stands in `Plan.unsigned`. */

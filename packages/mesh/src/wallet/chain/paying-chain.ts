@@ -28,7 +28,7 @@ export type Simulation =
 export interface Effects {
   /** Less of it (negative) or more, the fee aside; each asset once. */
   readonly changes: readonly { readonly asset: string | null; readonly raw: bigint }[]
-  /** Whoever is handed something of it directly, beside the one whom the order names. */
+  /** Whoever is handed something of it, or holds it in the end, as far as the chain tells. */
   readonly payees: readonly string[]
   /** What others may take from then on. */
   readonly grants: readonly Grant[]

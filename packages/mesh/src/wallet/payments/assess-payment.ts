@@ -3,7 +3,7 @@ import { chains } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Settings } from '../../config/index.ts'
 import { plainLine } from '../chain/json-rpc.ts'
-import type { Effects, Order, PayingChain, Plan } from '../chain/paying-chain.ts'
+import type { Effects, Grant, Order, PayingChain, Plan } from '../chain/paying-chain.ts'
 import { microUsdOf } from '../prices/agree-on-price.ts'
 import type { PriceOf } from '../prices/price-book.ts'
 import { knownTokensOf } from '../known-tokens.ts'
@@ -125,11 +125,10 @@ export function createAssessPayment(deps: {
       effects,
       payees: paid,
       chargedMicroUsd,
-      summary: summaryOf(
-        name,
-        order,
-        leaving.map(({ words }) => words),
-      ),
+      summary: summaryOf(name, order, {
+        leaving: leaving.map(({ words }) => words),
+        letting: grants.map(({ grant, words }) => lettingWords(grant, words)),
+      }),
       lines: [
         `On ${name}, from ${from}.`,
         order.do === 'transfer'
@@ -209,9 +208,21 @@ function shortArgs(order: Extract<Order, { do: 'call' }>): string {
   return `${plainLine(text, argsMaxChars)}${text.length > argsMaxChars ? '…' : ''}`
 }
 
-function summaryOf(chain: ChainName, order: Order, leaving: readonly string[]): string {
-  const what = leaving.length === 0 ? 'nothing but its fee' : leaving.join(' and ')
-  return order.do === 'transfer'
-    ? `pay ${what} to ${order.to} on ${chain}`
-    : `call ${plainLine(order.call.function, 100)} of ${order.contract} on ${chain}, which moves ${what}`
+/** For whoever reads one line of it: what is not moved now may be taken later. */
+function lettingWords({ spender, asset, unlimited }: Grant, words: string): string {
+  return `lets ${spender} take ${unlimited ? `ALL of the token ${asset}` : words}`
+}
+
+function summaryOf(
+  chain: ChainName,
+  order: Order,
+  { leaving, letting }: { readonly leaving: readonly string[]; readonly letting: readonly string[] },
+): string {
+  const moved = leaving.join(' and ')
+  if (order.do === 'transfer') {
+    return [`pay ${moved || 'nothing but its fee'} to ${order.to} on ${chain}`, ...letting].join(', and ')
+  }
+  const does = [...(moved === '' ? [] : [`moves ${moved}`]), ...letting]
+  const called = `call ${plainLine(order.call.function, 100)} of ${order.contract} on ${chain}`
+  return `${called}, which ${does.length === 0 ? 'moves nothing but its fee' : does.join(', and ')}`
 }

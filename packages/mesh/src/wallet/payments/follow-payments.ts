@@ -84,8 +84,13 @@ export function createFollowPayments(
   }
 
   /** A contract that did more than it showed has shown something else on purpose. */
-  function requireAsSimulated({ id, effects, chain }: IntentRecord, done: Effects | null): void {
-    const more = effects === null || done === null ? null : moreThan(effects, done)
+  function requireAsSimulated(
+    { id, effects, chain, payees, recipient }: IntentRecord,
+    done: Effects | null,
+  ): void {
+    if (effects === null || done === null) return
+    const meant = { ...effects, payees: [...effects.payees, ...payees, recipient] }
+    const more = moreThan(meant, done)
     if (more !== null) stopWallet(deps, `${id} on ${chain} did more than its simulation showed: ${more}`)
   }
 
@@ -198,7 +203,7 @@ function landedNews(
 /** Of what was to leave: prices move between a simulation and its block. */
 const driftPercent = 102n
 
-/** What left that was not to leave; null where nothing did. Pure. */
+/** What left that was not to leave, or for whom it was not meant; null where nothing did. Pure. */
 export function moreThan(planned: Effects, done: Effects): string | null {
   for (const { asset, raw } of done.changes) {
     if (raw >= 0n) continue
@@ -206,15 +211,16 @@ export function moreThan(planned: Effects, done: Effects): string | null {
     if (raw * 100n < meant * driftPercent)
       return `${-raw} base units of ${asset ?? 'the coin'} left, and ${meant < 0n ? -meant : 0n} were to leave`
   }
-  for (const { asset, spender, raw } of done.grants) {
+  for (const { asset, spender, raw, unlimited } of done.grants) {
     const meant = planned.grants.find(
       (one) => isSameAddress(one.asset, asset) && isSameAddress(one.spender, spender),
     )
-    if (meant === undefined || (!meant.unlimited && raw > meant.raw)) {
-      return `${spender} may take ${raw} base units of ${asset}, which it was not to`
+    if (meant === undefined || (!meant.unlimited && (unlimited || raw > meant.raw))) {
+      return `${spender} may take ${unlimited ? 'all' : `${raw} base units`} of ${asset}, which it was not to`
     }
   }
-  return null
+  const stranger = done.payees.find((payee) => !planned.payees.some((one) => isSameAddress(one, payee)))
+  return stranger === undefined ? null : `${stranger} was paid, which was not to be`
 }
 
 function isSameAsset(one: string | null, other: string | null): boolean {

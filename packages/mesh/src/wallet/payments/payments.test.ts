@@ -299,7 +299,72 @@ describe('a person is asked', () => {
       signal: never,
     })
     expect(await because(harness, asked)).toEqual(['waiting', 'it lets somebody take all of a token'])
+    // Whoever reads one line of it is not told that nothing moves.
+    const { summary, consequences } = harness.pay.kind.describe(harness.asked[0]?.args as never)
+    expect(summary).toBe(
+      `call approve(address,uint256) of ${token} on base, which lets ${friend} take ALL of the token ${token}`,
+    )
+    expect(consequences).toContain(
+      `${friend} (friend) may take ALL of the token ${token} from then on, now and later; there are 0.5 of the token ${token}, which calls itself USDX (0.5 USD).`,
+    )
     expect(await harness.pay.simulate(scout, call, never)).toMatchObject({ counted_usd: 0.500001 })
+  })
+
+  describe('whom a call pays deep in what it does', () => {
+    const record = { wallet_allowed_contracts: ['*'] }
+    const call = { chain: 'base' as const, contract: friend, function: 'f(bytes)', args: ['0x00'] }
+    const paying = (payees: readonly string[], raw = -1000n) => ({
+      kind: 'moves' as const,
+      effects: { changes: [{ asset: token, raw }], payees, grants: [] },
+    })
+    const aCall = (payees: readonly string[]) => {
+      const harness = aPaymentsHarness({ record })
+      harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+      harness.chain.simulation = () => paying(payees)
+      const more = { key: 'run_1:1', signal: never }
+      const execute = () => harness.pay.execute(scout, call, { ...more, step: onceOnly(harness.database) })
+      return { ...harness, execute }
+    }
+
+    test('is a first-time address like any other, the contract itself where it takes a token too', async () => {
+      const { execute, asked, pay } = aCall([friend, stranger, token])
+      expect(await execute()).toMatchObject({
+        state: 'waiting',
+        because: [`${stranger} was never paid before`, `${token} was never paid before`],
+      })
+      const { consequences } = pay.kind.describe(asked[0]?.args as never)
+      expect(consequences).toContain(`It also pays or empowers ${stranger}.`)
+    })
+
+    test('is another when it is confirmed: nothing is signed', async () => {
+      const { execute, asked, pay, chain, states } = aCall([stranger])
+      await execute()
+      chain.simulation = () => paying([stranger, token])
+      await expect(pay.kind.carryOut(owner as never, asked[0]?.args as never)).rejects.toMatchObject({
+        code: 'conflict',
+        detail: expect.stringContaining(`${token} was paid, which was not to be`),
+      })
+      expect(states()).toEqual([])
+    })
+
+    test('is another when it lands: the wallet stops', async () => {
+      const { execute, chain, look, manage } = aCall([friend])
+      expect(await execute()).toMatchObject({ state: 'paid' })
+      const landed = async (payees: readonly string[]) => {
+        chain.follow = async () => ({
+          kind: 'landed',
+          succeeded: true,
+          block: 1,
+          final: true,
+          effects: paying(payees).effects,
+        })
+        await look()
+        return manage.limits(owner).stopped
+      }
+      expect(await landed([friend, stranger])).toBe(
+        `pay_1 on base did more than its simulation showed: ${stranger} was paid, which was not to be`,
+      )
+    })
   })
 
   describe('a token that is like one that the owner knows', () => {

@@ -103,6 +103,22 @@ describe('what a transaction did', () => {
     expect(moreThan({ ...planned, changes: [] }, left(-1n))).toContain('0 were to leave')
   })
 
+  test('pays nobody whom it was not to pay, and lets nobody take all who was to take a part', () => {
+    const pays = (...payees: string[]) => ({ changes: [], payees, grants: [] })
+    expect(moreThan(pays(friend, token), pays(friend.toLowerCase()))).toBeNull()
+    expect(moreThan(pays(friend), pays(friend, token))).toBe(`${token} was paid, which was not to be`)
+    const grants = (unlimited: boolean, raw: bigint) => ({
+      changes: [],
+      payees: [],
+      grants: [{ asset: token, spender: friend, raw, unlimited }],
+    })
+    // All of a token of which little is there is no part of it.
+    expect(moreThan(grants(false, 50n), grants(true, 5n))).toBe(
+      `${friend} may take all of ${token}, which it was not to`,
+    )
+    expect(moreThan(grants(true, 5n), grants(true, 500n))).toBeNull()
+  })
+
   test('counts the coin where the chain tells it, and one asset for another only where it is the same', () => {
     const coin = (raw: bigint) => ({ changes: [{ asset: null, raw }], payees: [], grants: [] })
     expect(moreThan(coin(-100n), coin(-102n))).toBeNull()

@@ -50,8 +50,8 @@ function formatUsd(attoUsd: bigint): string {
 
 /** From what sources write: digits with a point, or a number. Null for what is no price. Pure. */
 export function attoUsdOf(price: string | number): bigint | null {
-  // Past that, a float says nothing of its units, and no asset is worth it.
-  const text = typeof price === 'number' ? (price < 1e15 ? price.toFixed(attoDigits) : '') : price
+  const text = typeof price === 'number' ? price.toFixed(attoDigits) : price
+  // Past 15 digits a float says nothing of its units, and no asset is worth it.
   const [, whole, fraction = ''] = /^(\d{1,15})(?:\.(\d{1,40}))?$/.exec(text) ?? []
   if (whole === undefined) return null
   return BigInt(whole + fraction.slice(0, attoDigits).padEnd(attoDigits, '0'))

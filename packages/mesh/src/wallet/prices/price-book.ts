@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Log } from '../../platform/index.ts'
+import { addressKey } from '../payments/judge-payees.ts'
 import { agreeOnPrice } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource, Quote } from './price-source.ts'
 
@@ -20,7 +21,7 @@ export function createPriceBook(deps: {
   const kept = new Map<string, { readonly at: number; readonly quotes: readonly Quote[] }>()
 
   async function ask(asset: PricedAsset, signal: AbortSignal): Promise<readonly Quote[]> {
-    const key = `${asset.chain} ${asset.token?.toLowerCase() ?? ''}`
+    const key = `${asset.chain} ${asset.token === null ? '' : addressKey(asset.token)}`
     const known = kept.get(key)
     if (known && clock.now() - known.at < keptMs) return known.quotes
     const answers = await Promise.all(

@@ -10,6 +10,7 @@ import { createFakePriceSource } from './fake-price-source.ts'
 import { httpPriceSource } from './http-prices.ts'
 import { createPriceBook } from './price-book.ts'
 import { describePriceSource } from './price-source.conformance.ts'
+import type { PriceSource } from './price-source.ts'
 
 const never = new AbortController().signal
 const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
@@ -124,24 +125,118 @@ describe('prices agree', () => {
     expect(agreeOnPrice(quotes, now).kind).toBe('none')
   })
 
-  test('in a book, which asks each source once for payments in a row, and goes on without one that fails', async () => {
+  test('not of two apart, who said what in the words of the refusal', () => {
+    const quotes = [quote('a', 15n * 10n ** 17n), quote('b', 5n * 10n ** 16n), quote('c', 1n)]
+    expect(agreeOnPrice(quotes, now)).toEqual({
+      kind: 'none',
+      reason: 'its prices are more than 2 % apart: a 1.500000 USD, b 0.050000 USD, c 0.000000 USD',
+    })
+    expect(agreeOnPrice([quote('a', 1n), quote('b', 1n, 300_001)], now)).toEqual({
+      kind: 'none',
+      reason:
+        '2 sources have to say what it is worth, and a does (2 asked with an answer, 1 of them older than 5 minutes or ahead of the time)',
+    })
+    expect(agreeOnPrice([], now)).toEqual({
+      kind: 'none',
+      reason: '2 sources have to say what it is worth, and none does (0 asked with an answer)',
+    })
+  })
+})
+
+describe('a book of prices', () => {
+  const coin = { chain: 'base', token: null } as const
+  const tokenAt = (at: number) => `0xA${at.toString(16).padStart(39, '0')}`
+
+  /** Two sources that know every asset, and how often the first was asked of each. */
+  function aBook(worth: (token: string | null) => bigint = () => dollar) {
     const clock = clockAt()
-    let asked = 0
-    const knows = () => {
-      asked += 1
-      return new Map([[null, dollar]])
+    const asked: (string | null)[] = []
+    const warned: object[] = []
+    const sources: PriceSource[] = ['a', 'b'].map((name) => ({
+      name,
+      quote: async ({ token: one }) => {
+        if (name === 'a') asked.push(one)
+        return { source: name, attoUsd: worth(one), at: clock.now() }
+      },
+    }))
+    const log = { ...silentLog, warn: (fields: object) => void warned.push(fields) }
+    const priceOf = createPriceBook({ sources: () => sources, clock, log })
+    return { priceOf, clock, asked, warned, sources }
+  }
+
+  test('asks each source once for payments in a row, and anew after 20 seconds', async () => {
+    const { priceOf, clock, asked } = aBook()
+    expect(await priceOf(coin, never)).toBe(dollar)
+    await clock.advance(19_999)
+    await priceOf(coin, never)
+    expect(asked).toHaveLength(1)
+    await clock.advance(1)
+    await priceOf(coin, never)
+    expect(asked).toHaveLength(2)
+  })
+
+  test('takes no asset for another, and one address for itself however its letters are cased', async () => {
+    const { priceOf, asked } = aBook((one) =>
+      one === null ? 5n : BigInt(one.startsWith('0x') ? one : token),
+    )
+    expect(await priceOf(coin, never)).toBe(5n)
+    expect(await priceOf({ chain: 'base', token }, never)).toBe(BigInt(token))
+    expect(await priceOf({ chain: 'base', token: tokenAt(7) }, never)).toBe(BigInt(tokenAt(7)))
+    await priceOf({ chain: 'base', token: token.toLowerCase() }, never)
+    expect(asked).toEqual([null, token, tokenAt(7)])
+    await priceOf({ chain: 'polygon', token }, never)
+    expect(asked).toHaveLength(4)
+    // In base 58 the case of a letter is the letter.
+    const mint = 'So11111111111111111111111111111111111111112'
+    for (const one of [mint, mint.toLowerCase()]) {
+      await expect(priceOf({ chain: 'solana', token: one }, never)).resolves.toBe(BigInt(token))
     }
-    const broken = createFakePriceSource('c', () => null, clock.now)
-    const sources = ['a', 'b'].map((name) => createFakePriceSource(name, knows, clock.now))
-    const priceOf = createPriceBook({ sources: () => [...sources, broken], clock, log: silentLog })
-    const all = [1, 2, 3].map(() => priceOf({ chain: 'base', token: null }, never))
-    expect(await Promise.all(all)).toEqual([dollar, dollar, dollar])
-    expect(await priceOf({ chain: 'base', token: null }, never)).toBe(dollar)
-    await clock.advance(20_000)
-    await priceOf({ chain: 'base', token: null }, never)
-    expect(asked).toBeLessThanOrEqual(8)
-    await expect(priceOf({ chain: 'base', token }, never)).rejects.toBeInstanceOf(Problem)
-    await expect(priceOf({ chain: 'base', token }, never)).rejects.toMatchObject({ code: 'no-price' })
+    expect(asked).toHaveLength(6)
+  })
+
+  test('keeps 200 of them and begins anew behind that: an agent can name any number of tokens', async () => {
+    const { priceOf, asked } = aBook()
+    const ask = (at: number) => priceOf({ chain: 'base', token: tokenAt(at) }, never)
+    for (let at = 0; at < 200; at++) await ask(at)
+    await ask(0)
+    expect(asked).toHaveLength(200)
+    await ask(200)
+    await ask(0)
+    expect(asked).toHaveLength(202)
+  })
+
+  test('goes on without a source that fails, which the log names', async () => {
+    const { priceOf, sources, warned, clock } = aBook()
+    sources.push(createFakePriceSource('c', () => null, clock.now))
+    expect(await priceOf(coin, never)).toBe(dollar)
+    expect(warned).toEqual([{ source: 'c', chain: 'base', err: expect.any(Problem) }])
+  })
+
+  test('refuses what has no price, and says which asset and why', async () => {
+    const { priceOf, sources } = aBook()
+    sources.pop()
+    const reason = '2 sources have to say what it is worth, and a does (1 asked with an answer)'
+    await expect(priceOf(coin, never)).rejects.toMatchObject({
+      code: 'no-price',
+      detail: `the coin of base has no price: ${reason}`,
+    })
+    await expect(priceOf({ chain: 'base', token }, never)).rejects.toMatchObject({
+      detail: `${token} has no price: ${reason}`,
+    })
+  })
+
+  test('says nothing of prices where nobody waits any more', async () => {
+    const { priceOf, sources } = aBook()
+    const gone = new AbortController()
+    const reason = new Error('nobody waits')
+    sources.push({
+      name: 'c',
+      quote: async () => {
+        gone.abort(reason)
+        throw new Error('cut off')
+      },
+    })
+    await expect(priceOf(coin, gone.signal)).rejects.toBe(reason)
   })
 })
 
@@ -154,9 +249,20 @@ describe('what things count for', () => {
       100_000_000_000_000_006n,
       100_000_000_000n,
     ])
+    // More digits than are counted are cut off, and more dollars than anything is worth are no price.
+    expect(attoUsdOf('0.1234567890123456789')).toBe(123_456_789_012_345_678n)
+    expect(attoUsdOf('999999999999999')).toBe(999_999_999_999_999n * dollar)
+    expect([1e15, '1000000000000000', 1e21].map(attoUsdOf)).toEqual([null, null, null])
     expect(['', '-1', '1e5', 'NaN', Number.NaN, Number.POSITIVE_INFINITY, -1, 1e20].map(attoUsdOf)).toEqual(
       Array(8).fill(null),
     )
+  })
+
+  test('is whole where it comes out even, and never more than can be counted', () => {
+    expect(microUsdOf(5n, { decimals: 0, attoUsd: dollar })).toBe(5_000_000)
+    expect(microUsdOf(5n, { decimals: 18, attoUsd: 1n })).toBe(1)
+    expect(microUsdOf(0n, { decimals: 18, attoUsd: dollar })).toBe(0)
+    expect(microUsdOf(10n ** 60n, { decimals: 0, attoUsd: dollar })).toBe(Number.MAX_SAFE_INTEGER)
   })
 
   test('is never less than it is, by less than a millionth of a dollar', () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { HDKey } from '@scure/bip32'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import { evmAddress, evmKey, solanaAddress } from './derive-keys.ts'
 import { isMnemonic, newMnemonic, plainMnemonic, seedOf } from './make-seed.ts'
@@ -91,4 +92,31 @@ test('deriving leaves the seed as it is', async () => {
   solanaAddress(seed, 3, 'hmac')
   solanaAddress(seed, 3, 'slip-10')
   expect(seed.toString('hex')).toBe(before)
+})
+
+describe('what a key is made of is overwritten', () => {
+  test('for EVM chains: the root and the node below it', async () => {
+    const seed = await seedOf(junk)
+    for (const derive of [evmAddress, evmKey]) {
+      const wiped = vi.spyOn(HDKey.prototype, 'wipePrivateData')
+      onTestFinished(() => wiped.mockRestore())
+      derive(seed, 1)
+      expect(new Set(wiped.mock.contexts).size).toBe(2)
+      for (const node of wiped.mock.contexts) expect(node).toMatchObject({ privateKey: null })
+      wiped.mockRestore()
+    }
+  })
+
+  test('for Solana: each node on the way, and the form that the key is read in', async () => {
+    const seed = await seedOf(junk)
+    const joined = vi.spyOn(Buffer, 'concat')
+    onTestFinished(() => joined.mockRestore())
+    solanaAddress(seed, 1, 'hmac')
+    expect(joined).toHaveBeenCalledTimes(1)
+    solanaAddress(seed, 1, 'slip-10')
+    expect(joined).toHaveBeenCalledTimes(6)
+    for (const { value } of joined.mock.results) expect([...value].every((byte) => byte === 0)).toBe(true)
+    // The second of what is joined is a key each time.
+    for (const [[, key] = []] of joined.mock.calls) expect(key?.every((byte) => byte === 0)).toBe(true)
+  })
 })

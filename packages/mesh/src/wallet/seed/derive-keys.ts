@@ -72,8 +72,9 @@ function slip10Key(seed: Uint8Array, index: number): Buffer {
     const number = Buffer.alloc(4)
     // SLIP-10 has hardened children alone for this curve.
     number.writeUInt32BE(part + 0x8000_0000)
-    const child = hmac512(node.subarray(32), Buffer.concat([Buffer.of(0), node.subarray(0, 32), number]))
-    node.fill(0)
+    const text = Buffer.concat([Buffer.of(0), node.subarray(0, 32), number])
+    const child = hmac512(node.subarray(32), text)
+    for (const secret of [text, node]) secret.fill(0)
     node = child
   }
   return node.subarray(0, 32)

@@ -1,3 +1,4 @@
+import { base58 } from '@scure/base'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { judgeMint } from './judge-mint.ts'
@@ -26,7 +27,8 @@ function verdictOf(...extensions: readonly (readonly [number, Buffer])[]) {
   return judgeMint(mint, 10n)
 }
 
-const somebody = Buffer.alloc(32, 7)
+/** One byte is enough to be somebody. */
+const somebody = Buffer.alloc(32).fill(7, 31)
 const nobody = Buffer.alloc(32)
 
 function feeRule(older: [epoch: bigint, most: bigint, bps: number], newer: typeof older): Buffer {
@@ -74,6 +76,7 @@ test('what an issuer may do to holders is said before anybody pays', () => {
   })
   expect(verdictOf([12, nobody])).toMatchObject({ refused: null, warnings: [] })
   expect(verdictOf([14, Buffer.alloc(64)])).toMatchObject({ refused: null, warnings: [] })
+  expect(verdictOf([6, Buffer.of(1)])).toMatchObject({ refused: null, warnings: [] })
   expect(verdictOf([6, Buffer.of(2)])).toMatchObject({ warnings: [expect.stringMatching(/frozen until/)] })
   expect(verdictOf([26, Buffer.alloc(33)])).toMatchObject({
     warnings: [expect.stringMatching(/stop all transfers/)],
@@ -92,6 +95,8 @@ test('the fee is that of the epoch, rounded up, and no more than its most', () =
   }
   expect([1n, 100n, 101n, 1_000_000n].map(verdict(9n))).toEqual([1n, 1n, 2n, 50n])
   expect([1n, 40n, 41n, 1_000_000n].map(verdict(10n))).toEqual([1n, 1n, 2n, 5_000n])
+  // All of it is a fee that can be read.
+  expect(verdictOf([1, feeRule([0n, 9n, 10_000], [0n, 9n, 10_000])])).toMatchObject({ refused: null })
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }), (raw) => {
       const fee = verdict(10n)(raw)
@@ -112,6 +117,9 @@ test('bytes of strangers are a mint, an account, or neither, and never break', (
   for (const [what, bytes] of [
     ['cut off', whole.subarray(0, -1)],
     ['of a kind of its own', Buffer.from(whole).fill(3, 165, 166)],
+    ['of an account', Buffer.from(whole).fill(2, 165, 166)],
+    ['with the number of one alone at its end', Buffer.concat([whole, Buffer.of(18, 0)])],
+    ['as long as a multisig', Buffer.concat([whole, Buffer.alloc(355 - whole.length)])],
     ['not yet made', Buffer.from(whole).fill(0, 45, 46)],
     ['with something in its gap', Buffer.from(whole).fill(1, 100, 101)],
     [
@@ -125,4 +133,31 @@ test('bytes of strangers are a mint, an account, or neither, and never break', (
     expect(readMint(bytes), what).toBeNull()
   }
   expect(readMint(whole)).toMatchObject({ decimals: 9, supplyRaw: 10n ** 15n, canFreeze: false })
+  // Zeros end them, and what is behind that is nothing.
+  const filled = readMint(Buffer.concat([whole, Buffer.alloc(9)]))
+  expect([...(filled?.extensions.keys() ?? [])]).toEqual([3])
+})
+
+test('an account says whose it is, of which token, how much, and whether it is frozen', () => {
+  const account = (state: number, behind = Buffer.alloc(0)): Buffer => {
+    const plain = Buffer.alloc(165)
+    plain.fill(1, 0, 32).fill(2, 32, 64)
+    plain.writeBigUInt64LE(77n, 64)
+    plain[108] = state
+    return Buffer.concat([plain, behind])
+  }
+  const read = {
+    mint: base58.encode(Buffer.alloc(32, 1)),
+    owner: base58.encode(Buffer.alloc(32, 2)),
+    raw: 77n,
+    frozen: false,
+  }
+  expect(readTokenAccount(account(1))).toEqual(read)
+  expect(readTokenAccount(account(2))).toEqual({ ...read, frozen: true })
+  for (const state of [0, 3]) expect(readTokenAccount(account(state))).toBeNull()
+  expect(readTokenAccount(account(1, Buffer.of(2, 7, 0, 0, 0)))).toEqual(read)
+  // What says that it is a mint, or is cut off behind that, is no account.
+  for (const behind of [Buffer.of(1), Buffer.of(2, 7, 0, 1, 0)]) {
+    expect(readTokenAccount(account(1, behind))).toBeNull()
+  }
 })

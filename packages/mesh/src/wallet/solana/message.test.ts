@@ -16,7 +16,7 @@ import {
   parseTransferCheckedInstruction,
 } from '@solana-program/token'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildMessage } from './build-message.ts'
 import { computeLimit, computePrice, createAccount, transferCoin, transferToken } from './instructions.ts'
 import { signMessage, unsignedWire, withBlockhash } from './message.ts'
@@ -131,6 +131,34 @@ describe('a signature', () => {
     const two = Buffer.from(message)
     two[0] = 2
     expect(() => signMessage(two, key)).toThrow(/one signer/)
+  })
+
+  test('wants as many accounts as a message can have, and something behind the blockhash', () => {
+    /** So many accounts, the blockhash, and so many bytes behind it. */
+    const bytes = (accounts: number, behind: number) => {
+      const all = Buffer.alloc(4 + accounts * 32 + 32 + behind)
+      all[0] = 1
+      all[3] = accounts
+      return all
+    }
+    for (const accounts of [1, 127])
+      expect(withBlockhash(bytes(accounts, 1), tokenProgram)).toHaveLength(37 + 32 * accounts)
+    for (const accounts of [0, 128]) {
+      expect(() => withBlockhash(bytes(accounts, 1), tokenProgram)).toThrow('no message of one signer')
+    }
+    for (const behind of [-32, -31, -1, 0]) {
+      expect(() => withBlockhash(bytes(2, behind), tokenProgram)).toThrow('this message is cut off')
+    }
+  })
+
+  test('overwrites the form that the key is read in, whatever came of it', () => {
+    const joined = vi.spyOn(Buffer, 'concat')
+    onTestFinished(() => joined.mockRestore())
+    signMessage(message, key)
+    expect(() => signMessage(message, aKey().key)).toThrow('not that of the payer')
+    const forms = joined.mock.results.map(({ value }) => value).filter(({ length }) => length === 48)
+    expect(forms).toHaveLength(2)
+    for (const form of forms) expect(form.every((byte: number) => byte === 0)).toBe(true)
   })
 
   test('changes nothing of the message but the blockhash', () => {

@@ -62,7 +62,7 @@ export function readTokenAccount(data: Buffer): TokenAccount | null {
 function readExtensions(data: Buffer, plainBytes: number, kind: number): Extensions | null {
   const found = new Map<number, Buffer>()
   if (data.length === plainBytes) return found
-  if (data.length <= accountBytes || data.length === multisigBytes || data[accountBytes] !== kind) return null
+  if (data.length === multisigBytes || data[accountBytes] !== kind) return null
   if (data.subarray(plainBytes, accountBytes).some((byte) => byte !== 0)) return null
   let at = accountBytes + 1
   while (at + 2 <= data.length) {

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { addressesIn, tokensOf, worst } from './evm-measured.ts'
+import type { Measured } from './evm-measured.ts'
+import type { Effects } from './paying-chain.ts'
+
+const mine = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const friend = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
+const token = '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'
+const other = '0x90f79bf6eb2c4f870365e785982e1f101e93b906'
+
+describe('the addresses in a call', () => {
+  const word = (value: bigint | string) => BigInt(value).toString(16).padStart(64, '0')
+  const named = (...words: (bigint | string)[]) =>
+    addressesIn({ from: mine, data: `0x12345678${words.map(word).join('')}` })
+
+  test('are its words that could be one, each once, whoever signs aside', () => {
+    expect(named(friend, 7n, token, friend, mine)).toEqual([friend, token])
+    expect(named(2n ** 96n, 2n ** 160n - 1n)).toEqual([
+      `0x${'1'.padStart(16, '0')}${'0'.repeat(24)}`,
+      `0x${'f'.repeat(40)}`,
+    ])
+    // Amounts, and what is longer than an address.
+    expect(named(2n ** 96n - 1n, 2n ** 160n, 2n ** 256n - 1n)).toEqual([])
+  })
+
+  test('are none in a payment of coins, nor in a word that is cut off', () => {
+    expect(addressesIn({ from: mine, data: '0x' })).toEqual([])
+    expect(addressesIn({ from: mine, data: `0x12345678${word(friend).slice(1)}` })).toEqual([])
+  })
+})
+
+const effects = (more: Partial<Effects>): Effects => ({ changes: [], payees: [], grants: [], ...more })
+
+test('tokens to ask are what is called, what moved and what may be taken, each once and never the coin', () => {
+  const seen = effects({
+    changes: [
+      { asset: null, raw: -1n },
+      { asset: other, raw: -1n },
+    ],
+    grants: [{ asset: friend, spender: mine, raw: 1n, unlimited: false }],
+  })
+  expect(tokensOf({ to: token.toUpperCase().replace('X', 'x'), data: '0x00' }, seen)).toEqual([
+    token,
+    other,
+    friend,
+  ])
+  expect(tokensOf({ to: token, data: '0x' }, seen)).toEqual([other, friend])
+})
+
+describe('the worse of logs and balances', () => {
+  const pair = (before: bigint | null, after: bigint | null) => ({ before, after })
+  const measured = (
+    seen: Effects,
+    held: Readonly<Record<string, { before: bigint | null; after: bigint | null }>>,
+    allowed: Readonly<Record<string, { before: bigint | null; after: bigint | null }>> = {},
+  ) => {
+    const all: Measured = {
+      held: new Map(Object.entries(held)),
+      allowed: new Map(Object.entries(allowed)),
+      token,
+    }
+    return worst(seen, all)
+  }
+  const lost = (raw: bigint) => effects({ changes: [{ asset: token, raw }], payees: [friend] })
+
+  test('is the one in which less is left, also of what no log tells of', () => {
+    expect(measured(lost(-5n), { [token]: pair(10n, 4n) })).toEqual(lost(-6n))
+    expect(measured(lost(-5n), { [token]: pair(10n, 6n) })).toEqual(lost(-5n))
+    expect(measured(effects({}), { [token]: pair(10n, 4n), [other]: pair(3n, 3n) }).changes).toEqual([
+      { asset: token, raw: -6n },
+    ])
+    expect(measured(effects({}), { [token]: pair(4n, 10n) }).changes).toEqual([{ asset: token, raw: 6n }])
+    // A log of what came says nothing where it did not come.
+    expect(measured(lost(9n), { [token]: pair(4n, 4n) }).changes).toEqual([])
+  })
+
+  test('is what logs say where something is no token, before or behind it', () => {
+    for (const half of [pair(null, 4n), pair(10n, null), pair(null, null)]) {
+      expect(measured(lost(-5n), { [token]: half })).toEqual(lost(-5n))
+      expect(measured(lost(-5n), {}, { [friend]: half })).toEqual(lost(-5n))
+    }
+  })
+
+  test('has each who may take more than before, and the larger of what is said', () => {
+    const grant = (raw: bigint, unlimited = false) => ({ asset: token, spender: friend, raw, unlimited })
+    const grants = (...all: ReturnType<typeof grant>[]) => effects({ grants: all })
+    expect(measured(grants(), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(9n)))
+    expect(measured(grants(grant(5n)), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(9n)))
+    expect(measured(grants(grant(12n)), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(12n)))
+    // What was there before is nothing that this call does; what a log says of it stays.
+    for (const after of [9n, 3n]) {
+      expect(measured(grants(), {}, { [friend]: pair(9n, after) })).toEqual(grants())
+      expect(measured(grants(grant(5n)), {}, { [friend]: pair(9n, after) })).toEqual(grants(grant(5n)))
+    }
+    const half = 2n ** 255n
+    expect(measured(grants(), {}, { [friend]: pair(0n, half) })).toEqual(grants(grant(half, true)))
+    expect(measured(grants(), {}, { [friend]: pair(0n, half - 1n) })).toEqual(grants(grant(half - 1n)))
+    // By another way, such as Permit2, all was allowed already.
+    expect(measured(grants(grant(5n, true)), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(9n, true)))
+  })
+
+  test('counts leave to take all for the most that is there, before or behind the call', () => {
+    const all = (raw: bigint) =>
+      effects({ grants: [{ asset: token, spender: friend, raw, unlimited: true }] })
+    const grantsOf = (before: bigint | null, after: bigint | null) =>
+      measured(all(99n), { [token]: pair(before, after) }).grants
+    expect(grantsOf(10n, 4n)).toEqual(all(10n).grants)
+    expect(grantsOf(4n, 10n)).toEqual(all(10n).grants)
+    expect(grantsOf(null, 10n)).toEqual(all(99n).grants)
+    expect(grantsOf(10n, null)).toEqual(all(99n).grants)
+    expect(measured(all(99n), {}).grants).toEqual(all(99n).grants)
+    // A part is what it is, however much is there.
+    const part = effects({ grants: [{ asset: token, spender: friend, raw: 5n, unlimited: false }] })
+    expect(measured(part, { [token]: pair(10n, 10n) }).grants).toEqual(part.grants)
+  })
+})

@@ -1,0 +1,85 @@
+import { unlimitedFrom } from './evm-effects.ts'
+import { sameEvmAddress } from './evm-address.ts'
+import type { EvmCallRequest } from './evm-unsigned.ts'
+import type { Effects, Grant } from './paying-chain.ts'
+
+/** An address has more bits than that, but for one that nobody can find a key of; an amount has fewer. */
+const addressFrom = 2n ** 96n
+
+/** Of a token, before a call and after it; null where it does not tell. */
+export interface Pair {
+  readonly before: bigint | null
+  readonly after: bigint | null
+}
+
+export interface Measured {
+  /** By token, in small letters. */
+  readonly held: ReadonlyMap<string, Pair | undefined>
+  /** By whom `token` lets take. */
+  readonly allowed: ReadonlyMap<string, Pair | undefined>
+  readonly token: string
+}
+
+/** Of what the logs say and what was measured, the one in which less is left and more may be taken. Pure. */
+export function worst(seen: Effects, { held, allowed, token }: Measured): Effects {
+  const changes = new Map(seen.changes.map(({ asset, raw }) => [asset, raw]))
+  for (const [asset, { before, after }] of both(held)) {
+    const told = changes.get(asset)
+    const change = after - before
+    changes.set(asset, told === undefined || change < told ? change : told)
+  }
+  const grants = new Map(seen.grants.map((grant) => [`${grant.asset} ${grant.spender}`, grant]))
+  for (const [spender, { before, after }] of both(allowed)) {
+    if (after <= before) continue
+    const told = grants.get(`${token} ${spender}`)
+    grants.set(`${token} ${spender}`, {
+      asset: token,
+      spender,
+      raw: told === undefined || after > told.raw ? after : told.raw,
+      unlimited: after >= unlimitedFrom.uint256 || (told?.unlimited ?? false),
+    })
+  }
+  const mostOf = ({ asset, raw }: Grant): bigint => {
+    const { before = null, after = null } = held.get(asset) ?? {}
+    return before === null || after === null ? raw : before > after ? before : after
+  }
+  return {
+    payees: seen.payees,
+    changes: [...changes].map(([asset, raw]) => ({ asset, raw })).filter(({ raw }) => raw !== 0n),
+    grants: [...grants.values()].map((grant) => (grant.unlimited ? { ...grant, raw: mostOf(grant) } : grant)),
+  }
+}
+
+/** Those that told it twice. */
+function both(pairs: ReadonlyMap<string, Pair | undefined>) {
+  return [...pairs].flatMap(([key, { before = null, after = null } = {}]) =>
+    before === null || after === null ? [] : [[key, { before, after }] as const],
+  )
+}
+
+/** In small letters. Pure. */
+export function distinct(addresses: readonly string[]): readonly string[] {
+  return [...new Set(addresses.map((one) => one.toLowerCase()))]
+}
+
+/** Those of which the balances tell more than the logs. Pure. */
+export function tokensOf(
+  { to, data }: Pick<EvmCallRequest, 'to' | 'data'>,
+  { changes, grants }: Effects,
+): readonly string[] {
+  return distinct([
+    ...(data === '0x' ? [] : [to]),
+    ...changes.flatMap(({ asset }) => (asset === null ? [] : [asset])),
+    ...grants.map(({ asset }) => asset),
+  ])
+}
+
+/** All that could be an address among the words of its arguments, whoever signs aside. Pure. */
+export function addressesIn({ from, data }: Pick<EvmCallRequest, 'from' | 'data'>): readonly string[] {
+  const words = data.slice(10).match(/.{64}/g) ?? []
+  const addresses = words
+    .map((word) => BigInt(`0x${word}`))
+    .filter((value) => value >= addressFrom && value < 2n ** 160n)
+    .map((value) => `0x${value.toString(16).padStart(40, '0')}`)
+  return distinct(addresses).filter((one) => !sameEvmAddress(one, from))
+}
