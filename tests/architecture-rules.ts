@@ -189,11 +189,10 @@ export interface JsonParser {
 export const jsonParsers: readonly JsonParser[] = [
   { file: 'intake/read-json.ts', why: 'the one way, after the look' },
   { file: 'models/gateway/model-errors.ts', why: 'the refusal that the door wrote a moment ago' },
+  { file: 'app/choose-cluster.ts', why: 'a file that the mesh writes' },
+  { file: 'app/commands/ask-mesh.ts', why: 'the reply of this home’s own mesh, in a process of its own' },
   { file: 'app/commands/backup.ts', why: 'the state file of this home’s own mesh, in a process of its own' },
-  {
-    file: 'app/commands/doctor.ts',
-    why: 'the state file and the reply of this home’s own mesh, in a process of its own',
-  },
+  { file: 'app/commands/doctor.ts', why: 'the state file of this home’s own mesh, in a process of its own' },
   { file: 'backup/frames.ts', why: 'parts of a backup, of bounded length each, in a process of its own' },
   { file: 'backup/seal-archive.ts', why: 'the first line of a backup, of bounded length' },
   {
@@ -227,6 +226,7 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/image/bundle-agent.ts', why: 'a file that the mesh writes' },
   { file: 'sandbox/image/image-uses.ts', why: 'the notes of which home uses which image' },
   { file: 'sandbox/image/known-images.ts', why: 'a note that the mesh writes' },
+  { file: 'sandbox/machine/machine-config.ts', why: 'a filter of system calls that lies in the package' },
   { file: 'sandbox/gvisor/gvisor-filter.ts', why: 'a filter of system calls that lies in the package' },
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },

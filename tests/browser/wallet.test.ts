@@ -132,6 +132,46 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     await looked.context.close()
   })
 
+  it('offers more for a payment that no block takes, then cancels it, with the owner’s proof', async () => {
+    const looked = await openPage(browser, mesh.url)
+    const { page } = looked
+    await looked.openWhole('/wallet', 'Payments without an end')
+    const stuck = async () => {
+      const reply = await mesh.call(walletPaymentEndpoints.walletPayments)
+      const { payments } = walletPaymentApi.walletPayments.response.parse(reply.json())
+      return payments[0]
+    }
+    const first = await stuck()
+    const row = page.getByRole('row').filter({ hasText: symbol })
+    // What landed has no such buttons.
+    expect(await page.getByRole('button', { name: /^(Speed up|Cancel) … Payment/ }).count()).toBe(2)
+
+    await row.getByRole('button', { name: 'Speed up …' }).click()
+    await page.getByText(`scout: ${first?.what}.`).waitFor()
+    await page.getByRole('button', { name: 'Offer more', exact: true }).click()
+    await giveProof(mesh, page)
+    await page.getByText('The payment was signed once more, at a higher fee.').waitFor()
+    const second = await stuck()
+    expect(second).toMatchObject({ id: first?.id, state: 'signed' })
+    expect(second?.tx_id).not.toBe(first?.tx_id)
+    expect(second?.counted_usd).toBeGreaterThan(first?.counted_usd ?? 0)
+
+    await row.getByRole('button', { name: 'Cancel …' }).click()
+    expect(await wrongWith(looked, 'wallet-cancel')).toEqual([])
+    // The proof of a moment ago holds still.
+    await page.getByRole('button', { name: 'Cancel the payment', exact: true }).click()
+    await page.getByText('A transaction that moves nothing was signed in its place.').waitFor()
+    // What is sent from now on is the newest of its signatures.
+    rpc.trick = () => null
+    await eventually('it is cancelled', async () => {
+      await anvil.rpc('anvil_mine', ['0x42'])
+      return (await stuck())?.state === 'cancelled' || null
+    })
+    await row.getByText('cancelled', { exact: true }).waitFor()
+    await row.getByRole('button', { name: 'Cancel …' }).waitFor({ state: 'detached' })
+    await looked.context.close()
+  })
+
   it('says why nothing is signed any more, and lets it go on with the owner’s proof', async () => {
     // A second program on the same seed, which is ahead of the one payment that nobody took.
     await anvil.rpc('anvil_impersonateAccount', [payer])
@@ -139,7 +179,10 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     expect(await pays({ to: friend, amount: '0.01' })).toContain('another program pays from the same seed')
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
-    await looked.openWhole('/wallet', 'The wallet signs nothing')
+    await looked.openWhole('/fleet', 'The wallet signs nothing')
+    await page.getByText('flotilla wallet resume', { exact: true }).waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'Wallet', exact: true }).click()
+    await page.getByText('The wallet signs nothing').waitFor()
     await page.getByText('another program pays from the same seed').waitFor()
     expect(await wrongWith(looked, 'wallet-stopped')).toEqual([])
     await page.getByRole('button', { name: 'Let it sign again …' }).click()

@@ -207,7 +207,6 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
       /waits in the lane/,
       /asks scripted\/work/,
       /uses hand_off/,
-      /waits for an answer/,
       /uses run_command/,
     ]) {
       expect(

@@ -195,6 +195,74 @@ describe('a channel that is added', () => {
     await eventually('what was said meanwhile is answered', () => answers() === answered + 1)
   })
 
+  it('is told of what the owner chose, and when, in a terminal; what is not named stays', async () => {
+    const notices = async (...words: string[]) => {
+      const { out } = await flotilla(home(), 'channels', 'notices', ...words, '--json')
+      return channelsApi.channelNotices.response.parse(JSON.parse(out))
+    }
+    const first = await notices()
+    expect(first).toMatchObject({ to: [], quiet_hours: null })
+    expect(await notices('--to', 'telegram, slack', '--quiet-hours', '22:00-07:00')).toEqual({
+      to: ['telegram', 'slack'],
+      about: first.about,
+      quiet_hours: { from: '22:00', to: '07:00' },
+    })
+    const { out } = await flotilla(home(), 'channels', 'notices', '--about', 'budgets,approvals')
+    expect(out).toMatch(/told on\s+telegram, slack\nabout\s+approvals, budgets\nquiet hours\s+22:00 to 07:00/)
+    expect(out).toContain('slack is off. Switch it on with: flotilla channels add slack')
+    expect(out).not.toContain('No owner is known on telegram')
+    expect(await notices('--to', 'none', '--quiet-hours', 'none')).toEqual({
+      to: [],
+      about: ['approvals', 'budgets'],
+      quiet_hours: null,
+    })
+    const settings = JSON.parse(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')) as {
+      channels: { notices: unknown }
+    }
+    expect(settings.channels.notices).toMatchObject({ to: [], quiet_hours: null })
+  })
+
+  it.each([
+    [
+      'a channel that there is not',
+      ['--to', 'telegrm'],
+      /did you mean telegram\?[\s\S]*Name some of telegram, discord/,
+    ],
+    [
+      'a kind that there is not',
+      ['--about', 'weather'],
+      /--about knows no weather[\s\S]*notes, approvals, budgets, tasks/,
+    ],
+    ['nothing at all', ['--to', ''], /--to knows no name that is empty/],
+    ['no hours', ['--quiet-hours', '22-7'], /--quiet-hours 22-7 are no hours[\s\S]*22:00-07:00/],
+    ['an hour that there is not', ['--quiet-hours', '24:00-07:00'], /are no hours/],
+    ['hours of no length', ['--quiet-hours', '07:00-07:00'], /are no hours/],
+  ])('is not told of %s: nothing changes, and the repair is named', async (_what, words, told) => {
+    const before = await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')
+    const refused = await flotilla(home(), 'channels', 'notices', ...words)
+    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(told) })
+    expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).toBe(before)
+  })
+
+  it('that is not connected is told by doctor, with what to do', async () => {
+    const found = async () => {
+      const { out } = await flotilla(home(), 'doctor', '--json')
+      const { findings } = JSON.parse(out) as { findings: { id: string; detail: string; repair: string }[] }
+      return findings.filter(({ id }) => id === 'channel')
+    }
+    expect(await found()).toEqual([])
+    telegram.conflict(1000)
+    await eventually('the conflict is known', async () => (await view('telegram'))?.state === 'failing')
+    expect(await found()).toMatchObject([
+      {
+        detail: 'telegram: another program hears for the same bot',
+        repair: expect.stringContaining('End the other one'),
+      },
+    ])
+    telegram.conflict(0)
+    await eventually('it is over', async () => (await view('telegram'))?.state === 'connected')
+  })
+
   it('makes what nobody gives, and shows it once', async () => {
     const added = await flotilla(
       home(),

@@ -1,12 +1,15 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import process from 'node:process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flotilla } from '../support/flotilla-command.ts'
 import type { CommandResult } from '../support/flotilla-command.ts'
 import { heldPort } from '../support/held-port.ts'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
+import { cliProgram, userCaches } from '../support/programs.ts'
+import { runAtTerminal } from '../support/pty-screen.ts'
 
 const rightKey = 'sk-right-0123456789abcdef'
 const wrongKey = 'sk-wrong-0123456789abcdef'
@@ -98,4 +101,67 @@ it('a first start that settings end says the field and what to write, and doctor
     }),
   )
   expect(findings).toContainEqual(expect.objectContaining({ id: 'cron-file', level: 'ok' }))
+})
+
+describe('a question that is ended in place of an answer', () => {
+  /** At a terminal; `env` says what a person has in their surroundings. */
+  const atTerminal = (...words: readonly string[]) => {
+    const surroundings = ['FLOTILLA_RUNTIME=process', `FLOTILLA_PORT=${port}`, `XDG_CACHE_HOME=${userCaches}`]
+    return runAtTerminal(['env', ...surroundings, process.execPath, cliProgram, ...words], {
+      columns: 120,
+      home,
+    })
+  }
+
+  const agentNames = async () => (await typed(['agents', '--json'])).out.match(/"id":"[^"]*"/g)
+
+  const endings = { 'Ctrl-C': '\u0003', 'Ctrl-D': '\u0004' } as const
+
+  it.each([
+    { key: 'Ctrl-C', words: ['apply', 'support-drafts'], asked: /Type yes:$/ },
+    { key: 'Ctrl-D', words: ['apply', 'support-drafts'], asked: /Type yes:$/ },
+    { key: 'Ctrl-C', words: ['init'], asked: /Number \[1\]:$/ },
+    { key: 'Ctrl-D', words: ['init'], asked: /Number \[1\]:$/ },
+    { key: 'Ctrl-D', words: ['credentials', 'set', 'badge'], asked: /Value of badge:$/ },
+  ] as const)('$key ends `$words` in a word, and nothing was chosen', async ({ key, words, asked }) => {
+    const before = await agentNames()
+    const screen = atTerminal(...words)
+    await screen.shows(asked)
+    screen.type(endings[key])
+    expect(await screen.ended).toBe(1)
+    const said = screen.rows().join('\n')
+    expect(said).toContain('\nInterrupted.')
+    expect(said).not.toMatch(/internal-error|unsettled|at .*\.[mt]js|Provider \[/)
+    expect(await agentNames()).toEqual(before)
+  })
+
+  it('takes the mesh of a start in this terminal with it', async () => {
+    await typed(['stop'])
+    await rm(join(home, '.env'))
+    await rm(join(home, 'config', 'settings.json'), { force: true })
+    const screen = atTerminal('start')
+    await screen.shows(/Number \[1\]:$/)
+    screen.type('\u0003')
+    expect(await screen.ended).toBe(1)
+    expect(screen.rows().join('\n')).toContain('\nInterrupted.')
+    expect((await typed(['status'])).code).toBe(3)
+  })
+})
+
+it('a provider that is not there is said before its model is asked for', async () => {
+  await typed(['start', '-d'])
+  const screen = runAtTerminal(
+    ['env', `XDG_CACHE_HOME=${userCaches}`, `FLOTILLA_PORT=${port}`, process.execPath, cliProgram, 'init'],
+    { columns: 120, home },
+  )
+  await screen.shows(/Number \[1\]:$/)
+  screen.type('1\r')
+  await screen.shows(/Provider \[openai\]:$/)
+  screen.type('opnai\r')
+  await screen.shows(/There is no provider “opnai”/)
+  // The question before it once more, and not one about a model.
+  await screen.shows(/Number \[1\]:$/)
+  screen.type('\u0003')
+  await screen.ended
+  expect(screen.rows().join('\n')).not.toContain('Model')
 })

@@ -86,6 +86,11 @@ it('shows what is left over, asks, takes just that away beside a mesh that runs,
   expect((await prune('prune', '--yes')).out).toContain('Nothing was left over.')
 })
 
+it('takes what other homes left only out of an engine that answers', async () => {
+  const { code, err } = await prune('prune', '--lost', '0123abcd', '--yes')
+  expect([code, err]).toEqual([1, expect.stringContaining('no container engine answers')])
+})
+
 it('takes nothing of a home that was never started, whose agents nobody knows', async () => {
   const home = join(caches, 'new-home')
   const left = await leave(join(home, 'data', 'agents', hex('someone'), 'data', 'notes.txt'))

@@ -31,6 +31,7 @@ const typed: Readonly<Record<string, string>> = {
   'npx flotilla --help': '',
   'npx flotilla <command> --help': '',
   'npx flotilla start --isolation gvisor': '',
+  'npx flotilla start --sandbox': '',
   'npx flotilla permissions set payer required_isolation=gvisor': '',
 }
 
@@ -78,8 +79,8 @@ function look(line: string, { out }: CommandEnded): void {
 async function filled(line: string, _before: string, { folder, upstream }: PageReader): Promise<string> {
   if (line === 'npx flotilla init')
     return `${line} --provider openai --model gpt-5-mini --base-url ${upstream.baseUrl}`
-  // An agent and an engine of one's own, which packages/mesh/src/sandbox/docker-gvisor.test.ts has.
-  if (line.includes('isolation')) return 'true'
+  // An agent and an engine of one's own, which tests/docker/machine-fleet and sandbox/docker-gvisor.test.ts have.
+  if (line.includes('isolation') || line.includes('--sandbox')) return 'true'
   if (line.includes('RUN')) return line.replace('RUN', await endedRun())
   if (!line.includes('backup')) return line
   const passphrase = join(folder, '.backup-passphrase')

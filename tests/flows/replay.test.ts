@@ -37,6 +37,13 @@ const first = aCassette(
   },
   { agents: ['counter'], when: '^which word', turns: [says('The word of before.')] },
   ...operatorHandsOff({ when: '^give it', to: 'counter', title: 'Count them', answer: 'Done by another.' }),
+  ...operatorHandsOff({ when: '^remind', to: 'counter', title: 'Talk first', answer: 'Reminded.' }),
+  { agents: ['counter'], when: '^Task [^]*Talk first', turns: [says('All counted.')] },
+  {
+    agents: ['counter'],
+    when: '^The task is still open',
+    turns: [calls('complete_task', { summary: 'closed when reminded' })],
+  },
   { agents: ['counter'], when: '^Task ', turns: [calls('complete_task', { summary: 'counted' })] },
 )
 const other = aCassette(
@@ -50,6 +57,11 @@ const other = aCassette(
     ],
   },
   { agents: ['counter'], when: '^which word', turns: [says('The other one was told.')] },
+  {
+    agents: ['counter'],
+    when: '^The task is still open',
+    turns: [says('The other one was reminded.')],
+  },
 )
 
 const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
@@ -204,6 +216,19 @@ describe('a run that is played again', () => {
     // A chat turn is told of no task, and of nothing else is there a difference.
     expect(compared).toMatchObject({ calls: 1, same: true })
     expect(compared.differences.map(({ what }) => what)).toEqual(['prompt'])
+  })
+
+  it('of a task whose agent was reminded to close it goes on as it did then', async () => {
+    const run = await mesh.ask('remind it', { session: 'reminded' })
+    expect(run.outcome?.text).toBe('Reminded.')
+    const task = (await mesh.runs()).find(({ outcome }) => outcome?.text === 'closed when reminded')
+    expect((await record(task!.id)).steps.map(({ text }) => text)).toEqual(['All counted.', ''])
+    const { ended, comparison: compared } = await played(task!.id)
+    expect(ended.outcome).toEqual(task!.outcome)
+    expect(compared, JSON.stringify(compared)).toMatchObject({ steps: 2, calls: 1, same: true })
+    // The model that goes on from there reads the reminder too.
+    const fork = await forked(task!.id, { model: 'scripted/other', step: 2 })
+    expect(fork.outcome?.text).toBe('The other one was reminded.')
   })
 
   it('says what its agent is refused today', async () => {

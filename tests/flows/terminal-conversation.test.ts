@@ -151,6 +151,28 @@ describe('at the prompt of a conversation', () => {
     program.kill()
   })
 
+  it('Ctrl-C at a question ends the question alone, Ctrl-D the conversation too, and neither is told as a fault', async () => {
+    const program = chat()
+    await atPrompt(program, 'teller ›')
+    program.type('/remove writer\r')
+    await program.shows(/Type its name:/)
+    program.type('wri\u0003')
+    await program.shows(/^Interrupted\.$/)
+    await atPrompt(program, 'teller ›')
+    program.type('/credential add token api.example.com\r')
+    await program.shows(/^Value of token:/)
+    program.type('half of a sec\u0003')
+    await atPrompt(program, 'teller ›')
+    program.type('/agents\r')
+    await program.shows(/^writer /)
+    await atPrompt(program, 'teller ›')
+    program.type('/remove writer\r')
+    await atPrompt(program, 'Delete writer with its data for good? Type its name:')
+    program.type('\u0004')
+    expect(await program.ended).toBe(0)
+    expect(program.rows().join('\n')).not.toMatch(/internal-error|half of a sec|is deleted/)
+  })
+
   it('Ctrl-C ends the turn and what was said to it stays, the fleet goes on, and the next conversation remembers lines', async () => {
     const program = chat()
     await atPrompt(program, 'teller ›')

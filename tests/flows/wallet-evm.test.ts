@@ -1,34 +1,15 @@
-import { keccak_256 } from '@noble/hashes/sha3.js'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createPinnedFetch } from '../../packages/mesh/src/egress/fetch/pinned-fetch.ts'
-import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
-import { createEvmChain } from '../../packages/mesh/src/wallet/chain/evm-chain.ts'
 import { describePayingChain } from '../../packages/mesh/src/wallet/chain/paying-chain.conformance.ts'
 import type { Order, PayingChain, Place } from '../../packages/mesh/src/wallet/chain/paying-chain.ts'
-import { evmKey } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
-import { seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
 import { anvilProgram, dataFeeOracle, dataFeeRaw, operatorFeeRaw, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
-import { deploy, faucet, sendFrom, startTrickyRpc, tokenWords, word } from '../support/wallet-stand-ins.ts'
+import { payer, startEvmPayer } from '../support/evm-payer.ts'
+import { deploy, faucet, sendFrom, tokenWords, word } from '../support/wallet-stand-ins.ts'
 import type { TrickyRpc } from '../support/wallet-stand-ins.ts'
 
 const never = new AbortController().signal
-/** At index 1 of the seed of development chains. */
-const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const other = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
-
-/** Where Permit2 is on every chain. */
-const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-/**
- * Stands in for it: writes the log of its `approve(token, spender, amount, expiration)` for whoever calls, and nothing else.
- * The amounts are copied from the call (0x37), the topics pushed last to first (0x35 reads the call, 0x33 is the caller).
- */
-const permit2Approves = `0x60406044600037602435600435337f${topicOf('Approval(address,address,address,uint160,uint48)')}60406000a400`
-
-function topicOf(signature: string): string {
-  return Buffer.from(keccak_256(Buffer.from(signature))).toString('hex')
-}
 
 /** The adapter for real chains, on a real one of a process. */
 describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', () => {
@@ -40,18 +21,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
 
   beforeAll(async () => {
     anvil = await startAnvil(8453)
-    rpc = await startTrickyRpc(anvil)
-    chain = createEvmChain({
-      name: 'base',
-      rpc: () => new URL(rpc.url),
-      clock: systemClock,
-      fetch: createPinnedFetch({
-        resolve: async () => [],
-        isAllowed: () => true,
-        allowedPorts: [Number(new URL(rpc.url).port)],
-      }),
-    })
-    key = evmKey(await seedOf(`${'test '.repeat(11)}junk`), 1)
+    ;({ rpc, chain, key } = await startEvmPayer(anvil))
     at.dollar = await deploy(anvil, 'Token', tokenWords('USDX', 6))
     at.coin = await deploy(anvil, 'Token', tokenWords('WETX', 18))
     at.taxed = await deploy(anvil, 'Token', tokenWords('TAXED', 18, { fee: 5 }))
@@ -134,7 +104,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
   it('says what coin and tokens of 6 and 18 decimals would move, and what a token takes on the way', async () => {
     expect(await effects(transfer(null, 5n))).toEqual({
       changes: [{ asset: null, raw: -5n }],
-      payees: [],
+      payees: [lower(friend)],
       grants: [],
     })
     for (const token of [at.dollar, at.coin, at.taxed, at.silent]) {
@@ -184,28 +154,6 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
       ]),
       payees: expect.arrayContaining([lower(friend), lower(other)]),
     })
-  })
-
-  it('says who may take a token by way of Permit2, and whether all of it', async () => {
-    await anvil.rpc('anvil_setCode', [permit2, permit2Approves])
-    const approves = (raw: bigint) =>
-      effects(
-        call(permit2, 'approve(address,address,uint160,uint48)', [
-          at.dollar,
-          at.taker,
-          String(raw),
-          '1900000000',
-        ]),
-      )
-    const grant = { asset: lower(at.dollar), spender: lower(at.taker), raw: 900n, unlimited: false }
-    expect(await approves(900n)).toEqual({ changes: [], payees: [], grants: [grant] })
-    expect(await approves(2n ** 160n - 1n)).toMatchObject({
-      grants: [{ ...grant, raw: await held(at.dollar, payer), unlimited: true }],
-    })
-    expect(await approves(0n)).toMatchObject({ grants: [] })
-    // What lets it take anything at all, of the token itself.
-    const all = call(at.dollar, 'approve(address,uint256)', [permit2, String(2n ** 256n - 1n)])
-    expect(await effects(all)).toMatchObject({ grants: [{ spender: lower(permit2), unlimited: true }] })
   })
 
   it('says why a call would be undone, and what an address holds too little of', async () => {

@@ -329,11 +329,20 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     await sendFrom(anvil, { from: payer, to: at.dollar, data: `0x095ea7b3${word(at.taker)}${word(900_000)}` })
     // That was a transaction which the mesh did not sign.
     const take = call('take(address,uint256)', at.taker, [at.dollar, '10'])
-    expect(await told('wallet_execute', take)).toContain('another program pays from the same seed')
+    expect(await told('wallet_transfer', to(friend))).toContain('another program pays from the same seed')
     expect((await cli('limits')).out).toContain('The wallet signs nothing')
+    const halted = (await flotilla({ url: mesh.url, home: mesh.home }, 'status')).out
+    expect(halted).toMatch(
+      /The wallet signs nothing: .*another program pays from the same seed.*Next: flotilla wallet resume/,
+    )
     expect((await cli('resume')).out).not.toContain('The wallet signs nothing')
     await anvil.rpc('evm_setAutomine', [false])
-    expect(await told('wallet_execute', take)).toContain('paid')
+    // The contract takes the token for itself, for the first time.
+    expect(await told('wallet_execute', take)).toContain(`${at.taker.toLowerCase()} was never paid before`)
+    const { pending } = controlApi.pending.response.parse((await mesh.call(controlEndpoints.pending)).json())
+    const [{ id, digest } = { id: '', digest: '' }] = pending
+    const confirmed = await mesh.call(controlEndpoints.pendingConfirm, { params: { id }, body: { digest } })
+    expect(confirmed.json()).toMatchObject({ state: 'done' })
     await anvil.rpc('anvil_setStorageAt', [at.taker, '0x0', `0x${word(1)}`])
     await anvil.rpc('anvil_mine', ['0x42'])
     await eventually(

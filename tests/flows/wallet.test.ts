@@ -119,7 +119,12 @@ describe('the wallet of a fleet', () => {
       await revealed()
       await mesh.kill9()
       await mesh.restart()
-      expect(mesh.log()).toContain('The wallet is locked: flotilla wallet unlock opens it.')
+      expect(mesh.log()).toContain(
+        'The wallet signs nothing: its seed is locked. Next: flotilla wallet unlock',
+      )
+      expect((await flotilla({ url: mesh.url, home: mesh.home }, 'status')).out).toContain(
+        'The wallet signs nothing: its seed is locked. Next: flotilla wallet unlock',
+      )
       expect(await status()).toEqual({ ...before, state: 'locked' })
       await revealed()
       await mesh.createWorker('second')

@@ -319,6 +319,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/backup.ts')).addBackupCommands,
       },
       {
+        commands: { image: 'write the agent image for a cluster' },
+        load: async () => (await import('./commands/image.ts')).addImageCommand,
+      },
+      {
         commands: { prune: 'take away what is left over and nobody uses' },
         load: async () => (await import('./commands/prune.ts')).addPruneCommand,
       },

@@ -1,6 +1,7 @@
 import type { Environment } from './environment.ts'
 import { exitCodeOf } from './exit-code-of.ts'
 import type { ExitCode } from './exit-codes.ts'
+import { isInterrupted } from './terminal/ask-line.ts'
 import { createColor, hasColors } from './terminal/color.ts'
 import { errorLines, formatError } from './terminal/format-error.ts'
 import type { TextSink } from './terminal/text-sink.ts'
@@ -11,7 +12,7 @@ export function tellError(
   at: { readonly err: TextSink; readonly environment: Environment; readonly interrupted: boolean },
 ): ExitCode {
   const color = createColor(hasColors(at.environment.colors, at.err.isTTY === true))
-  if (at.interrupted) at.err.write('Interrupted.\n')
+  if (at.interrupted || isInterrupted(error)) at.err.write('Interrupted.\n')
   else at.err.write(`${errorLines(formatError(error), color).join('\n')}\n`)
   return exitCodeOf(error)
 }

@@ -10,6 +10,13 @@ export type ProgramName = 'mesh' | 'cli'
  */
 export type BuildName = ProgramName | 'dashboard' | 'agent'
 
+/**
+ * What Node is told before the program of the mesh. Without the first, a signal that any program of this user may send
+ * opens an inspector in the process that holds every key. With the second, the young generation has 16 MB from the
+ * beginning on, where it would grow to them: a start takes a sixth less of a processor, for 15 MB.
+ */
+export const meshNodeFlags: readonly string[]
+
 /** What of a file tells that it was written again: bytes, and milliseconds since 1970 with their fraction. */
 export type FileStamp = readonly [sizeBytes: number, modifiedMs: number]
 

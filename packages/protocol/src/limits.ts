@@ -115,6 +115,8 @@ export const jsonLimits = {
   packageAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 20_000 },
   /** Answers of other servers that the mesh reads itself. */
   serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },
+  /** Packets of chat platforms' gateways: a large guild of Discord tells of all its channels and roles at once. */
+  gatewayPacket: { ...shape, nodesMax: 500_000, membersMax: 250_000 },
   /** Deliveries are not parsed but where a hook has a condition. */
   delivery: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
 } as const satisfies Record<string, JsonBounds>

@@ -16,6 +16,7 @@ import { runViewSchema } from './run.ts'
 import { steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema } from './task.ts'
 import { taskStates } from './task-actions.ts'
+import { walletHaltSchema } from './wallet-api.ts'
 
 /** The people's door on loopback (command line today, dashboard later), and the public pair of probes. */
 export const meshHumanEndpoints = {
@@ -181,6 +182,8 @@ export const meshHumanApi = {
       default_model: z.nullable(z.strictObject({ name: z.string(), from: z.string() })),
       ready: readyReplySchema,
       pauses: z.array(pauseViewSchema),
+      /** Null where the wallet signs, where there is none, and for whoever is no owner. */
+      wallet_halt: z.nullable(walletHaltSchema),
       agents: z.array(agentViewSchema),
       runs: z.record(z.string(), z.int()),
     }),

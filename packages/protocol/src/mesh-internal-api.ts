@@ -1,8 +1,10 @@
 import * as z from 'zod/mini'
+import { channelStates } from './channels-api.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { rungViewSchema } from './isolation.ts'
 import { journalReportSchema } from './journal-api.ts'
 import { wallReportSchema } from './mesh-human-api.ts'
+import { channelNames } from './people.ts'
 
 /** The internal door: this machine's own programs, by loopback source and marker header. */
 export const meshInternalEndpoints = {
@@ -16,6 +18,11 @@ export const meshInternalEndpoints = {
     method: 'GET',
     path: '/internal/browsers/failed',
     summary: 'Browsers that did not come up, or ended unasked, with the reasons',
+  },
+  channelsTroubled: {
+    method: 'GET',
+    path: '/internal/channels/troubled',
+    summary: 'Chat platforms that are on and of which there is something to say, with the repairs',
   },
   agentData: {
     method: 'GET',
@@ -50,6 +57,18 @@ export const meshInternalApi = {
       browsers: z.array(z.strictObject({ agent_id: z.string(), reason: z.string() })),
       /** Null where CAPTCHAs are for people alone. */
       captcha_solver: z.nullable(captchaSolverSchema),
+    }),
+  },
+  channelsTroubled: {
+    response: z.strictObject({
+      channels: z.array(
+        z.strictObject({
+          name: z.enum(channelNames),
+          state: z.enum(channelStates),
+          detail: z.string(),
+          repair: z.string(),
+        }),
+      ),
     }),
   },
   agentData: {},

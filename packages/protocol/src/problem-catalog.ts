@@ -126,7 +126,7 @@ export const problemCatalog = {
     title: 'There is no such thing, or you may not know of it',
     retryable: false,
     repair:
-      'Check the id: flotilla status lists agents, flotilla runs the runs, flotilla webhooks list the webhooks; tasks are listed by flotilla tasks.',
+      'Check the id: flotilla status lists agents, flotilla runs the runs, flotilla webhooks list the webhooks, flotilla changes what can be undone; tasks are listed by flotilla tasks.',
   },
   'proxy-unauthenticated': {
     status: 407,

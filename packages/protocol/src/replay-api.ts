@@ -118,6 +118,13 @@ const historyMessage = z.discriminatedUnion('role', [
 ])
 export type RecordedMessage = z.infer<typeof historyMessage>
 
+const recordedHistorySchema = z.strictObject({
+  messages: z.array(historyMessage),
+  /** What the agent was told in the middle of the turn, behind so many of its answers. */
+  said: z.array(z.strictObject({ answers: z.int(), text: z.string() })),
+})
+export type RecordedHistory = z.infer<typeof recordedHistorySchema>
+
 export const replayAgentApi = {
   recordedCall: {
     request: z.strictObject({
@@ -131,5 +138,5 @@ export const replayAgentApi = {
       ended: z.boolean(),
     }),
   },
-  recordedHistory: { response: z.strictObject({ messages: z.array(historyMessage) }) },
+  recordedHistory: { response: recordedHistorySchema },
 } as const satisfies Record<keyof typeof replayAgentEndpoints, EndpointSchemas>

@@ -10,7 +10,7 @@ export const replayAgentEndpoints = {
   recordedHistory: {
     method: 'GET',
     path: '/mesh/replay/history',
-    summary: 'The conversation before the turn that is played again',
+    summary: 'The conversation before the turn that is played again, and what was said in its middle',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -4,6 +4,7 @@ import type { DataFiles } from '../files/data-files.ts'
 import { flag, integer, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
+import { fitsPattern } from './name-pattern.ts'
 
 const path = (description: string) => text(description, { minChars: 1, maxChars: 4096 })
 const fileTimeoutMs = 60_000
@@ -64,12 +65,13 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
       parallelSafe: true,
       timeoutMs: fileTimeoutMs,
       run: async (values) => {
-        const matches = globToRegExp(values.pattern)
         const found = await files.list(values.path, {
           recursive: values.recursive,
           entriesMax: entriesMax * 20,
         })
-        const entries = found.filter((entry) => matches.test(entry.path.split('/').at(-1) ?? ''))
+        const entries = found.filter((entry) =>
+          fitsPattern(values.pattern, entry.path.split('/').at(-1) ?? ''),
+        )
         return succeeded({
           entries: entries.slice(0, entriesMax).map((entry) => ({
             path: entry.path,
@@ -105,14 +107,4 @@ export function takeLines(content: string, range: { offset: number; limit: numbe
   const next = range.offset + taken.length
   const note = next < lines.length ? `\n[${lines.length - next} more lines; go on with offset ${next}]` : ''
   return taken.join('\n') + note
-}
-
-/** A name pattern in which `*` stands for any characters and `?` for one. Pure; cannot backtrack far: one name is at most 255 bytes. */
-function globToRegExp(pattern: string): RegExp {
-  const source = pattern
-    .replace(/\*+/g, '*')
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*/g, '.*')
-    .replace(/\?/g, '.')
-  return new RegExp(`^${source}$`, 'su')
 }

@@ -1,5 +1,6 @@
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { steererPerson } from '@flotilla/protocol/steer'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { Speaker } from '../llm/language-model.ts'
@@ -39,6 +40,22 @@ export async function applySteers(
   state.unacknowledged = waiting.length
   await deps.saveCheckpoint(state)
   return acknowledge(deps, state, signal)
+}
+
+interface LostDeps extends Pick<SteeringDeps, 'saveCheckpoint'> {
+  /** Absent where a run has none. */
+  readonly subagents?: { takeLost(): PromptText | null } | undefined
+}
+
+/**
+ * Sub-agents that were lost with an earlier life of the run are told of. Like what is said to it, that stands in the
+ * conversation before the next round and is on disk first.
+ */
+export async function sayLost({ subagents, saveCheckpoint }: LostDeps, state: LoopState): Promise<void> {
+  const lost = subagents?.takeLost() ?? null
+  if (lost === null) return
+  state.messages.push({ role: 'user', content: lost })
+  await saveCheckpoint(state)
 }
 
 function spokenBy({ from }: SteerMessage): Speaker {

@@ -55,6 +55,13 @@ export interface RunContext {
   systemPrompt(mode: PromptMode): Promise<PromptText>
 }
 
+/** Something that a record has between two answers of a turn. */
+export interface SaidBetween {
+  /** Answers of the turn before it. */
+  readonly answers: number
+  readonly text: PromptText
+}
+
 /** What is asked of one loop, and what of it is bounded; the rest runs of every kind have alike. */
 export interface LoopWork {
   readonly systemPrompt: PromptText
@@ -66,6 +73,8 @@ export interface LoopWork {
   readonly beginning?: RunBeginning
   /** Whether an agent that ends its turn with the task open is reminded, once. */
   readonly remindsOfTask: boolean
+  /** Of a turn that plays a recorded one: what was said in that one's middle. */
+  readonly said?: readonly SaidBetween[] | undefined
   /** How often an empty answer is asked for again. */
   readonly emptyRetriesMax: number
 }

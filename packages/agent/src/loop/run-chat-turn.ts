@@ -5,10 +5,11 @@ import { trustOfOrigin } from '../memory/trust.ts'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { Session } from './sessions.ts'
+import { conversationOf } from './conversation-of.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
-import { isReplay, recordedHistory } from './recorded-tool.ts'
+import { isReplay, recordedHistory, turnRoundsMax } from './recorded-turn.ts'
 import { spendingOf } from './loop-deps.ts'
 import { runLoop } from './run-loop.ts'
 import type { LoopEnd, LoopWork, RunContext } from './loop-deps.ts'
@@ -30,9 +31,9 @@ export async function runChatTurn(
     ? { ...given, learnings: undefined, recordRun: async () => undefined }
     : given
   const { clock } = context
-  const session = await context.sessions.load(request.session)
-  const before =
-    session.messages.length > 0 ? session.messages : await recordedHistory(request.session, context)
+  const session = await conversationOf(context, request)
+  const recorded = await recordedHistory(request.session, context)
+  const before = session.messages.length > 0 ? session.messages : recorded.before
   const taskId = request.task?.task_id ?? session.taskId
   const beginning = beginningOf(request.origin, session.trust)
   if (trustOfOrigin(request.origin) === 'owner')
@@ -61,6 +62,7 @@ export async function runChatTurn(
           beginning,
           // Here the mesh reminds, which knows what else is still to come.
           remindsOfTask: false,
+          said: recorded.said,
           emptyRetriesMax,
         },
       },
@@ -87,15 +89,18 @@ function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
   return { rounds: { turn: rounds, session: rounds, continues }, tokens, costUsd }
 }
 
-function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<LoopWork, 'bounds' | 'spending'> {
-  if (task) {
+function boundsOf({ bounds }: RunContext, turn: ChatTurn): Pick<LoopWork, 'bounds' | 'spending'> {
+  if (turn.task) {
     return {
       bounds: { kind: 'task', iterationsMax: bounds.taskIterationsMax },
-      spending: spendingOf(task.token_budget),
+      spending: spendingOf(turn.task.token_budget),
     }
   }
-  const { chatRoundsPerTurnMax: perTurnMax, chatRoundsPerSessionMax: perSessionMax } = bounds
-  return { bounds: { kind: 'chat', perTurnMax, perSessionMax }, spending: null }
+  const perTurnMax = turnRoundsMax(turn.session, bounds)
+  return {
+    bounds: { kind: 'chat', perTurnMax, perSessionMax: bounds.chatRoundsPerSessionMax },
+    spending: null,
+  }
 }
 
 function spokenBy(origin: Origin | undefined): { by?: Speaker } {

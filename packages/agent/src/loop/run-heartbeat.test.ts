@@ -11,7 +11,7 @@ import { createRecordRun } from '../context/record-run.ts'
 import { createImageStore } from '../images/image-store.ts'
 import { systemClock } from '../system-clock.ts'
 import { aContextKeeper } from '../testing/context-parts.ts'
-import { calls, fakeTool, noMesh } from '../testing/loop-parts.ts'
+import { calls, fakeTool, noMesh, silentHooks } from '../testing/loop-parts.ts'
 import { aPng } from '../testing/pictures.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -45,13 +45,7 @@ function aHarness(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdi
   const context: RunContext = {
     inputHash: 'same',
     stepsUsed: 0,
-    hooks: {
-      onFrame: () => {},
-      onStep: () => {},
-      onTakenOver: () => {},
-      isLeftToAnother: () => false,
-      steers: () => [],
-    },
+    hooks: silentHooks,
     signal: abort.signal,
     mesh: noMesh,
     model,

@@ -162,6 +162,26 @@ describe('the loop', () => {
     expect(JSON.stringify(state.messages)).not.toContain('mind the gap')
   })
 
+  test('a recorded turn goes on behind an answer where something was said then, and says it once', async () => {
+    const model = createScriptedModel([{ text: 'first' }, use('1'), { text: 'last' }, { text: 'too much' }])
+    const said = [
+      { answers: 1, text: sanitizeForPrompt('close it') },
+      { answers: 2, text: sanitizeForPrompt('and look') },
+    ]
+    const state = aState()
+    const { deps, checkpoints } = loopParts(model, [fakeTool('tool', 'none')], { said })
+    expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'last' })
+    const roles = ['user', 'assistant', 'user', 'assistant', 'tool', 'user', 'assistant']
+    expect(state.messages.map(({ role }) => role)).toEqual(roles)
+    // Killed just behind it, the next life does not say it again.
+    const behind = checkpoints
+      .map((text) => readLoopState(JSON.parse(text)))
+      .find((kept) => kept?.messages.at(-1)?.content === 'close it')
+    const again = createScriptedModel([use('1'), { text: 'last' }])
+    await runLoop(loopParts(again, [fakeTool('tool', 'none')], { said }).deps, behind!, signal)
+    expect(behind?.messages.map(({ role }) => role)).toEqual(roles)
+  })
+
   test('repetition is warned about, skipped and in the end terminated', async () => {
     verifies('errors:tool-loop:fourth-repeat', 'errors:tool-loop:ninth-repeat')
     const tool = fakeTool('tool', 'none')

@@ -3,12 +3,13 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ContextTurn } from '../context/context-turn.ts'
 import type { ModelAnswer } from '../llm/language-model.ts'
 import { offeredDefinitions } from '../tools/withheld-tools.ts'
-import { applySteers } from './apply-steers.ts'
+import { applySteers, sayLost } from './apply-steers.ts'
 import { executeToolCalls } from './execute-tool-calls.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { waitsForOthers, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { notices } from './notices.ts'
+import { sayRecorded } from './recorded-turn.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundVerdict } from './round-budget.ts'
 import { provenanceOf } from './run-provenance.ts'
@@ -48,6 +49,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
       const problem = await applySteers(deps, state, signal)
       if (problem) return { kind: 'failed', code: problem.code, detail: problem.detail }
       await sayLost(deps, state)
+      await sayRecorded(deps, state)
     }
     const finalText = finalAnswer(deps, state)
     if (finalText !== null) return { kind: 'answered', text: finalText }
@@ -78,14 +80,6 @@ async function endTurn(deps: LoopDeps, state: LoopState): Promise<LoopEnd> {
   state.messages.push({ role: 'assistant', content: notices.waitsForResults, toolCalls: [] })
   await deps.saveCheckpoint(state)
   return { kind: 'answered', text: notices.waitsForResults }
-}
-
-/** Like what is said to the run, it stands in the conversation before the next round and is on disk first. */
-async function sayLost(deps: LoopDeps, state: LoopState): Promise<void> {
-  const lost = deps.subagents?.takeLost() ?? null
-  if (lost === null) return
-  state.messages.push({ role: 'user', content: lost })
-  await deps.saveCheckpoint(state)
 }
 
 /** The text of the latest answer when the model made no call in it and nothing more is expected of it. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import { systemClock } from '../system-clock.ts'
 import { aContextKeeper } from '../testing/context-parts.ts'
-import { fakeTool, noMesh } from '../testing/loop-parts.ts'
+import { fakeTool, noMesh, silentHooks } from '../testing/loop-parts.ts'
 import type { Tool, ToolEffect } from '../tools/tool.ts'
 import { createCheckpoints } from './run-files.ts'
 import type { RunContext } from './loop-deps.ts'
@@ -20,13 +20,7 @@ function aContext(tools: readonly Tool[]): RunContext {
   return {
     inputHash: 'same',
     stepsUsed: 0,
-    hooks: {
-      onFrame: () => {},
-      onStep: () => {},
-      onTakenOver: () => {},
-      isLeftToAnother: () => false,
-      steers: () => [],
-    },
+    hooks: silentHooks,
     signal: new AbortController().signal,
     mesh: noMesh,
     model: createScriptedModel([]),

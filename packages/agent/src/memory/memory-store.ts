@@ -117,7 +117,10 @@ export function createMemoryStore(deps: {
       return { id: known.id, change: 'known', gaveWay: null }
     }
     if (!sameText) requireMayChange(known, fact.from.trust)
-    table.replace(known.id, { ...fact, key: fact.key ?? known.key })
+    // A key that comes to known words says nothing of who vouches for them.
+    const { source, trust } = known
+    const from = sameText && !isBetter(fact.from.trust, trust) ? { source, trust } : fact.from
+    table.replace(known.id, { ...fact, from, key: fact.key ?? known.key })
     if (!sameText) vectors?.remove(known.id)
     return { id: known.id, change: sameText ? 'known' : 'replaced', gaveWay: null }
   }
@@ -165,8 +168,10 @@ function knownFact(table: FactTable, fact: FactWrite): Fact | null {
   const byKey = fact.key === null ? null : table.byKey(fact.key)
   if (byKey !== null) return byKey
   const sameText = table.byText(fact.text)
-  // A fact with a key of its own is another fact, though it says the same.
-  return fact.key !== null && sameText?.key !== null ? null : sameText
+  if (sameText === null || fact.key === null) return sameText
+  // A fact with a key of its own is another fact, though it says the same; nor does a stranger's key come to what the
+  // owner said (M3).
+  return sameText.key === null && mayChange(sameText, fact.from.trust) ? sameText : null
 }
 
 const none: ReadonlyMap<number, number> = new Map()
@@ -209,8 +214,12 @@ function isBetter(trust: Trust, than: Trust): boolean {
 }
 
 /** M3. */
+function mayChange(fact: Fact, by: Trust): boolean {
+  return fact.trust !== 'owner' || by !== 'outside'
+}
+
 function requireMayChange(fact: Fact, by: Trust): void {
-  if (fact.trust !== 'owner' || by !== 'outside') return
+  if (mayChange(fact, by)) return
   throw new Problem('denied', {
     detail: `${fact.key ?? factName(fact.id)} was said by the owner, and this conversation has read text from outside, which may not change it. Save under another key, or ask the owner to say it in a new conversation.`,
   })

@@ -5,7 +5,7 @@ import type { LanguageModel, RequestedCall } from '../llm/language-model.ts'
 import { freshState } from '../loop/loop-state.ts'
 import { aContextKeeper } from './context-parts.ts'
 import type { LoopState } from '../loop/loop-state.ts'
-import type { LoopDeps, LoopWork } from '../loop/loop-deps.ts'
+import type { LoopDeps, LoopWork, RunContext } from '../loop/loop-deps.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
 import { text } from '../tools/parameters.ts'
@@ -16,6 +16,15 @@ import type { Tool, ToolContext, ToolEffect } from '../tools/tool.ts'
 export const noMesh: RunMesh = {
   call: () => Promise.reject(new Error('the mesh is not part of this test')),
   open: () => Promise.reject(new Error('the mesh is not part of this test')),
+}
+
+/** Nobody listens to the run, speaks to it, or takes it over. */
+export const silentHooks: RunContext['hooks'] = {
+  onFrame: () => {},
+  onStep: () => {},
+  onTakenOver: () => {},
+  isLeftToAnother: () => false,
+  steers: () => [],
 }
 
 /** A tool `name(value)` that answers with what `run` says and remembers the keys of its calls. */
@@ -61,7 +70,7 @@ export type LoopChanges = Partial<Omit<LoopDeps, 'work'> & Omit<LoopWork, 'syste
 
 /** The loop's parts for a chat turn; checkpoints are kept as the JSON that would be on disk. */
 export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: LoopChanges = {}) {
-  const { bounds, spending, taskId, beginning, remindsOfTask, emptyRetriesMax, ...others } = changes
+  const { bounds, spending, taskId, beginning, remindsOfTask, said, emptyRetriesMax, ...others } = changes
   const checkpoints: string[] = []
   const frames: ChatFrame[] = []
   const deps: LoopDeps = {
@@ -76,6 +85,7 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
       taskId: taskId ?? null,
       ...(beginning ? { beginning } : {}),
       remindsOfTask: remindsOfTask ?? false,
+      said,
       emptyRetriesMax: emptyRetriesMax ?? 1,
     },
     clock: systemClock,

@@ -7,6 +7,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import { addRuntimeOptions, askedRuntime, runtimeWords } from '../runtime-options.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { formatBytes, formatTime } from '../terminal/format.ts'
 
@@ -68,13 +69,14 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
       '\nExample:\n  $ flotilla verify /srv/backups/fleet-monday --passphrase-file ~/.backup-passphrase',
     )
     .action(commandAction(deps, verify))
-  program
+  const restoring = program
     .command('restore')
     .description(
       `The same fleet in a home that is empty: agents, runs, costs, memory, settings. It has an id of its own, so that the old home may go on beside it. A restore that is cut off begins anew when it is asked for again. ${passphraseWords}`,
     )
     .argument('<file>', 'the backup')
     .option('--passphrase-file <file>', 'where its passphrase is')
+  addRuntimeOptions(restoring)
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla restore /srv/backups/fleet-monday --home /srv/fleet --passphrase-file ~/.backup-passphrase',
@@ -112,7 +114,9 @@ async function verify(context: CommandContext, line: CommandLine): Promise<void>
 }
 
 async function restore(context: CommandContext, line: CommandLine): Promise<void> {
-  const restored = restoredSchema.parse(await ask(context, line, { verb: 'restore' }))
+  const restored = restoredSchema.parse(
+    await ask(context, line, { verb: 'restore', extra: runtimeWords(askedRuntime(line)) }),
+  )
   const { terminal } = context
   terminal.printJson(restored)
   terminal.print(`${restored.home} is the fleet again: ${aboutWords(restored.about)}.`)

@@ -6,7 +6,7 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { formatUsd } from '../terminal/format.ts'
+import { formatTime, formatUsd } from '../terminal/format.ts'
 import { budgetName, budgetRows } from './budget-rows.ts'
 
 export function addBudgetCommand(program: Command, deps: CliDeps): void {
@@ -76,7 +76,7 @@ function tell({ terminal }: CommandContext, budgets: readonly BudgetView[]): voi
   const { daily, monthly } = only
   const open = daily.reserved_usd > 0 ? `, ${formatUsd(daily.reserved_usd)} is set aside for open calls` : ''
   terminal.print(
-    `${budgetName(only)}: the day starts anew at ${daily.resets_at}, the month at ${monthly.resets_at}${open}.`,
+    `${budgetName(only)}: the day starts anew at ${formatTime(Date.parse(daily.resets_at))}, the month at ${formatTime(Date.parse(monthly.resets_at))} (UTC)${open}.`,
   )
 }
 

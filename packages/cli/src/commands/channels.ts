@@ -39,6 +39,20 @@ export function addChannelsCommand(program: Command, deps: CliDeps): void {
     )
     .action(commandAction(deps, add))
   channels
+    .command('notices')
+    .summary('what owners are told unasked, where, and at which hours not')
+    .description(
+      'Shows what owners are told without having asked, on which channels, and the quiet hours until whose end it waits; with an option it sets that, and the rest stays. Owners are told alone with the bot, where they spoke to it before.',
+    )
+    .option('--to <channels>', `with commas: ${platforms}; or none`)
+    .option('--about <kinds>', 'with commas: notes, approvals, budgets or tasks; or none')
+    .option('--quiet-hours <from-until>', 'such as 22:00-07:00, by the clock of the mesh; or none')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla channels notices\n  $ flotilla channels notices --to telegram --about approvals,budgets --quiet-hours 22:00-07:00',
+    )
+    .action(commandAction(deps, notices))
+  channels
     .command('pair')
     .summary('print the code by which you are known on a channel')
     .description(
@@ -75,6 +89,11 @@ async function list(context: CommandContext): Promise<void> {
 function row({ name, state, linked, waiting }: ChannelView): string[] {
   const people = [...new Set(linked.map(({ person }) => person))]
   return [name, state, people.length === 0 ? '-' : people.join(', '), String(waiting)]
+}
+
+async function notices(context: CommandContext, line: CommandLine): Promise<void> {
+  const { showNotices } = await import('./channel-notices.ts')
+  await showNotices(context, line)
 }
 
 async function add(context: CommandContext, line: CommandLine): Promise<void> {
@@ -135,7 +154,7 @@ async function pair(context: CommandContext, line: CommandLine): Promise<void> {
 function tellCode({ terminal }: CommandContext, name: ChannelName, code: string): void {
   terminal.print(
     code,
-    `Send it to the bot on ${name}, alone with it, within ten minutes: who sends it first is known as you there.`,
+    `${name === 'webhook' ? 'Have it sent as the words of a message of yours' : `Send it to the bot on ${name}, alone with it,`} within ten minutes: who sends it first is known as you there.`,
   )
 }
 

@@ -8,7 +8,7 @@ import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { condensed, shareBar, sparkline } from '../terminal/bars.ts'
-import { formatUsd } from '../terminal/format.ts'
+import { formatCount, formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 import { budgetRows } from './budget-rows.ts'
 import { freeHereWords } from './models.ts'
@@ -42,7 +42,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   const { terminal } = context
   terminal.printJson({ ...report, budgets })
   terminal.print(
-    `${report.from} to ${report.to} (UTC): ${formatUsd(report.total.usd)}, ${report.total.calls} calls, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
+    `${report.from} to ${report.to} (UTC): ${formatUsd(report.total.usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
     ...unconfirmedWords(report.total.unconfirmed_usd),
     '',
   )

@@ -5,6 +5,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readValue } from '../read-value.ts'
+import { formatUsd } from '../terminal/format.ts'
 
 export function addCreateCommand(program: Command, deps: CliDeps): void {
   addWorkerOptions(
@@ -56,7 +57,7 @@ export async function createWorker(
   const agent = await (await context.mesh()).call('agentCreate', { body, signal })
   terminal.printJson(agent)
   terminal.print(
-    `${agent.id} is created, with ${agent.budget.daily_usd} USD a day. Talk to it with: flotilla chat ${agent.id}`,
+    `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,
   )
 }
 

@@ -1,12 +1,11 @@
-import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import type { RuntimeName } from '../mesh-process/start-mesh.ts'
-import { isolationOption, nothingIsolated } from './start.ts'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
+import { isolationAsked, isolationOption, nothingIsolated, sandboxOption } from './start.ts'
 
 export function addDemoCommand(program: Command, deps: CliDeps): void {
   program
@@ -21,6 +20,7 @@ export function addDemoCommand(program: Command, deps: CliDeps): void {
       ]),
     )
     .addOption(isolationOption())
+    .addOption(sandboxOption())
     .option('--keep', 'keep the temporary home and what the engine holds of it')
     .addHelpText(
       'after',
@@ -39,7 +39,7 @@ With a real model:
 
 async function demo(context: CommandContext, line: CommandLine): Promise<void> {
   const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
-  const isolation = textOption(line, 'isolation') as IsolationRung | undefined // commander checked the choice
+  const isolation = isolationAsked(line)
   if (runtime === 'process' && isolation !== undefined) throw nothingIsolated()
   // Late: its help needs none of the demo.
   const { runDemo } = await import('../demo/run-demo.ts')

@@ -3,7 +3,7 @@ import type { PauseView } from '@flotilla/protocol/pause-api'
 import { commandAction, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { formatTime } from '../terminal/format.ts'
+import { formatCount, formatTime } from '../terminal/format.ts'
 
 export function addPauseCommands(program: Command, deps: CliDeps): void {
   program
@@ -57,7 +57,9 @@ async function resume(context: CommandContext, line: CommandLine): Promise<void>
   })
   const { terminal } = context
   terminal.printJson(reply)
-  terminal.print(`${reply.agent_id ?? 'The fleet'} goes on; ${reply.released} held runs may begin.`)
+  terminal.print(
+    `${reply.agent_id ?? 'The fleet'} goes on; ${formatCount(reply.released, 'held run')} may begin.`,
+  )
   if (reply.still_paused.length > 0) {
     terminal.print(`Still paused: ${reply.still_paused.join(', ')}. To go on: flotilla resume AGENT`)
   }

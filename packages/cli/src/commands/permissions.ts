@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ExplanationView } from '@flotilla/protocol/control-api'
 import { permissionActions } from '@flotilla/protocol/permission-actions'
 import { operatorFlags, operatorTools } from '@flotilla/protocol/operator-tools'
@@ -205,7 +206,11 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
     signal,
   })
   terminal.printJson(change)
-  terminal.print(...changedRows(change.before, change.after), undoHint(change))
+  const isSame = isDeepStrictEqual(change.before, change.after)
+  terminal.print(
+    ...changedRows(change.before, change.after),
+    isSame ? 'That was so before; nothing is other than it was.' : undoHint(change),
+  )
 }
 
 function changedRows(before: unknown, after: unknown): string[] {

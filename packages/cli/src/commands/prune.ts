@@ -11,6 +11,18 @@ import { renderTable } from '../terminal/table.ts'
 /** An engine with hundreds of images takes minutes to say how large they are. */
 const timeoutMs = 600_000
 
+const lostSchema = z.array(
+  z.looseObject({
+    tag: z.string(),
+    place: z.nullable(z.string()),
+    networks: z.int(),
+    containers: z.int(),
+    running: z.int(),
+    volumes: z.int(),
+  }),
+)
+type LostHomes = z.infer<typeof lostSchema>
+
 const prunedSchema = z.looseObject({
   things: z.array(
     z.looseObject({
@@ -24,6 +36,8 @@ const prunedSchema = z.looseObject({
   bytes: z.number(),
   /** Whether an engine answered; where none did, it holds nothing. */
   engine: z.boolean(),
+  /** Told, and left alone. */
+  lost: lostSchema,
 })
 type Pruned = z.infer<typeof prunedSchema>
 
@@ -31,22 +45,32 @@ export function addPruneCommand(program: Command, deps: CliDeps): void {
   program
     .command('prune')
     .description(
-      'Takes away what is left over and nobody uses: stopped containers and volumes of agents that are deleted, images of earlier releases, older snapshots of the database, and caches that are made again where they are missed. It shows all of it first and asks. Agents that are there, archived ones too, lose nothing, and neither do other homes. The mesh may run meanwhile.',
+      'Takes away what is left over and nobody uses: stopped containers and volumes of agents that are deleted, images of earlier releases, older snapshots of the database, and caches that are made again where they are missed. It shows all of it first and asks. Agents that are there, archived ones too, lose nothing, and neither do other homes. What homes that are not there any more have left on the engine is named, and goes with --lost alone. The mesh may run meanwhile.',
     )
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'only show what would go')
-    .addHelpText('after', '\nExamples:\n  $ flotilla prune --dry-run\n  $ flotilla prune --yes --json')
+    .option(
+      '--lost <tags...>',
+      'take away what these homes, which are not there any more, have left on the engine, and nothing else: containers, data of their agents, networks',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla prune --dry-run\n  $ flotilla prune --yes --json\n  $ flotilla prune --lost 3fa94c01',
+    )
     .action(commandAction(deps, prune))
 }
 
 async function prune(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal } = context
+  const tags = z.array(z.string()).safeParse(line.options['lost'])
+  if (tags.success) return pruneLost(context, line, tags.data)
   const isAsked = !flagOption(line, 'yes')
   const isDry = flagOption(line, 'dryRun')
-  const plan = isDry || isAsked ? await ask(context, []) : null
+  const plan = isDry || isAsked ? prunedSchema.parse(await ask(context, [])) : null
   if (plan !== null) {
     if (plan.things.length === 0 || isDry) terminal.printJson(plan)
-    if (plan.things.length === 0) return terminal.print('Nothing is left over.', ...engineWords(plan))
+    if (plan.things.length === 0)
+      return terminal.print('Nothing is left over.', ...engineWords(plan), ...lostWords(plan.lost))
     showPlan(context, plan)
     if (isDry) return
     await confirmByTyping(context, {
@@ -55,7 +79,7 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
       answer: 'yes',
     })
   }
-  const pruned = await ask(context, ['--apply'])
+  const pruned = prunedSchema.parse(await ask(context, ['--apply']))
   const gone = pruned.things.filter((thing) => thing.gone)
   const stayed = pruned.things.length - gone.length
   terminal.printJson(pruned)
@@ -63,7 +87,54 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
     gone.length === 0 ? 'Nothing was left over.' : `${gone.length} gone, ${formatBytes(pruned.bytes)} freed.`,
     ...(stayed === 0 ? [] : [`${stayed} came into use meanwhile and stayed.`]),
     ...engineWords(pruned),
+    ...lostWords(pruned.lost),
   )
+}
+
+async function pruneLost(context: CommandContext, line: CommandLine, tags: readonly string[]): Promise<void> {
+  const { terminal } = context
+  const words = tags.flatMap((tag) => ['--lost', tag])
+  const answered = z.looseObject({ lost: lostSchema })
+  const plan = answered.parse(await ask(context, words))
+  const isDry = flagOption(line, 'dryRun')
+  if (isDry) terminal.printJson(plan)
+  if (isDry || !flagOption(line, 'yes')) terminal.print(...lostTable(plan.lost))
+  if (isDry) return
+  if (!flagOption(line, 'yes'))
+    await confirmByTyping(context, {
+      what: `prune takes away all that ${tags.join(', ')} left, with the data of agents`,
+      question: 'Take all of it away?',
+      answer: 'yes',
+    })
+  const pruned = answered.parse(await ask(context, [...words, '--apply']))
+  terminal.printJson(pruned)
+  terminal.print(...pruned.lost.map((home) => `${home.tag} is gone: ${leftWords(home)}.`))
+}
+
+/** Which homes are not there, and how to take away what they left. */
+function lostWords(lost: LostHomes): readonly string[] {
+  if (lost.length === 0) return []
+  return [
+    '',
+    'Left on the engine by homes that are not there, and left alone:',
+    ...lostTable(lost),
+    `Take that of one away with:  flotilla prune --lost ${lost[0]?.tag ?? 'TAG'}`,
+  ]
+}
+
+function lostTable(lost: LostHomes): readonly string[] {
+  const rows = lost.map((home) => [
+    home.tag,
+    home.place ?? "no home that is known here; perhaps another user's",
+    leftWords(home),
+  ])
+  return renderTable([{ title: 'TAG' }, { title: 'ITS HOME WAS' }, { title: 'LEFT' }], rows)
+}
+
+function leftWords({ networks, containers, running, volumes }: LostHomes[number]): string {
+  const some = (count: number, name: string) => `${count} ${name}${count === 1 ? '' : 's'}`
+  const works = running === 0 ? '' : ` (${running} running)`
+  return `${some(networks, 'network')}, ${some(containers, 'container')}${works}, ${some(volumes, 'volume')}`
 }
 
 function showPlan({ terminal }: CommandContext, plan: Pruned): void {
@@ -84,6 +155,7 @@ function showPlan({ terminal }: CommandContext, plan: Pruned): void {
     '',
     `${plan.things.length} in all, ${formatBytes(plan.bytes)}.`,
     ...engineWords(plan),
+    ...lostWords(plan.lost),
   )
 }
 
@@ -91,9 +163,9 @@ function engineWords({ engine }: Pruned): readonly string[] {
   return engine ? [] : ['No container engine answers, so what is in one was not looked at.']
 }
 
-async function ask(context: CommandContext, extra: readonly string[]): Promise<Pruned> {
+async function ask(context: CommandContext, extra: readonly string[]): Promise<unknown> {
   const { terminal, environment, place, signal } = context
-  const answer = await askMeshProgram({
+  return askMeshProgram({
     verb: 'prune',
     home: place.home,
     extra,
@@ -105,5 +177,4 @@ async function ask(context: CommandContext, extra: readonly string[]): Promise<P
         terminal.status((seconds) => (seconds < 1 ? null : `${said.words} (${seconds} s)`))
     },
   }).finally(() => void terminal.status(null))
-  return prunedSchema.parse(answer)
 }

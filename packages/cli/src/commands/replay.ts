@@ -12,7 +12,7 @@ import { wholeNumber } from '../number-argument.ts'
 import { formatOutcome } from '../repl/format-outcome.ts'
 import { oneLine, printable } from '../terminal/color.ts'
 import { errorLines } from '../terminal/format-error.ts'
-import { formatTime, formatUsd } from '../terminal/format.ts'
+import { formatCount, formatTime, formatUsd } from '../terminal/format.ts'
 import { exitCodeOfRun } from './chat.ts'
 
 /** How often a run that plays is asked about, milliseconds. */
@@ -133,7 +133,7 @@ export async function untilEnded(
 
 function recordRows({ run_id: id, agent_id: agent, cut, turns, steps, beside }: RunRecordView): string[] {
   return [
-    `Run ${id} of ${agent}: ${counted(steps.length, 'step')} in ${counted(turns.length, 'turn')}${beside === 0 ? '' : `, ${counted(beside, 'answer')} beside them`}.`,
+    `Run ${id} of ${agent}: ${formatCount(steps.length, 'step')} in ${formatCount(turns.length, 'turn')}${beside === 0 ? '' : `, ${formatCount(beside, 'answer')} beside them`}.`,
     ...(cut === null ? [] : [`Not whole: ${cut}.`]),
     ...turns.flatMap(({ turn, asked }) => [
       `turn ${turn}: ${oneLine(asked, 200)}`,
@@ -154,7 +154,7 @@ function comparisonRows({ kind, turn, turns, steps, calls, same, differences, mo
   const what = kind === 'replay' ? `Turn ${turn} of ${turns}` : `From there on with ${model ?? ''}`
   const words = same ? 'as it was' : 'otherwise'
   return [
-    `${what}: ${steps} steps and ${calls} calls, ${words}.`,
+    `${what}: ${formatCount(steps, 'step')} and ${formatCount(calls, 'call')}, ${words}.`,
     ...differences.flatMap((difference) => differenceRows(difference)),
   ]
 }
@@ -165,9 +165,4 @@ function differenceRows({ step, what, detail, before, after }: Difference): stri
     ...(before === null ? [] : [`    then: ${oneLine(before, 160)}`]),
     ...(after === null ? [] : [`    now:  ${oneLine(after, 160)}`]),
   ]
-}
-
-/** Pure. */
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`
 }

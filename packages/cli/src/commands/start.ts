@@ -11,26 +11,23 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
-import { startMesh } from '../mesh-process/start-mesh.ts'
+import { endMesh, startMesh } from '../mesh-process/start-mesh.ts'
 import { askForModel, choiceLines } from '../set-up/set-up-model.ts'
 import type { ModelChoice } from '../set-up/set-up-model.ts'
 import { unlockWallet } from '../set-up/unlock-wallet.ts'
-import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
+import type { StartedMesh } from '../mesh-process/start-mesh.ts'
+import { addRuntimeOptions, askedRuntime } from '../runtime-options.ts'
 
 export function addStartCommand(program: Command, deps: CliDeps): void {
-  program
+  const command = program
     .command('start')
     .description(
       'Starts the mesh of a home folder, with its operator and workers. Prepares the container engine, the agent image and the walled network first, and says so.',
     )
     .option('-d, --detach', 'run in the background; flotilla stop ends it')
-    .addOption(
-      new Option('--runtime <name>', 'how agents are run; process isolates nothing').choices([
-        'docker',
-        'process',
-      ]),
-    )
+  addRuntimeOptions(command)
     .addOption(isolationOption())
+    .addOption(sandboxOption())
     .option('--template <name>', 'create the workers of a template once the mesh is ready')
     .addHelpText(
       'after',
@@ -40,6 +37,8 @@ Examples:
   $ flotilla start -d --port 8500           in the background, on another port
   $ flotilla start -d --template licence-audit
   $ flotilla start -d --isolation gvisor    agents behind a kernel of their own, where it can be had
+  $ flotilla start -d --context prod        agents as pods of a cluster
+  $ flotilla start -d --sandbox             agents in machines of their own, where they can be had
   $ FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-... FLOTILLA_DEFAULT_MODEL=openai/gpt-5-mini flotilla start -d`,
     )
     .action(commandAction(deps, start))
@@ -50,15 +49,16 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   const { command } = context.environment
   await refuseSecond(place.home)
   makeHome(fs, place.home)
-  const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
+  const asked = askedRuntime(line)
+  const { runtime } = asked
   if (runtime === 'process') terminal.note(terminal.color.warning(noIsolationWords))
-  const isolation = textOption(line, 'isolation') as IsolationRung | undefined // commander checked the choice
+  const isolation = isolationAsked(line)
   if (runtime === 'process' && isolation !== undefined) throw nothingIsolated()
   const detached = flagOption(line, 'detach')
   const mesh = await startMesh({
     home: place.home,
     port: place.port,
-    runtime,
+    ...asked,
     isolation,
     verb: 'serve',
     environment: context.environment.childEnvironment({}),
@@ -69,6 +69,21 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
     ...(detached ? {} : { onLine: (said: MeshLine) => showWarning(context, said) }),
   })
   terminal.progress.done()
+  try {
+    await settleIn(context, line, mesh)
+  } catch (error) {
+    // The terminal is free again only once a mesh of its own has ended; one in the background goes on.
+    if (!detached) await endMesh(mesh, context.clock)
+    else terminal.note(`The mesh runs all the same (process ${mesh.pid}); ${command} stop ends it.`)
+    throw error
+  }
+  if (!detached) await untilStopped(context, mesh)
+}
+
+/** What a mesh that has just come up is given and asked before its terminal is told of it. */
+async function settleIn(context: CommandContext, line: CommandLine, mesh: StartedMesh): Promise<void> {
+  const { terminal, place } = context
+  const { command } = context.environment
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
   const choice = await firstChoice(context, mesh)
   const isUnlocked = await unlockAtStart(context, mesh)
@@ -87,9 +102,8 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
     ...(choice === null ? [] : choiceLines(choice, command)),
     `Ask it something:  ${command} chat operator`,
     `Look at it:        ${command} open`,
-    detached ? `End it:            ${command} stop` : 'Ctrl-C stops it.',
+    flagOption(line, 'detach') ? `End it:            ${command} stop` : 'Ctrl-C stops it.',
   )
-  if (!detached) await untilStopped(context, mesh)
 }
 
 /** At the first start, where somebody sits at the terminal: what agents shall think with. Null where nothing is to be asked. */
@@ -119,10 +133,24 @@ export function isolationOption(): Option {
   ).choices(isolationRungs)
 }
 
+/** As the most that `--isolation` knows. */
+export function sandboxOption(): Option {
+  return new Option(
+    '--sandbox',
+    'agents in machines of their own where they can be had, else in containers; the same as --isolation microvm',
+  ).conflicts('isolation')
+}
+
+/** What every agent is to run behind at least; undefined where nobody asked for it. */
+export function isolationAsked(line: CommandLine): IsolationRung | undefined {
+  if (flagOption(line, 'sandbox')) return 'microvm'
+  return textOption(line, 'isolation') as IsolationRung | undefined // commander checked the choice
+}
+
 export function nothingIsolated(): CommandFailed {
   return new CommandFailed('usage', {
     detail: '--runtime process isolates nothing, so there is no rung of isolation to choose.',
-    repair: 'Leave out --runtime process, or --isolation.',
+    repair: 'Leave out --runtime process, or --isolation and --sandbox.',
     exitCode: exitCodes.usage,
   })
 }

@@ -54,10 +54,15 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
     readyWords(reply.ready, color),
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
     ...reply.pauses.map((pause) => color.warning(pauseWords(pause))),
+    ...(reply.wallet_halt === null ? [] : [color.warning(haltWords(reply.wallet_halt))]),
     `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
     '',
     ...agentRows(reply.agents),
   )
+}
+
+function haltWords({ reason, next }: NonNullable<Reply<'status'>['wallet_halt']>): string {
+  return `The wallet signs nothing: ${reason}. Next: ${next}`
 }
 
 function readyWords(

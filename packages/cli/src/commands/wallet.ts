@@ -186,8 +186,11 @@ function say({ terminal }: CommandContext, wallet: WalletStatus): void {
   terminal.printJson(wallet)
   terminal.print(stateWords[wallet.state](wallet))
   if (wallet.owner_address !== null) {
+    // Of one that cannot be read, nobody knows that.
+    const passphrase =
+      wallet.state === 'lost' ? '' : `, ${wallet.passphrase ? 'with' : 'without'} a passphrase`
     terminal.print(
-      `Seed of ${wallet.owner_address}${wallet.made_at === null ? '' : `, ${wallet.made} ${formatTime(wallet.made_at)} UTC`}, ${wallet.passphrase ? 'with' : 'without'} a passphrase.`,
+      `Seed of ${wallet.owner_address}${wallet.made_at === null ? '' : `, ${wallet.made} ${formatTime(wallet.made_at)} UTC`}${passphrase}.`,
       `Addresses of agents: ${wallet.addresses}.`,
     )
   }

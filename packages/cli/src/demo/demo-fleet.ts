@@ -4,7 +4,8 @@ import { CommandFailed } from '../command-failed.ts'
 import { noIsolationWords } from '../commands/start.ts'
 import type { CommandContext } from '../context.ts'
 import { endMesh, startMesh } from '../mesh-process/start-mesh.ts'
-import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
+import type { StartedMesh } from '../mesh-process/start-mesh.ts'
 import { freePort } from './free-port.ts'
 
 export interface DemoFleet {

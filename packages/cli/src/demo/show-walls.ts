@@ -1,4 +1,4 @@
-import type { RuntimeName } from '../mesh-process/start-mesh.ts'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { printable } from '../terminal/color.ts'
 import { renderTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'

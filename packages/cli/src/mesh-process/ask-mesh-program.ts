@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { meshNodeFlags } from '@flotilla/protocol/built-program'
 import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
-import { guardedNode, meshMain } from './mesh-paths.ts'
+import { meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
   readonly verb:
@@ -17,6 +18,7 @@ export interface AskOptions {
     | 'restore'
     | 'verify-backup'
     | 'prune'
+    | 'image'
   readonly home: string
   readonly extra?: readonly string[]
   readonly environment: Record<string, string>
@@ -34,13 +36,14 @@ const changing: readonly AskOptions['verb'][] = [
   'restore',
   'verify-backup',
   'prune',
+  'image',
 ]
 
 /** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {
   const child = spawn(
     process.execPath,
-    [...guardedNode, meshMain(), options.verb, '--home', options.home, ...(options.extra ?? [])],
+    [...meshNodeFlags, meshMain(), options.verb, '--home', options.home, ...(options.extra ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: options.environment,

@@ -2,12 +2,6 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { programFile } from '@flotilla/protocol/built-program'
 
-/**
- * Before the program: without it, a signal that any program of this user may send opens an inspector in the process
- * that holds every key.
- */
-export const guardedNode = ['--disable-sigusr1'] as const
-
 export const repositoryRoot = join(import.meta.dirname, '..', '..', '..', '..')
 
 /** The program of the mesh. The command line starts it and never imports it. */

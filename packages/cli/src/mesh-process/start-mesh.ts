@@ -5,26 +5,28 @@ import { mkdirSync, renameSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { meshNodeFlags } from '@flotilla/protocol/built-program'
 import type { Clock } from '@flotilla/protocol/clock'
 import { CommandFailed } from '../command-failed.ts'
+import { runtimeWords } from '../runtime-options.ts'
+import type { AskedRuntime } from '../runtime-options.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { followLines } from './follow-file.ts'
 import { linesOf, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
-import { guardedNode, meshLogPath, meshMain } from './mesh-paths.ts'
+import { meshLogPath, meshMain } from './mesh-paths.ts'
 
 /** The log of earlier starts is put aside when it is larger than this. */
 const logMaxBytes = 10 * 1024 * 1024
 /** Lines of the log that are shown when a mesh ends without saying why. */
 const lastWordsMax = 15
 
-export type RuntimeName = 'docker' | 'process'
-
 export interface StartMeshOptions {
   readonly home: string
   /** Without it the mesh goes by the environment, `.env` of the home, and its usual port. */
   readonly port?: number | undefined
-  readonly runtime?: RuntimeName | undefined
+  readonly runtime?: AskedRuntime['runtime']
+  readonly cluster?: AskedRuntime['cluster']
   /** What every agent is to run behind at least, where it can be had. */
   readonly isolation?: IsolationRung | undefined
   /** `serve` stays; `prepare` makes engine, image and network and ends. */
@@ -113,13 +115,13 @@ function spawnMesh(options: StartMeshOptions, log: FileHandle): ChildProcess {
 
 function meshArguments(options: StartMeshOptions): string[] {
   return [
-    ...guardedNode,
+    ...meshNodeFlags,
     meshMain(),
     options.verb,
     '--home',
     options.home,
     ...(options.verb === 'serve' && options.port !== undefined ? ['--port', `${options.port}`] : []),
-    ...(options.runtime === undefined ? [] : ['--runtime', options.runtime]),
+    ...runtimeWords(options),
     ...(options.isolation === undefined ? [] : ['--isolation', options.isolation]),
   ]
 }

@@ -1,3 +1,5 @@
+import { meshNodeFlags } from '@flotilla/protocol/built-program'
+
 /** What a unit must be told of the machine that it stands on. All paths are absolute. */
 export interface UnitPlace {
   readonly node: string
@@ -23,7 +25,7 @@ function word(text: string): string {
  * rules and mounts volumes can be held to; installing packages is not among what it may do. Pure.
  */
 export function systemdUnit({ node, mesh, home, path, system }: UnitPlace): string {
-  const command = [node, '--disable-sigusr1', mesh, 'serve', '--home', home].map(word).join(' ')
+  const command = [node, ...meshNodeFlags, mesh, 'serve', '--home', home].map(word).join(' ')
   return `[Unit]
 Description=Flotilla, the mesh of ${home.replaceAll('%', '%%')}
 Documentation=man:flotilla(1)

@@ -37,6 +37,9 @@ export async function chatSession(
   const typing = tty ? createTypingRow(context, { history, complete }) : null
   const lines = typing?.lines ?? createInterface({ input: context.input, terminal: false })
   const interrupts = interruptions(context, lines)
+  // By Ctrl-D, which a question may meet too.
+  let isClosed = false
+  lines.once('close', () => (isClosed = true))
   lines.on('history', (remembered: readonly string[]) => (history = [...remembered]))
   const typed = createTypedLines(lines)
   const learnNames = async () => {
@@ -44,7 +47,7 @@ export async function chatSession(
     names = await namesOf(client).catch(() => names)
   }
   const show = () => {
-    if (!tty) return
+    if (!tty || isClosed) return
     void learnNames()
     const where = talk.session === terminalSession ? '' : terminal.color.faint(` ${talk.session}`)
     lines.setPrompt(`${terminal.color.name(talk.agentId)}${where} › `)
@@ -52,13 +55,24 @@ export async function chatSession(
     lines.prompt(true)
   }
   const ask = async (question: string, isSecret: boolean): Promise<string | null> => {
-    if (!tty) return typed.next()
+    if (!tty) return (await typed.next()) ?? ''
+    if (isClosed) return null
     lines.setPrompt(question)
     lines.prompt()
     const shown = isSecret ? typing?.hide() : undefined
-    const line = await typed.next()
-    shown?.()
-    return line
+    // Ctrl-C ends the question; the conversation goes on.
+    const ended = new Promise<null>((resolve) =>
+      interrupts.during(() => {
+        clearTyped(lines)
+        resolve(null)
+      }),
+    )
+    try {
+      return await Promise.race([typed.next(), ended])
+    } finally {
+      interrupts.during(null)
+      shown?.()
+    }
   }
   // A script is read line by line; only a person types while an answer comes.
   const talk: Conversation = {

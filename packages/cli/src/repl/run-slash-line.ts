@@ -2,6 +2,7 @@ import { nearestNames } from '@flotilla/protocol/nearest-name'
 import type { CommandContext } from '../context.ts'
 import { CommandFailed } from '../command-failed.ts'
 import { requireAgent } from '../require-agent.ts'
+import { interrupted, isInterrupted } from '../terminal/ask-line.ts'
 import { errorLines, formatError } from '../terminal/format-error.ts'
 import { oneLine } from '../terminal/color.ts'
 import type { Conversation } from './conversation.ts'
@@ -56,10 +57,13 @@ export async function runSlashLine(
       },
       ask: async (question, isSecret) => {
         refuseWhile(streaming, 'It is asked for')
-        return (await talk.ask(question, isSecret)) ?? ''
+        const answer = await talk.ask(question, isSecret)
+        if (answer === null) throw interrupted()
+        return answer
       },
     })
   } catch (error) {
+    if (isInterrupted(error)) return terminal.note('', error.message)
     terminal.note(...errorLines(formatError(error), terminal.color))
   }
 }

@@ -3,7 +3,7 @@ import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
 import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { askLine } from '../terminal/ask-line.ts'
+import { askLine, isInterrupted } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
 import { errorLines, formatError } from '../terminal/format-error.ts'
 import { readSecret } from '../terminal/read-secret.ts'
@@ -21,7 +21,6 @@ export interface WantedModel {
   readonly baseUrl: string | undefined
 }
 
-const namesShown = 12
 const nameColumnsMax = 60
 /** Wrong answers to one question; then it is left for later. */
 const triesMax = 3
@@ -33,14 +32,7 @@ export async function keepProvider(
   wanted: WantedModel,
 ): Promise<ModelChoice> {
   const { providers } = await client.call('setup', { signal: context.signal })
-  const offer = providers.find(({ name }) => name === wanted.provider)
-  if (offer === undefined) {
-    throw new CommandFailed('unknown-provider', {
-      detail: `There is no provider “${oneLine(wanted.provider, nameColumnsMax)}”.`,
-      repair: `Name one of ${providers.map(({ name }) => name).join(', ')}.`,
-      exitCode: exitCodes.usage,
-    })
-  }
+  const offer = namedOffer(providers, wanted.provider)
   const key = offer.needs_key && offer.key === 'none' ? await askKey(context, offer.name) : undefined
   context.terminal.progress.step(`Asking ${offer.name} for one word`)
   const kept = await client
@@ -60,6 +52,16 @@ export async function keepProvider(
     })
   context.terminal.progress.done()
   return { kind: 'model', model: kept.model }
+}
+
+function namedOffer(providers: readonly ProviderOffer[], wanted: string): ProviderOffer {
+  const offer = providers.find(({ name }) => name === wanted)
+  if (offer !== undefined) return offer
+  throw new CommandFailed('unknown-provider', {
+    detail: `There is no provider “${oneLine(wanted, nameColumnsMax)}”.`,
+    repair: `Name one of ${providers.map(({ name }) => name).join(', ')}.`,
+    exitCode: exitCodes.usage,
+  })
 }
 
 async function askKey(context: CommandContext, provider: string): Promise<string> {
@@ -116,6 +118,7 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
       return await offer.take()
     } catch (error) {
       signal.throwIfAborted()
+      if (isInterrupted(error)) throw error
       // The provider's own words: the next try may be better.
       terminal.note(...errorLines(formatError(error), terminal.color))
     }
@@ -139,12 +142,11 @@ async function askForProvider(
 ): Promise<ModelChoice> {
   const names = providers.filter(({ needs_key: needsKey }) => needsKey).map(({ name }) => name)
   const [first = ''] = names
-  context.terminal.note(
-    `Providers: ${names.slice(0, namesShown).join(', ')}${names.length > namesShown ? ', …' : ''}`,
-  )
+  context.terminal.note(`Providers: ${names.join(', ')}`)
   const typed = await askLine(context, `Provider [${first}]: `)
   const provider = typed === '' ? first : typed
-  const usual = providers.find(({ name }) => name === provider)?.usual_model
+  // Before anything else is asked about one that is not there.
+  const { usual_model: usual } = namedOffer(providers, provider)
   const model = await askLine(context, usual ? `Model [${usual}]: ` : 'Model: ')
   return keepProvider(context, client, {
     provider,

@@ -1,21 +1,50 @@
 import { createInterface } from 'node:readline'
+import type { Interface } from 'node:readline'
+import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps } from '../context.ts'
 import { singleLine } from './color.ts'
 
-/** One line from the person at the terminal; empty where they only pressed Enter. Rejects on Ctrl-C. */
+const interruptedCode = 'interrupted'
+
+/** That a person ended the command in place of an answer. */
+export const interrupted = (): CommandFailed =>
+  new CommandFailed(interruptedCode, { detail: 'Interrupted.', repair: 'Give the command again.' })
+
+export const isInterrupted = (error: unknown): error is CommandFailed =>
+  error instanceof CommandFailed && error.code === interruptedCode
+
+/** One line from the person at the terminal; empty where they only pressed Enter. */
 export async function askLine(
   { input, signal }: Pick<CliDeps, 'input' | 'signal'>,
   question: string,
 ): Promise<string> {
   const lines = createInterface({ input, output: process.stderr, terminal: true })
+  lines.setPrompt(singleLine(question))
+  lines.prompt()
   try {
+    return (await typedLine(lines, signal)).trim()
+  } catch (error) {
+    // Enter ends the row of the question; what is said of its end begins in one of its own.
+    process.stderr.write('\n')
+    throw error
+  }
+}
+
+/**
+ * What is typed next, and the end of the asking. Ctrl-C ends the command, and so does Ctrl-D: whoever ends their typing has
+ * not agreed to what Enter would have chosen.
+ */
+export async function typedLine(lines: Interface, signal: AbortSignal): Promise<string> {
+  const asked = new AbortController()
+  try {
+    signal.throwIfAborted()
     return await new Promise<string>((resolve, reject) => {
-      lines.once('SIGINT', () => reject(new Error('interrupted')))
-      lines.once('close', () => resolve(''))
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      lines.question(singleLine(question), (line) => resolve(line.trim()))
+      const end = (): void => reject(interrupted())
+      lines.once('line', resolve).once('SIGINT', end).once('close', end)
+      signal.addEventListener('abort', () => reject(signal.reason), { signal: asked.signal })
     })
   } finally {
+    asked.abort()
     lines.close()
   }
 }

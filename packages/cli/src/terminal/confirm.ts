@@ -1,9 +1,7 @@
-import { createInterface } from 'node:readline/promises'
-import { Readable } from 'node:stream'
 import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { singleLine } from './color.ts'
+import { askLine } from './ask-line.ts'
 
 export interface Confirmation {
   /** What will happen, for where nobody can be asked: `reset removes X for good`. */
@@ -24,12 +22,8 @@ export async function confirmByTyping(context: CommandContext, asked: Confirmati
       exitCode: exitCodes.usage,
     })
   }
-  const question = createInterface({ input: Readable.from(input), output: process.stderr })
-  const typed = await question.question(singleLine(`${asked.question} Type ${asked.answer}: `), {
-    signal: context.signal,
-  })
-  question.close()
-  if (typed.trim() !== asked.answer) {
+  const typed = await askLine(context, `${asked.question} Type ${asked.answer}: `)
+  if (typed !== asked.answer) {
     throw new CommandFailed('not-confirmed', {
       detail: 'Nothing was done.',
       repair: `Type ${asked.answer} to do it.`,

@@ -3,6 +3,11 @@ export function formatUsd(usd: number): string {
   return usd !== 0 && Math.abs(usd) < 0.01 ? `$${usd.toFixed(6)}` : `$${usd.toFixed(2)}`
 }
 
+/** A number of things, of which one has no `s`. */
+export function formatCount(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
+}
+
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = ms / 1000

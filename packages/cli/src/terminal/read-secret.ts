@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps } from '../context.ts'
+import { typedLine } from './ask-line.ts'
 
 /** More than any value may have; a file that was meant for another command is not read to its end. */
 const inputMaxChars = 64 * 1024
@@ -22,7 +23,7 @@ export async function readSecret(
   })
 }
 
-/** One line that is not shown. Rejects on Ctrl-C. */
+/** One line that is not shown. */
 export async function askHidden(
   { input, err, signal }: Pick<CliDeps, 'input' | 'err' | 'signal'>,
   question: string,
@@ -32,15 +33,8 @@ export async function askHidden(
   // Only now does the terminal show nothing of what is typed.
   err.write(question)
   try {
-    const line = await new Promise<string>((resolve, reject) => {
-      lines.once('line', resolve)
-      lines.once('SIGINT', () => reject(new Error('interrupted')))
-      lines.once('close', () => resolve(''))
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    })
-    return line
+    return await typedLine(lines, signal)
   } finally {
-    lines.close()
     err.write('\n')
   }
 }

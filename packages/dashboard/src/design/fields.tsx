@@ -100,22 +100,36 @@ export function AreaField({
   )
 }
 
-export function ChoiceField({
+/** One of a few. With `unchosen` none of them is, until somebody chooses: its value is empty, and a form wants another. */
+export function ChoiceField<const Value extends string>({
   label,
   hint,
   value,
   onChange,
   choices,
+  unchosen,
 }: Labelled & {
-  readonly value: string
-  readonly onChange: (value: string) => void
-  readonly choices: readonly (readonly [value: string, words: string])[]
+  readonly value: Value | ''
+  readonly onChange: (value: Value) => void
+  /** Values that say themselves what they are, or each with its words. */
+  readonly choices: readonly (Value | readonly [value: Value, words: string])[]
+  readonly unchosen?: string
 }) {
   const id = useId()
+  const all = choices.map((choice) => (typeof choice === 'string' ? ([choice, choice] as const) : choice))
+  const choose = (typed: string): void => {
+    const chosen = all.find(([one]) => one === typed)
+    if (chosen) onChange(chosen[0])
+  }
   return (
     <Field id={id} label={label} hint={hint}>
-      <select {...controlOf({ id, hint, value, onChange })}>
-        {choices.map(([choice, words]) => (
+      <select {...controlOf({ id, hint, value, onChange: choose })} required={unchosen !== undefined}>
+        {unchosen !== undefined && (
+          <option value="" disabled>
+            {unchosen}
+          </option>
+        )}
+        {all.map(([choice, words]) => (
           <option key={choice} value={choice}>
             {words}
           </option>

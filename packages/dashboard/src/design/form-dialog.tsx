@@ -50,13 +50,3 @@ export function FormDialog({
     </Dialog>
   )
 }
-
-/** A field with its name above it. */
-export function Labelled({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <label className="labelled">
-      <span className="small muted">{name}</span>
-      {children}
-    </label>
-  )
-}

@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'react'
 import { Link } from 'wouter'
+import { useCurrentInView } from './use-current-in-view.ts'
 import './tabs.css'
 
 export interface Tab {
@@ -18,21 +18,7 @@ export function Tabs({
   readonly tabs: readonly Tab[]
   readonly current: string
 }) {
-  const list = useRef<HTMLElement>(null)
-  useEffect(() => {
-    const nav = list.current
-    if (!nav) return undefined
-    // The list of tabs may be wider than a phone, and a phone is turned. Nothing else than the list moves.
-    const toCurrent = (): void => {
-      const at = nav.querySelector('[aria-current=page]')?.getBoundingClientRect()
-      const own = nav.getBoundingClientRect()
-      if (at) nav.scrollLeft += at.left + at.width / 2 - own.left - own.width / 2
-    }
-    toCurrent()
-    const watch = new ResizeObserver(toCurrent)
-    watch.observe(nav)
-    return () => watch.disconnect()
-  }, [current])
+  const list = useCurrentInView<HTMLElement>(current)
   return (
     <nav ref={list} className="tabs" aria-label={label}>
       {tabs.map(({ path, title, count }) => (

@@ -142,7 +142,7 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
         <table className="table stacks number">
           <thead>
             <tr>
-              <th>{by}</th>
+              <th>{`${by.charAt(0).toUpperCase()}${by.slice(1)}`}</th>
               <th className="right">Dollars</th>
               <th className="right">Calls</th>
               <th className="right">Tokens read</th>

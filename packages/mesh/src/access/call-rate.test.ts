@@ -80,6 +80,19 @@ describe('a call rate', () => {
     )
   })
 
+  test('keeps nobody out for as long as the clock was set back', async () => {
+    const clock = createManualClock()
+    const rate = createCallRate({ clock, perMinute: () => 2 })
+    rate.take('a')
+    await clock.advance(60_000)
+    rate.take('a')
+    await clock.leap(-3_600_000)
+    const { retryAfterSeconds = 0 } = refusal(rate) ?? {}
+    expect(retryAfterSeconds).toBeLessThanOrEqual(120)
+    await clock.advance(120_000)
+    expect(refusal(rate)).toBeNull()
+  })
+
   test('forgets an agent that is deleted', () => {
     const rate = createCallRate({ clock: createManualClock(), perMinute: () => 1 })
     rate.take('a')

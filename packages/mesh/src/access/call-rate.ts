@@ -42,6 +42,8 @@ export function createCallRate(deps: {
       windows.set(agentId, fresh)
       return fresh
     }
+    // The clock was set back: what was counted stays, and nobody waits for the time to come again.
+    if (now < known.startedAt) known.startedAt = now
     const passed = Math.floor((now - known.startedAt) / windowMs)
     if (passed >= 1) {
       known.callsBefore = passed === 1 ? known.calls : 0

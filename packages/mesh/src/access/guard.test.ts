@@ -100,6 +100,15 @@ describe('the guard', () => {
     expect(denials.last24Hours('scout')).toEqual({})
   })
 
+  test('writes denials down again after the clock was set back', async () => {
+    const { guard, clock, journal } = aGuard()
+    const deny = () => expect(() => guard(scout, { do: 'message-agent', to: 'other' })).toThrow(Problem)
+    for (let call = 0; call < 30; call++) deny()
+    await clock.leap(-3_600_000)
+    deny()
+    expect(journal.entries.at(-1)).toMatchObject({ detail: { skipped: 10 } })
+  })
+
   test('keeps a looping agent from flooding the journal, and tells how much was left out', async () => {
     const { guard, clock, journal, events, denials } = aGuard()
     for (let call = 0; call < 1000; call++)

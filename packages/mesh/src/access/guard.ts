@@ -42,7 +42,7 @@ export function createGuard(deps: GuardDeps): Guard {
   function unwrittenBefore(actor: string): number | null {
     const now = deps.clock.now()
     const known = windows.get(actor)
-    if (known && now - known.startedAt < windowMs) {
+    if (known && known.startedAt <= now && now - known.startedAt < windowMs) {
       if (known.written >= writtenPerMinute) {
         known.unwritten++
         return null

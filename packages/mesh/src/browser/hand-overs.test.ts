@@ -1,7 +1,7 @@
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { afterEach, expect, test } from 'vitest'
 import { person } from '../testing/ledger-harness.ts'
-import { aBrowserHarness } from '../testing/browser-harness.ts'
+import { aBrowserHarness, openShop } from '../testing/browser-harness.ts'
 import type { BrowserHarness } from '../testing/browser-harness.ts'
 
 const opened: BrowserHarness[] = []
@@ -12,11 +12,7 @@ afterEach(async () => {
 async function adaAtWork() {
   const harness = await aBrowserHarness()
   opened.push(harness)
-  harness.ledger.start()
-  await harness.clock.settle()
-  const run = harness.chat('ada', 'buy it')
-  await harness.clock.settle()
-  await harness.act('ada', 'navigate', { url: 'https://shop.example/cart?session=7' })
+  const run = await openShop(harness)
   return { harness, run }
 }
 

@@ -28,6 +28,8 @@ export interface DataPaths {
   readonly artifactsFolder: string
   /** One read-only folder per agent with PROJECT.md and SYSTEM.md. */
   readonly briefsFolder: string
+  /** Which cluster the agents of this home live in; absent where they never lived in one. */
+  readonly clusterFile: string
   /** Volumes of agents under the `process` runtime. */
   readonly agentsFolder: string
   /** Images of agents' limited volumes, one file each. */
@@ -76,6 +78,7 @@ export function dataPaths(home: string): DataPaths {
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),
     agentsFolder: join(data, 'agents'),
+    clusterFile: join(data, 'cluster.json'),
     volumesFolder: join(data, 'volumes'),
     runtimeFolder: runtime,
     logsFolder: logs,

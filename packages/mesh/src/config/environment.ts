@@ -6,6 +6,8 @@ import { clamp, limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { nearestName } from '@flotilla/protocol/nearest-name'
+import { runtimeNames } from '@flotilla/protocol/runtime-names'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { readOtlp } from './otlp-environment.ts'
 import type { OtlpSettings } from './otlp-environment.ts'
 
@@ -22,7 +24,9 @@ export interface Environment {
   readonly noInstall: boolean
   readonly requireEngine: boolean
   readonly engineSocket: string | null
-  readonly runtime: 'docker' | 'process' | null
+  readonly runtime: RuntimeName | null
+  /** Where agents live that run as pods. */
+  readonly kubernetes: KubernetesEnvironment
   /** What every agent is to run behind at least, where it can be had; null leaves it to the settings. */
   readonly isolation: IsolationRung | null
   readonly defaultModel: string | null
@@ -37,6 +41,20 @@ export interface Environment {
   readonly warnings: readonly string[]
   /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
   readonly leftOut: readonly string[]
+}
+
+/** Null leaves it to what the home noted at an earlier start, or to the cluster. */
+export interface KubernetesEnvironment {
+  /** Of the kubeconfig. */
+  readonly context: string | null
+  readonly namespace: string | null
+  /** Where pods reach the mesh. */
+  readonly address: string | null
+  /** The agent image as the nodes find it. */
+  readonly image: string | null
+  /** Path of our profile below the kubelets' own, or `runtime-default`. */
+  readonly seccomp: string | null
+  readonly storageClass: string | null
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -73,7 +91,16 @@ const environmentSchema = z.object({
   FLOTILLA_NO_INSTALL: flag,
   FLOTILLA_REQUIRE_ENGINE: flag,
   FLOTILLA_ENGINE_SOCKET: text,
-  FLOTILLA_RUNTIME: z.enum(['docker', 'process']).optional(),
+  FLOTILLA_RUNTIME: z.enum(runtimeNames).optional(),
+  FLOTILLA_KUBERNETES_CONTEXT: text,
+  FLOTILLA_KUBERNETES_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'expected 1 to 63 of a-z 0-9 -')
+    .optional(),
+  FLOTILLA_KUBERNETES_ADDRESS: z.ipv4('expected an IPv4 address, such as 10.0.0.5').optional(),
+  FLOTILLA_KUBERNETES_IMAGE: text,
+  FLOTILLA_KUBERNETES_SECCOMP: text,
+  FLOTILLA_KUBERNETES_STORAGE_CLASS: text,
   FLOTILLA_ISOLATION: z.enum(isolationRungs).optional(),
   FLOTILLA_DEFAULT_MODEL: text,
   /** Read by the commands for backups alone. */
@@ -134,6 +161,14 @@ export function readEnvironment(
     requireEngine: value.FLOTILLA_REQUIRE_ENGINE ?? false,
     engineSocket: value.FLOTILLA_ENGINE_SOCKET ?? null,
     runtime: value.FLOTILLA_RUNTIME ?? null,
+    kubernetes: {
+      context: value.FLOTILLA_KUBERNETES_CONTEXT ?? null,
+      namespace: value.FLOTILLA_KUBERNETES_NAMESPACE ?? null,
+      address: value.FLOTILLA_KUBERNETES_ADDRESS ?? null,
+      image: value.FLOTILLA_KUBERNETES_IMAGE ?? null,
+      seccomp: value.FLOTILLA_KUBERNETES_SECCOMP ?? null,
+      storageClass: value.FLOTILLA_KUBERNETES_STORAGE_CLASS ?? null,
+    },
     isolation: value.FLOTILLA_ISOLATION ?? null,
     defaultModel: value.FLOTILLA_DEFAULT_MODEL ?? null,
     defaultModelFrom: present['FLOTILLA_DEFAULT_MODEL'] === undefined ? '.env' : 'environment',

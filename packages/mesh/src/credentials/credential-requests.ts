@@ -81,20 +81,28 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
   }
 
   function tellUntold(): void {
-    for (const request of table.untold(toldAtOnceMax)) {
+    let told = 0
+    // What keeps an agent from one answer keeps it from its others too, and from nobody else's.
+    const unready = new Set<string>()
+    for (const request of table.untold()) {
+      if (told === toldAtOnceMax) return
+      if (unready.has(request.agentId)) continue
       try {
         database.transaction(() => {
           deps.tell(request)
           table.markTold(request.id, clock.now())
         })
+        told++
       } catch (error) {
-        if (error instanceof Problem && error.code === 'unknown-agent')
+        if (error instanceof Problem && error.code === 'unknown-agent') {
           table.markTold(request.id, clock.now())
-        else
-          deps.log.warn(
-            { agentId: request.agentId, err: error },
-            'an agent could not be told of its credential request; it is tried again in a minute',
-          )
+          continue
+        }
+        unready.add(request.agentId)
+        deps.log.warn(
+          { agentId: request.agentId, err: error },
+          'an agent could not be told of its credential request; it is tried again in a minute',
+        )
       }
     }
   }

@@ -39,6 +39,9 @@ const records: Record<string, object> = {
   lead: { can_request_user_credentials: true, allowed_credentials: ['*'] },
   worker: { allowed_credentials: ['made_*', 'GITHUB'] },
   plain: {},
+  ...Object.fromEntries(
+    Array.from({ length: 6 }, (_, index) => [`shelved${index}`, { can_request_user_credentials: true }]),
+  ),
 }
 
 async function aHarness() {
@@ -72,7 +75,7 @@ async function aHarness() {
   closing.push(() => bindings.close())
   const notes: string[] = []
   const told: CredentialRequest[] = []
-  const lane = { full: false, gone: false }
+  const lane = { full: false, gone: false, archived: '' }
   const requests = createCredentialRequests({
     database,
     guard,
@@ -84,6 +87,8 @@ async function aHarness() {
     tell: (request) => {
       if (lane.gone) throw new Problem('unknown-agent')
       if (lane.full) throw new Problem('lane-full')
+      if (lane.archived !== '' && request.agentId.startsWith(lane.archived))
+        throw new Problem('agent-archived')
       told.push(request)
     },
   })
@@ -320,6 +325,25 @@ describe('a request for a credential', () => {
     requests.sweep()
     requests.sweep()
     expect(told).toHaveLength(1)
+  })
+
+  test('is answered however many answers wait for agents that take none', async () => {
+    const { requests, lane, told } = await aHarness()
+    lane.archived = 'shelved'
+    for (let agentNumber = 0; agentNumber < 6; agentNumber++) {
+      for (let name = 0; name < 10; name++) {
+        const request = requests.request(agent(`shelved${agentNumber}`), { ...asked, name: `key_${name}` })
+        requests.deny(owner, request.id, '')
+      }
+    }
+    const { id } = requests.request(agent('lead'), asked)
+    requests.deny(owner, id, 'no')
+    requests.sweep()
+    expect(told).toMatchObject([{ id, agentId: 'lead' }])
+    lane.archived = ''
+    requests.sweep()
+    requests.sweep()
+    expect(told).toHaveLength(61)
   })
 
   test('of an agent that is gone is not told for ever', async () => {

@@ -5,7 +5,8 @@ import type { FileEditor } from '../config/index.ts'
 /** Owner alone reads and writes. */
 const envFileMode = 0o600
 
-const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/
+/** Of one line, whose end may be that of Windows. */
+const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)\r?$/
 
 /**
  * Parses a `.env` strictly: one `KEY=value` per line, single or double quotes, `#` comments, no interpolation and

@@ -100,6 +100,31 @@ describe('the vault', () => {
     expect(again.system('webhook_a_1')?.reveal()).toBe('made-once')
   })
 
+  test.each([
+    ['with line ends of Windows', '# mine\r\nFLOTILLA_SYSTEM_KEY=old-one\r\nFLOTILLA_CRED_KEY=old-two\r\n'],
+    ['in another spelling', '# mine\nFLOTILLA_SYSTEM_Key=old-one\nFLOTILLA_CRED_Key=old-two\n'],
+  ])('leaves nothing of what was replaced or removed in a file %s', async (_how, text) => {
+    const { vault, envFilePath } = await aVault(text)
+    await vault.storeSystem('key', 'new-one-1')
+    await vault.storeAgent('key', 'new-two-2')
+    expect(await readFile(envFilePath, 'utf8')).not.toContain('old-')
+    const again = await createVault({ env: {}, envFilePath, editor: createFileEditor() })
+    expect(again.system('key')?.reveal()).toBe('new-one-1')
+    expect(again.agentTier('key')?.reveal()).toBe('new-two-2')
+  })
+
+  test.each([
+    ['with line ends of Windows', '# mine\r\nFLOTILLA_SYSTEM_KEY=old-one\r\nFLOTILLA_CRED_KEY=old-two\r\n'],
+    ['in another spelling', '# mine\nFLOTILLA_SYSTEM_Key=old-one\nFLOTILLA_CRED_Key=old-two\n'],
+  ])('does not find what was removed again after a restart, in a file %s', async (_how, text) => {
+    const { vault, envFilePath } = await aVault(text)
+    await vault.removeSystem('key')
+    await vault.removeAgent('key')
+    const again = await createVault({ env: {}, envFilePath, editor: createFileEditor() })
+    expect(again.names()).toEqual({ system: [], agent: [] })
+    expect(await readFile(envFilePath, 'utf8')).toMatch(/^# mine\r?\n$/)
+  })
+
   test('knows nothing of the secret of the mesh, wherever it stands', async () => {
     const { vault } = await aVault('FLOTILLA_SYSTEM_MESH_SECRET=one\n', {
       FLOTILLA_SYSTEM_mesh_secret: 'two',

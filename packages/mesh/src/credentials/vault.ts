@@ -62,24 +62,24 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
   }
 
   /** Every spelling of the name goes, so that no older line comes back with the next start. */
+  async function write(tier: CredentialTier, name: string, value: string | null): Promise<void> {
+    await setEnvValue(deps.editor, deps.envFilePath, {
+      variable: variableOf(tier, name),
+      value,
+      replaces: (variable) => {
+        const old = credentialNameOf(variable)
+        return old?.tier === tier && old.name === name
+      },
+    })
+  }
+
   async function writeAgent(name: string, value: string | null): Promise<void> {
     if (sourceOf(name) === 'environment') {
       throw new Problem('conflict', {
         detail: `${variableOf('agent', name)} is set in the environment of the mesh; change it there`,
       })
     }
-    await setEnvValue(deps.editor, deps.envFilePath, {
-      variable: variableOf('agent', name),
-      value,
-      replaces: (variable) => {
-        const old = credentialNameOf(variable)
-        return old?.tier === 'agent' && old.name === name
-      },
-    })
-  }
-
-  async function writeSystem(name: string, value: string | null): Promise<void> {
-    await setEnvValue(deps.editor, deps.envFilePath, { variable: variableOf('system', name), value })
+    await write('agent', name, value)
   }
 
   return {
@@ -101,7 +101,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     agentTier: (name) => tiers.agent.get(name.toLowerCase()),
     names: () => ({ system: [...tiers.system.keys()].toSorted(), agent: [...tiers.agent.keys()].toSorted() }),
     async storeSystem(name, value) {
-      await writeSystem(name, value)
+      await write('system', name.toLowerCase(), value)
       take(variableOf('system', name), value)
     },
     systemSourceOf(name) {
@@ -110,7 +110,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
       return tiers.system.has(known) ? 'file' : null
     },
     async removeSystem(name) {
-      await writeSystem(name, null)
+      await write('system', name.toLowerCase(), null)
       tiers.system.delete(name.toLowerCase())
     },
   }

@@ -1,7 +1,7 @@
 import type { meshHumanApi } from '@flotilla/protocol/mesh-human-api'
 import type * as z from 'zod'
 import type { Caller, Guard } from '../access/index.ts'
-import { requireOwner } from '../access/index.ts'
+import { isAtTerminal, requireOwner } from '../access/index.ts'
 import type { Metric } from '../kernel/index.ts'
 import { productVersion } from '../platform/index.ts'
 import type { Readiness } from './doctor/judge-readiness.ts'
@@ -16,6 +16,7 @@ export interface StatusNeeds {
   readonly runtime: () => Status['runtime']
   readonly defaultModel: () => Status['default_model']
   readonly pauses: () => Status['pauses']
+  readonly walletHalt: () => Status['wallet_halt']
   readonly agents: () => Status['agents']
   readonly runs: () => Status['runs']
   readonly readiness: () => Readiness
@@ -44,6 +45,7 @@ export function createFleetStatus(deps: { readonly guard: Guard }, needs: Status
         default_model: needs.defaultModel(),
         ready: needs.readiness(),
         pauses: needs.pauses(),
+        wallet_halt: isAtTerminal(caller) ? needs.walletHalt() : null,
         agents: needs.agents(),
         runs: needs.runs(),
       }

@@ -13,6 +13,7 @@ import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { Spending } from '../spending/index.ts'
 import type { DiskSpace } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
+import type { Wallet } from '../wallet/index.ts'
 import { judgeReadiness } from './doctor/judge-readiness.ts'
 import type { Readiness } from './doctor/judge-readiness.ts'
 import { eventRoutes } from './events.routes.ts'
@@ -24,6 +25,7 @@ import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
 import { createReadOutJournal } from './read-out-journal.ts'
 export { followEvents } from './events.routes.ts'
 export { browserFindings, captchaFindings } from './doctor/browser-findings.ts'
+export { channelFindings } from './doctor/channel-findings.ts'
 export { credentialFinding } from './doctor/credential-findings.ts'
 export { dataFindings } from './doctor/data-findings.ts'
 export { environmentFindings } from './doctor/environment-findings.ts'
@@ -31,6 +33,7 @@ export { diskFinding, fileFindings, homeFinding } from './doctor/file-findings.t
 export { failure, ok, warning } from './doctor/finding.ts'
 export type { DoctorFinding } from './doctor/finding.ts'
 export { isolationFindings } from './doctor/isolation-findings.ts'
+export { lostHomesFinding } from './doctor/lost-homes-finding.ts'
 export { modelFindings } from './doctor/model-findings.ts'
 export { portHolder } from './doctor/port-holder.ts'
 export type { PortHolder } from './doctor/port-holder.ts'
@@ -47,6 +50,7 @@ interface Asked {
   readonly control: MeshModule<Control>
   readonly pauses: MeshModule<Pauses>
   readonly cron: MeshModule<{ broken(): string | null }>
+  readonly wallet: MeshModule<Wallet>
 }
 
 interface Needs {
@@ -94,6 +98,7 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
     runtime: () => runtimeOf(needs, kernel),
     defaultModel: needs.catalog.preset,
     pauses: modules.pauses.api.view,
+    walletHalt: modules.wallet.api.halt,
     agents: control.api.views.all,
     runs: runs.api.countByState,
     metrics: () => [...ownMetrics(), ...Object.values(modules).flatMap(({ metrics }) => metrics?.() ?? [])],

@@ -14,7 +14,7 @@ import { mcpAgentRoutes } from './mcp/agent.routes.ts'
 import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
 import type { ClosedNetworks } from './policy/closed-networks.ts'
 import { createOutboundFilter } from './policy/outbound-filter.ts'
-import type { ConnectProxy } from './proxy/connect-proxy.ts'
+import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
 import type { ProxyGateDeps } from './proxy/proxy-gate.ts'
 import { createWebSearch, searchSetup } from './search/web-search.ts'
@@ -22,7 +22,7 @@ import { createWebSearch, searchSetup } from './search/web-search.ts'
 export interface Egress {
   readonly networks: Pick<ClosedNetworks, 'refresh'>
   /** Whoever starts the mesh has it listen, where agents' network is. */
-  readonly proxy: ConnectProxy
+  readonly proxy: ServedProxy
   /** The same for browsers, on a network of theirs; whoever has browsers says which token is whose. */
   readonly browsers: {
     readonly proxy: ConnectProxy

@@ -60,9 +60,9 @@ export function replayModule(
         bind(replayAgentEndpoints.recordedCall, replayAgentApi.recordedCall, ({ caller, body }) =>
           play.recordedCall(caller.run?.runId ?? null, body.call_id),
         )
-        bind(replayAgentEndpoints.recordedHistory, replayAgentApi.recordedHistory, async ({ caller }) => ({
-          messages: [...(await play.history(caller.run?.runId ?? null))],
-        }))
+        bind(replayAgentEndpoints.recordedHistory, replayAgentApi.recordedHistory, ({ caller }) =>
+          play.history(caller.run?.runId ?? null),
+        )
       },
     },
     start: records.recorder.recover,

@@ -63,10 +63,12 @@ function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> 
   for (const step of record.steps) {
     yield* learnSaid(step.exchange.answer)
     for (const result of step.results) if (result !== null) yield* learn(result)
+    for (const words of step.said) yield* learn(words)
     steps.push({
       ...step,
       exchange: { ...step.exchange, answer: cleaned(step.exchange.answer, known) },
       results: step.results.map((result) => (result === null ? null : known(result))),
+      said: step.said.map(known),
     })
   }
   const turns: RecordedRun['turns'][number][] = []

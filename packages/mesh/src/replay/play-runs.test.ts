@@ -117,7 +117,7 @@ const askedFor = (play: ReturnType<typeof aPlay>, messages: readonly object[]) =
 test('an agent that plays a run is told nothing that has become a secret since it was written', async () => {
   const play = aPlay(twoTurns('go on'), { turn: 1 })
   const heard = JSON.stringify([
-    await play.history('run_2'),
+    (await play.history('run_2')).messages,
     await play.recordedCall('run_2', 'recorded_1_0'),
   ])
   expect(heard.match(/\[secret\]/g)).toHaveLength(3)
@@ -150,4 +150,22 @@ test.each([
   // Step 2 is the other model's, and the one before it is the record's.
   expect(await askedFor(play, history)).toHaveProperty('llm')
   expect(await askedFor(play, [...history, { role: 'assistant', content: 'x' }])).toEqual({ model: 'other' })
+})
+
+test('what was said in the middle of the played turn is told with the answers before it, up to where a fork begins', async () => {
+  const [first, ...others] = twoTurns('go on')
+  const later = others.at(-1)!
+  const of = [
+    first!,
+    ...others,
+    told(
+      [1, 4],
+      [...later.messages, { role: 'assistant', content: 'done' }, { role: 'user', content: 'later-secret?' }],
+    ),
+  ]
+  const said = async (until: number | null) => (await aPlay(of, { turn: 1, until }).history('run_2')).said
+  expect(await said(null)).toEqual([{ answers: 3, text: '[secret]?' }])
+  expect(await said(4)).toEqual([{ answers: 3, text: '[secret]?' }])
+  expect(await said(3)).toEqual([])
+  expect((await aPlay(of, { turn: 0 }).history('run_2')).said).toEqual([])
 })

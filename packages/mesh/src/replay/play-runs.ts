@@ -1,5 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Comparison, RecordedMessage, RunRecordView } from '@flotilla/protocol/replay-api'
+import type {
+  Comparison,
+  RecordedHistory,
+  RecordedMessage,
+  RunRecordView,
+} from '@flotilla/protocol/replay-api'
 import { recordedCallPattern } from '@flotilla/protocol/replay-endpoints'
 import { isTerminal } from '@flotilla/protocol/run'
 import { wireLimits } from '@flotilla/protocol/limits'
@@ -274,11 +279,14 @@ export function createPlayRuns(deps: PlayRunsDeps, needs: PlayNeeds) {
       const output = result.slice(0, wireLimits.chatMessageMaxChars)
       return { output, ok: !result.startsWith('Error ('), ended: false }
     },
-    /** For the agent that plays it: what was said before. Empty in every other run. */
-    async history(runId: string | null): Promise<readonly RecordedMessage[]> {
+    /** For the agent that plays it: what was said before and in between. Empty in every other run. */
+    async history(runId: string | null): Promise<RecordedHistory> {
       const played = runId === null ? null : await playedBy(runId)
-      const history = played?.record.turns[played.replay.turn]?.history ?? []
-      return bounded(history).map(recordedMessage)
+      const turn = played?.record.turns[played.replay.turn]
+      if (!played || !turn) return { messages: [], said: [] }
+      const { record, replay } = played
+      const steps = record.steps.slice(turn.from, Math.min(turn.to, replay.until ?? turn.to))
+      return { messages: bounded(turn.history).map(recordedMessage), said: saidIn(steps) }
     },
   }
 }
@@ -301,6 +309,16 @@ function bounded(history: readonly KeptMessage[]): readonly KeptMessage[] {
           whole.findIndex(({ role }) => role === 'user'),
         ),
       )
+}
+
+/** The first that fit. */
+function saidIn(steps: RecordedRun['steps']): RecordedHistory['said'] {
+  let room = historyMaxChars
+  const all = steps.flatMap(({ said }, index) => said.map((text) => ({ answers: index + 1, text })))
+  return all.filter(({ text }) => {
+    room -= text.length
+    return room >= 0
+  })
 }
 
 function recordedMessage({ role, content, calls = [], call_id: callId }: KeptMessage): RecordedMessage {

@@ -65,6 +65,19 @@ describe('the record of a run', () => {
     expect(looks).toBe(0)
   })
 
+  test('has what was said between the answers of a turn, and not what begins the next one', () => {
+    const reminded = [...second, { role: 'assistant', content: 'all' } as const, user('close it'), system]
+    const more = [...reminded, asked('c2'), result('c2', 'x'), user('steer'), user('again')]
+    const { steps } = readRecord([
+      exchange(0, begin),
+      exchange(1, second, last),
+      exchange(2, reminded),
+      exchange(3, more, last),
+      exchange(4, [...more, user('news')], { ...last, turn: 1 }),
+    ])
+    expect(steps.map(({ said }) => said)).toEqual([[], ['close it'], ['steer', 'again'], [], []])
+  })
+
   test('leaves out what stands beside the conversation', () => {
     const beside = exchange(1, [user('sum it up')], { purpose: 'aside' })
     expect(readRecord([exchange(0, begin), beside, exchange(2, second, last)])).toMatchObject({ beside: 1 })

@@ -15,6 +15,8 @@ export interface RecordedStep {
   readonly exchange: Exchange
   /** Of each call of the answer; null where nothing was recorded. */
   readonly results: readonly (string | null)[]
+  /** What the agent was told behind the answer and its results, before it asked again in the same turn. */
+  readonly said: readonly string[]
 }
 
 export interface RecordedTurn {
@@ -39,7 +41,8 @@ export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun>
   }
   const steps: RecordedStep[] = []
   for (const [at, exchange] of answered.entries()) {
-    steps.push({ at, exchange, results: resultsOf(exchange, answered[at + 1]) })
+    const next = answered[at + 1]
+    steps.push({ at, exchange, results: resultsOf(exchange, next), said: saidBetween(exchange, next) })
     yield exchange.messages.length
   }
   const begins = steps.filter(
@@ -78,6 +81,14 @@ function* isSame(one: Exchange, other: Exchange): Pieces<boolean> {
     if (text !== JSON.stringify(beside)) return false
   }
   return true
+}
+
+/** A reminder of an open task, a steer, news of sub-agents: with them a turn goes on behind an answer without calls. */
+function saidBetween({ turn }: Exchange, next: Exchange | undefined): string[] {
+  if (next?.turn !== turn) return []
+  const own = next.messages.filter(({ role }) => role !== 'system')
+  const last = own.findLastIndex(({ role }) => role !== 'user')
+  return last === -1 ? [] : own.slice(last + 1).map(({ content }) => content)
 }
 
 /** The results that stand behind the answer in the conversation that followed, in the order of its calls. */

@@ -468,6 +468,20 @@ describe('cancelling', () => {
     expect(world.agents.sent).toEqual([])
   })
 
+  test('ends what is open below it, however much below it has ended before', () => {
+    const world = aLedgerHarness()
+    const parent = world.chat('operator')
+    const below = () =>
+      world.ledger.submitRun(
+        { kind: 'system' },
+        { agentId: 'worker', input: { kind: 'chat', message: 'help', session: 'main' }, parent },
+      )
+    for (let ended = 0; ended < 1001; ended++) world.ledger.cancelRun(person, below().id)
+    const last = below()
+    world.ledger.cancelRun(person, parent.id)
+    expect(world.state(last)).toBe('cancelled')
+  })
+
   test('a run that has ended cannot be cancelled', async () => {
     const world = await aStartedHarness()
     const run = world.chat('operator')

@@ -50,6 +50,13 @@ test('a write that failed keeps new work out for five seconds', () => {
   room.require()
 })
 
+test('a clock that was set back keeps new work out no longer', () => {
+  const { room, pass } = aRoom()
+  room.noteError(fullError())
+  pass(-3_600_000)
+  expect(room.shortage()).toBeNull()
+})
+
 test('the database tells its errors once each', () => {
   const heard: unknown[] = []
   const thrown = fullError((error) => heard.push(error))

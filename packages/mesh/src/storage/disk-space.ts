@@ -32,7 +32,8 @@ export function createDiskSpace(options: {
     if (free < freeMinBytes) {
       return `${inMb(free)} free where ${folder} is; ${inMb(freeMinBytes)} are kept for work that was accepted`
     }
-    return clock.now() - failedAt < rememberFailureMs
+    const passedMs = clock.now() - failedAt
+    return passedMs >= 0 && passedMs < rememberFailureMs
       ? `the database in ${folder} could not be written to`
       : null
   }

@@ -88,7 +88,11 @@ export async function aBrowserHarness({
       find: (id) => (records.has(id) ? ({} as never) : null),
       list: () => [],
       isArchived: (id) => archived.has(id),
-      meshIdentity: { publicKeyBase64url: 'key', signFor: (subject) => `proof:${subject}` },
+      meshIdentity: {
+        publicKeyBase64url: 'key',
+        linkKeyOf: () => Buffer.alloc(32),
+        signFor: (subject) => `proof:${subject}`,
+      },
       reach: async () =>
         ({
           readFile: async (path: string) => ({
@@ -196,3 +200,13 @@ export async function aBrowserHarness({
 }
 
 export type BrowserHarness = Awaited<ReturnType<typeof aBrowserHarness>>
+
+/** Ada works on what a person asked for, and has a page of a shop open; her run. */
+export async function openShop(harness: BrowserHarness): Promise<ReturnType<BrowserHarness['chat']>> {
+  harness.ledger.start()
+  await harness.clock.settle()
+  const run = harness.chat('ada', 'buy it')
+  await harness.clock.settle()
+  await harness.act('ada', 'navigate', { url: 'https://shop.example/cart?session=7' })
+  return run
+}

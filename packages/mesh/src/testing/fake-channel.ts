@@ -32,6 +32,8 @@ export interface FakeChannel {
   readonly downloads: () => readonly string[]
   /** How often the next downloads fail so. */
   readonly failDownloads: (times: number, failure: ChannelFailure) => void
+  /** From now on none of them ends but by its signal. */
+  readonly holdDownloads: () => void
   readonly edits: () => number
   readonly typings: () => number
   /** Hands in a message as the wire had it; rejects where it was not taken. */
@@ -70,6 +72,7 @@ export function createFakeAdapter({
   const downloads: string[] = []
   const uploadFailures: PlayedFailure[] = []
   const downloadFailures: ChannelFailure[] = []
+  let areHeld = false
   let hearing: ChannelHearing | null = null
   let count = 0
   let edits = 0
@@ -136,6 +139,10 @@ export function createFakeAdapter({
     download: async (reference, maxBytes, signal) => {
       signal.throwIfAborted()
       downloads.push(reference)
+      if (areHeld)
+        await new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error)),
+        )
       const failure = downloadFailures.shift()
       if (failure) throw failure
       const bytes = kept.get(reference)
@@ -174,6 +181,7 @@ export function createFakeAdapter({
     failDownloads: (times, failure) => {
       for (let time = 0; time < times; time++) downloadFailures.push(failure)
     },
+    holdDownloads: () => void (areHeld = true),
     onNextUpload: (how) => void uploadFailures.push(how),
     keep: (reference, bytes) => void kept.set(reference, bytes),
     edits: () => edits,

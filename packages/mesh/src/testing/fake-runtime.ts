@@ -75,6 +75,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
   return {
     kind: 'fake',
     isolates: true,
+    crossesMachines: false,
     browsers: null,
     doorHost: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
@@ -155,7 +156,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
       if (!kept) return null
       const owner = { uid: 1000, mode: 0o600 }
       const files = [...kept].map(([path, text]) => tarFile(path, Buffer.from(text), owner))
-      return { tar: tarArchive(files), held: () => true }
+      return { tar: tarArchive(files), held: () => true, leave: async () => {} }
     },
     async writeData(agentId, tar) {
       if (engine.data.has(agentId)) throw dataThere(agentId)

@@ -111,6 +111,7 @@ export function createManualRuntime(): ManualRuntime {
   const runtime: ManualRuntime = {
     kind: 'played',
     isolates: false,
+    crossesMachines: false,
     browsers: null,
     readData: async () => null,
     writeData: async () => {},

@@ -1,5 +1,4 @@
 import { Tab, TabList, TabPanel, TabProvider } from '@ariakit/react/tab'
-import { useEffect, useRef } from 'react'
 import type { ReactNode } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
@@ -7,6 +6,7 @@ import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Card, Empty, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import '../../design/agent.css'
 import { agentTone, agentWords } from '../agent-state.ts'
+import { useCurrentInView } from '../../design/use-current-in-view.ts'
 import { FilesTab } from './files-tab.tsx'
 import { IdentityTab } from './identity-tab.tsx'
 import { LogsTab } from './logs-tab.tsx'
@@ -42,13 +42,8 @@ export function AgentPage({ id }: { readonly id: string }) {
   const [search, setSearch] = useSearchParams()
   const status = useMesh('status')
   const agent = status.data?.agents.find((one) => one.id === id)
-  const list = useRef<HTMLDivElement>(null)
   const chosen = tabs.find((tab) => tab.id === search.get('tab'))?.id ?? 'overview'
-  useEffect(() => {
-    // The list of tabs is wider than a phone.
-    const tab = list.current?.querySelector('[aria-selected=true]')
-    tab?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [chosen, agent === undefined])
+  const list = useCurrentInView<HTMLDivElement>(chosen, agent !== undefined)
   return (
     <div className="page">
       <PageHead title={id}>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { useEdits } from '../../data/use-edits.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
+import { ChoiceField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { mcpBeginnings, mcpEdit, readWritten } from './mcp-edit.ts'
 
@@ -53,16 +54,15 @@ export function McpForm({
               onChange={(event) => setName(event.target.value)}
             />
           </FormField>
-          <FormField label="Where it is">
-            <select
-              className="input wide"
-              value={where}
-              onChange={(event) => begin(event.target.value === 'container' ? 'container' : 'network')}
-            >
-              <option value="network">on the network</option>
-              <option value="container">a program in its container</option>
-            </select>
-          </FormField>
+          <ChoiceField
+            label="Where it is"
+            value={where}
+            onChange={begin}
+            choices={[
+              ['network', 'on the network'],
+              ['container', 'a program in its container'],
+            ]}
+          />
         </div>
       )}
       <FormField

@@ -4,6 +4,7 @@ import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
 import type { PermissionField } from '@flotilla/protocol/permission-record'
 import { useEdits } from '../../data/use-edits.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
+import { ChoiceField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import {
   entriesOf,
@@ -50,23 +51,10 @@ export function PermissionForm({
     >
       <p className="muted">This says: {permissionWords[field]}.</p>
       {kind === 'flag' && (
-        <FormField label="May it?">
-          <select className="input wide" value={after} onChange={(event) => setAfter(event.target.value)}>
-            <option value="no">no</option>
-            <option value="yes">yes</option>
-          </select>
-        </FormField>
+        <ChoiceField label="May it?" value={after} onChange={setAfter} choices={['no', 'yes']} />
       )}
       {kind === 'rung' && (
-        <FormField label="At least">
-          <select className="input wide" value={after} onChange={(event) => setAfter(event.target.value)}>
-            {isolationRungs.map((rung) => (
-              <option key={rung} value={rung}>
-                {rung}
-              </option>
-            ))}
-          </select>
-        </FormField>
+        <ChoiceField label="At least" value={after} onChange={setAfter} choices={isolationRungs} />
       )}
       {kind === 'number' && (
         <FormField label="At most" hint="0 means that the limit of the fleet applies.">

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { permissionActions } from '@flotilla/protocol/permission-actions'
 import { useMesh } from '../../data/use-mesh.ts'
+import { ChoiceField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { Badge, Card, Failed, Loading } from '../../design/parts.tsx'
 
@@ -27,22 +28,15 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
         }}
       >
         <div className="form-row">
-          <FormField label="Do">
-            <select
-              className="input wide"
-              value={action}
-              onChange={(event) => {
-                setAction(event.target.value)
-                setResource('')
-              }}
-            >
-              {permissionActions.map(({ name }) => (
-                <option key={name} value={name}>
-                  {name.replaceAll('-', ' ')}
-                </option>
-              ))}
-            </select>
-          </FormField>
+          <ChoiceField
+            label="Do"
+            value={action}
+            onChange={(next) => {
+              setAction(next)
+              setResource('')
+            }}
+            choices={permissionActions.map(({ name }) => [name, name.replaceAll('-', ' ')] as const)}
+          />
           {known?.resource != null && (
             <FormField label={`${known.resource.charAt(0).toUpperCase()}${known.resource.slice(1)}`}>
               <input
@@ -55,16 +49,15 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
               />
             </FormField>
           )}
-          <FormField label="Asked by">
-            <select
-              className="input wide"
-              value={as}
-              onChange={(event) => setAs(event.target.value === 'program' ? 'program' : 'door')}
-            >
-              <option value="door">the agent</option>
-              <option value="program">a program that it runs</option>
-            </select>
-          </FormField>
+          <ChoiceField
+            label="Asked by"
+            value={as}
+            onChange={setAs}
+            choices={[
+              ['door', 'the agent'],
+              ['program', 'a program that it runs'],
+            ]}
+          />
           <button type="submit" className="button primary at-start">
             Ask
           </button>

@@ -4,7 +4,9 @@ import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
 import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { ChoiceField } from '../../design/fields.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 import { Badge, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 
 const stale = ['blackboardWatchList'] as const
@@ -111,17 +113,14 @@ function NewWatch({ close }: { readonly close: () => void }) {
       onClose={close}
       onSend={() => set.mutate({ body: { agent_id: agent, pattern, tell } }, { onSuccess: close })}
     >
-      <Labelled name="Agent">
-        <select className="input" required value={agent} onChange={(event) => setAgent(event.target.value)}>
-          <option value="">Choose an agent</option>
-          {(status.data?.agents ?? []).map(({ id }) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
-        </select>
-      </Labelled>
-      <Labelled name="Pattern of keys">
+      <ChoiceField
+        label="Agent"
+        unchosen="Choose an agent"
+        value={agent}
+        onChange={setAgent}
+        choices={(status.data?.agents ?? []).map(({ id }) => id)}
+      />
+      <FormField label="Pattern of keys">
         <input
           className="input mono"
           required
@@ -130,20 +129,13 @@ function NewWatch({ close }: { readonly close: () => void }) {
           value={pattern}
           onChange={(event) => setPattern(event.target.value)}
         />
-      </Labelled>
-      <Labelled name="Is told">
-        <select
-          className="input"
-          value={tell}
-          onChange={(event) => setTell(watchTells.find((one) => one === event.target.value) ?? 'run')}
-        >
-          {watchTells.map((one) => (
-            <option key={one} value={one}>
-              {tellWords[one]}
-            </option>
-          ))}
-        </select>
-      </Labelled>
+      </FormField>
+      <ChoiceField
+        label="Is told"
+        value={tell}
+        onChange={setTell}
+        choices={watchTells.map((one) => [one, tellWords[one]] as const)}
+      />
     </FormDialog>
   )
 }

@@ -2,7 +2,8 @@ import { useState } from 'react'
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { jsonOrText, parseJsonOrText } from './json-or-text.ts'
 import { useAction } from '../../data/use-mesh.ts'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 
 /**
  * Writes over the version that was read when the dialog opened, or a key that is new (`entry` null): where somebody wrote
@@ -45,7 +46,7 @@ export function WriteEntry({
       }
     >
       {read === null && (
-        <Labelled name="Key, segments joined by /">
+        <FormField label="Key, segments joined by /">
           <input
             className="input mono"
             required
@@ -54,16 +55,16 @@ export function WriteEntry({
             value={key}
             onChange={(event) => setKey(event.target.value)}
           />
-        </Labelled>
+        </FormField>
       )}
-      <Labelled name="Value: JSON; what is none is taken as a text">
+      <FormField label="Value: JSON; what is none is taken as a text">
         <textarea
           className="input mono"
           rows={10}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-      </Labelled>
+      </FormField>
     </FormDialog>
   )
 }

@@ -38,6 +38,16 @@ export function FleetPage() {
           <span>{detail}</span>
         </div>
       ))}
+      {data?.wallet_halt && (
+        <div className="note warn">
+          <strong>The wallet signs nothing</strong>
+          <span>{data.wallet_halt.reason}.</span>
+          <span>
+            Go on at the page <Link href="/wallet">Wallet</Link>, or with <code>{data.wallet_halt.next}</code>
+            .
+          </span>
+        </div>
+      )}
       {status.isPending && <Loading />}
       {data && (
         <>

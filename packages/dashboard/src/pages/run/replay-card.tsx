@@ -4,7 +4,9 @@ import type { RunView } from '@flotilla/protocol/run'
 import { formatMoment } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { ChoiceField } from '../../design/fields.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 import { Card, Code, Failed, Loading } from '../../design/parts.tsx'
 
 /** What the run's model answered, step by step, and the same once more: from the record, or by another model. */
@@ -147,17 +149,14 @@ function Fork({
         )
       }
     >
-      <Labelled name="Model">
-        <select className="input" required value={model} onChange={(event) => setModel(event.target.value)}>
-          <option value="">Choose a model</option>
-          {able.map(({ id }) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
-        </select>
-      </Labelled>
-      <Labelled name="US dollars that it may spend (may be empty)">
+      <ChoiceField
+        label="Model"
+        unchosen="Choose a model"
+        value={model}
+        onChange={setModel}
+        choices={able.map(({ id }) => id)}
+      />
+      <FormField label="US dollars that it may spend (may be empty)">
         <input
           className="input"
           type="number"
@@ -166,7 +165,7 @@ function Fork({
           value={usd}
           onChange={(event) => setUsd(event.target.value)}
         />
-      </Labelled>
+      </FormField>
     </FormDialog>
   )
 }

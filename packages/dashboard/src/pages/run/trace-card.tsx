@@ -32,7 +32,7 @@ export function TraceCard({ runId }: { readonly runId: string }) {
           says how long.
         </Empty>
       )}
-      {rows.length > 0 && <Waterfall rows={rows} runId={runId} active={active} onActive={setActive} />}
+      {rows.length > 0 && <Waterfall rows={rows} active={active} onActive={setActive} />}
       {found.data?.truncated && (
         <p className="small muted body">There is more than is shown; these are its earliest parts.</p>
       )}

@@ -17,13 +17,10 @@ const goesOnEveryMs = 1000
 /** Each part of the trace on a line, with a bar where it lies in time. Arrow keys move, fold and unfold. */
 export function Waterfall({
   rows,
-  runId,
   active,
   onActive,
 }: {
   readonly rows: readonly TraceRow[]
-  /** The run that the page is of. */
-  readonly runId: string
   readonly active: string | null
   readonly onActive: (spanId: string) => void
 }) {
@@ -106,7 +103,6 @@ export function Waterfall({
                 start={start}
                 scale={scale}
                 now={now}
-                isOwn={row.span.run_id === runId}
                 isActive={id === active}
                 isFolded={folded.has(id)}
                 onChoose={() => onActive(id)}
@@ -146,7 +142,6 @@ function Row({
   start,
   scale,
   now,
-  isOwn,
   isActive,
   isFolded,
   onChoose,
@@ -156,7 +151,6 @@ function Row({
   readonly start: number
   readonly scale: TraceScale
   readonly now: number
-  readonly isOwn: boolean
   readonly isActive: boolean
   readonly isFolded: boolean
   readonly onChoose: () => void
@@ -171,7 +165,7 @@ function Row({
       aria-level={depth + 1}
       aria-selected={isActive}
       aria-expanded={below === 0 ? undefined : !isFolded}
-      className={`list-row trace-row${isOwn ? '' : ' is-other'}`}
+      className="list-row trace-row"
       style={{ transform: `translateY(${start}px)` }}
       onClick={onChoose}
     >

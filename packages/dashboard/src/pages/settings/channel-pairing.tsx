@@ -5,10 +5,12 @@ const minuteMs = 60_000
 
 /** How the code stands that was asked for last. The code itself is only on the page that asked for it. */
 export function PairingNote({
+  name,
   title,
   code,
   pairing,
 }: {
+  readonly name: ChannelView['name']
   readonly title: string
   readonly code: string | null
   readonly pairing: NonNullable<ChannelView['pairing']>
@@ -36,7 +38,11 @@ export function PairingNote({
         <strong>A code is open for {title}.</strong>
       ) : (
         <>
-          <strong>Send this to the bot on {title}, alone with it:</strong>
+          <strong>
+            {name === 'webhook'
+              ? 'Have this sent as the words of a message of yours:'
+              : `Send this to the bot on ${title}, alone with it:`}
+          </strong>
           <code className="secret mono">{code}</code>
         </>
       )}

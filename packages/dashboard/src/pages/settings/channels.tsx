@@ -137,7 +137,7 @@ function Channel({
       {isOn && linked.length === 0 && pairing?.state !== 'open' && (
         <p className="small muted">Nobody is known there yet: pair yourself with it.</p>
       )}
-      {pairing !== null && <PairingNote title={title} code={code} pairing={pairing} />}
+      {pairing !== null && <PairingNote name={name} title={title} code={code} pairing={pairing} />}
       {asking === 'tokens' && (
         <ChannelForm
           name={name}

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { ChoiceField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
 
 interface Field {
@@ -8,17 +9,7 @@ interface Field {
 
 /** Which agent is set to work. */
 export function AgentChoice({ agents, value, onChange }: Field & { readonly agents: readonly string[] }) {
-  return (
-    <FormField label="Agent">
-      <select className="input wide" value={value} onChange={(event) => onChange(event.target.value)}>
-        {agents.map((id) => (
-          <option key={id} value={id}>
-            {id}
-          </option>
-        ))}
-      </select>
-    </FormField>
-  )
+  return <ChoiceField label="Agent" value={value} onChange={onChange} choices={agents} />
 }
 
 /** The words that a trigger says to its agent. */

@@ -1,7 +1,9 @@
 import { useState } from 'react'
 import { useAction } from '../../data/use-mesh.ts'
 import { useWorkingAgents } from '../../data/use-working-agents.ts'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { ChoiceField } from '../../design/fields.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 
 /** Gives an agent a task; it begins by itself. */
 export function GiveTask({ close }: { readonly close: () => void }) {
@@ -33,17 +35,8 @@ export function GiveTask({ close }: { readonly close: () => void }) {
         )
       }
     >
-      <Labelled name="To">
-        <select className="input" value={to} required onChange={(event) => setTo(event.target.value)}>
-          <option value="">Choose an agent</option>
-          {agents.map((id) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
-          ))}
-        </select>
-      </Labelled>
-      <Labelled name="What is to be done, in one line">
+      <ChoiceField label="To" unchosen="Choose an agent" value={to} onChange={setTo} choices={agents} />
+      <FormField label="What is to be done, in one line">
         <input
           className="input"
           required
@@ -51,8 +44,8 @@ export function GiveTask({ close }: { readonly close: () => void }) {
           value={title}
           onChange={(event) => setTitle(event.target.value)}
         />
-      </Labelled>
-      <Labelled name="Everything that the agent needs to know">
+      </FormField>
+      <FormField label="Everything that the agent needs to know">
         <textarea
           className="input"
           rows={5}
@@ -60,8 +53,8 @@ export function GiveTask({ close }: { readonly close: () => void }) {
           value={description}
           onChange={(event) => setDescription(event.target.value)}
         />
-      </Labelled>
-      <Labelled name="US dollars that it may use (may be empty)">
+      </FormField>
+      <FormField label="US dollars that it may use (may be empty)">
         <input
           className="input"
           type="number"
@@ -70,7 +63,7 @@ export function GiveTask({ close }: { readonly close: () => void }) {
           value={usd}
           onChange={(event) => setUsd(event.target.value)}
         />
-      </Labelled>
+      </FormField>
     </FormDialog>
   )
 }

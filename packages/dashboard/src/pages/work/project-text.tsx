@@ -2,7 +2,8 @@ import { useState } from 'react'
 import type { ProjectView } from '@flotilla/protocol/project-api'
 import { projectLimits } from '@flotilla/protocol/project-limits'
 import { useAction } from '../../data/use-mesh.ts'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 
 /**
  * Writes the goal (`section` null) or one section, over the version that was read when the dialog opened: what somebody else
@@ -52,7 +53,7 @@ export function ProjectText({
       }
     >
       {section === '' && (
-        <Labelled name="Name">
+        <FormField label="Name">
           <input
             className="input"
             required
@@ -60,9 +61,9 @@ export function ProjectText({
             value={name}
             onChange={(event) => setName(event.target.value)}
           />
-        </Labelled>
+        </FormField>
       )}
-      <Labelled name={isGoal ? 'Goal' : 'Text (markdown)'}>
+      <FormField label={isGoal ? 'Goal' : 'Text (markdown)'}>
         <textarea
           className="input"
           rows={isGoal ? 4 : 12}
@@ -70,16 +71,16 @@ export function ProjectText({
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-      </Labelled>
+      </FormField>
       {isGoal && (
-        <Labelled name={`What says that it is reached, a line each, at most ${projectLimits.criteriaMax}`}>
+        <FormField label={`What says that it is reached, a line each, at most ${projectLimits.criteriaMax}`}>
           <textarea
             className="input"
             rows={4}
             value={criteria}
             onChange={(event) => setCriteria(event.target.value)}
           />
-        </Labelled>
+        </FormField>
       )}
     </FormDialog>
   )

@@ -4,7 +4,8 @@ import type { ProjectSummary } from '@flotilla/protocol/project-api'
 import { manageProjectWords } from '@flotilla/protocol/project-limits'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 
 /** Every project; those put away last. */
@@ -89,7 +90,7 @@ function NewProject({ close }: { readonly close: () => void }) {
         )
       }
     >
-      <Labelled name="Name: small letters, digits, _ and -">
+      <FormField label="Name: small letters, digits, _ and -">
         <input
           className="input"
           required
@@ -98,7 +99,7 @@ function NewProject({ close }: { readonly close: () => void }) {
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-      </Labelled>
+      </FormField>
     </FormDialog>
   )
 }

@@ -4,7 +4,9 @@ import type { ManageAction, TaskOutcome } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { FormDialog, Labelled } from '../../design/form-dialog.tsx'
+import { ChoiceField } from '../../design/fields.tsx'
+import { FormDialog } from '../../design/form-dialog.tsx'
+import { FormField } from '../../design/form-field.tsx'
 import { offersOf } from './task-offers.ts'
 
 const manageNames: Readonly<Record<ManageAction, string>> = {
@@ -99,7 +101,7 @@ function ReviewDialog({
         review.mutate({ params: { id: task.id }, body: { outcome, comment } }, { onSuccess: close })
       }
     >
-      <Labelled name={`Why, for ${task.assignee}`}>
+      <FormField label={`Why, for ${task.assignee}`}>
         <textarea
           className="input"
           rows={4}
@@ -109,7 +111,7 @@ function ReviewDialog({
           value={comment}
           onChange={(event) => setComment(event.target.value)}
         />
-      </Labelled>
+      </FormField>
     </FormDialog>
   )
 }
@@ -148,18 +150,15 @@ function ManageDialog({
     >
       {action === 'answer' && task.summary !== null && <p className="note plain-text">{task.summary}</p>}
       {action === 'reroute' && (
-        <Labelled name="To">
-          <select className="input" value={to} onChange={(event) => setTo(event.target.value)}>
-            <option value="">Choose an agent</option>
-            {others.map(({ id }) => (
-              <option key={id} value={id}>
-                {id}
-              </option>
-            ))}
-          </select>
-        </Labelled>
+        <ChoiceField
+          label="To"
+          unchosen="Choose an agent"
+          value={to}
+          onChange={setTo}
+          choices={others.map(({ id }) => id)}
+        />
       )}
-      <Labelled name={action === 'answer' ? 'The answer' : 'Note (may be empty)'}>
+      <FormField label={action === 'answer' ? 'The answer' : 'Note (may be empty)'}>
         <textarea
           className="input"
           rows={3}
@@ -167,7 +166,7 @@ function ManageDialog({
           value={note}
           onChange={(event) => setNote(event.target.value)}
         />
-      </Labelled>
+      </FormField>
     </FormDialog>
   )
 }

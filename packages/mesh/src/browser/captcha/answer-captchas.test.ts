@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { aBrowserHarness } from '../../testing/browser-harness.ts'
+import { aBrowserHarness, openShop } from '../../testing/browser-harness.ts'
 import type { BrowserHarness } from '../../testing/browser-harness.ts'
 import { person } from '../../testing/ledger-harness.ts'
 import { playedToken } from '../../testing/played-captcha-solver.ts'
@@ -22,11 +22,7 @@ const refused = { errorId: 1, errorCode: 'ERROR_ZERO_BALANCE' }
 async function atShop(options: Parameters<typeof aBrowserHarness>[0] = { env }) {
   const harness = await aBrowserHarness(options)
   opened.push(harness)
-  harness.ledger.start()
-  await harness.clock.settle()
-  const run = harness.chat('ada', 'buy it')
-  await harness.clock.settle()
-  await harness.act('ada', 'navigate', { url: 'https://shop.example/cart?session=7' })
+  const run = await openShop(harness)
   const browser = harness.containers.running.get('ada')
   if (!browser) throw new Error('no browser')
   return { harness, run, browser }

@@ -4,6 +4,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import type { Action, Caller, Decision } from '../../access/index.ts'
 import { keyMatches } from '../../access/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
@@ -75,7 +76,7 @@ export function createTellWatchers(deps: {
       { kind: 'system' },
       {
         agentId: watch.agent_id,
-        input: { kind: 'chat', message, session: `blackboard-${watch.id}` },
+        input: { kind: 'chat', message, session: unattendedSession.blackboard(watch.id) },
         trigger: 'watcher',
         triggerId: watch.id,
         idempotencyKey,

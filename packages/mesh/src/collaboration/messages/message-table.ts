@@ -2,7 +2,7 @@ import { messageStates } from '@flotilla/protocol/message-api'
 import { terminalRunStates } from '@flotilla/protocol/run'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
-import { jsonColumn } from '../../storage/index.ts'
+import { jsonColumn, readRows } from '../../storage/index.ts'
 
 const answerSchema = z.object({ state: z.enum(terminalRunStates), text: z.string() })
 const rowSchema = z.object({
@@ -30,13 +30,7 @@ const waitsForHeartbeat = "recipient = ? AND state = 'kept' AND run_id IS NULL"
 export type MessageTable = ReturnType<typeof createMessageTable>
 
 export function createMessageTable(database: Database) {
-  const many = (sql: string, ...values: (string | number)[]): readonly MessageRecord[] =>
-    database
-      .prepare(sql)
-      .all(...values)
-      .map((row) => rowSchema.parse(row))
-  const count = (sql: string, ...values: (string | number)[]): number =>
-    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+  const { many, count } = readRows(database, rowSchema)
 
   return {
     insert: (message: MessageRecord): void => {

@@ -5,6 +5,7 @@ import { nearestName } from '@flotilla/protocol/nearest-name'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import type { Caller, HumanCaller } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { RunRecord } from '../../runs/index.ts'
@@ -190,7 +191,7 @@ function enter(
     input: {
       kind: 'chat',
       message: inWords(asking.agentId, input.text),
-      session: `agent:${asking.agentId}`,
+      session: unattendedSession.agent(asking.agentId),
     },
     parent: asking.run,
   })

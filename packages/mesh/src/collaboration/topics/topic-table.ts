@@ -2,7 +2,7 @@ import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { SignalView } from '@flotilla/protocol/topics-api'
 import type { Database } from '../../storage/index.ts'
-import { jsonColumn } from '../../storage/index.ts'
+import { jsonColumn, readRows } from '../../storage/index.ts'
 
 export interface UnreadSignal extends SignalView {
   /** Its place among all signals. */
@@ -28,13 +28,7 @@ export type TopicTable = ReturnType<typeof createTopicTable>
 
 /** Rows of topics; nothing here decides. */
 export function createTopicTable(database: Database) {
-  const signals = (sql: string, ...values: (string | number)[]): readonly UnreadSignal[] =>
-    database
-      .prepare(sql)
-      .all(...values)
-      .map((row) => rowSchema.parse(row))
-  const count = (sql: string, ...values: (string | number)[]): number =>
-    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+  const { many: signals, count } = readRows(database, rowSchema)
   const texts = (sql: string, name: string, ...values: string[]): string[] =>
     database
       .prepare(sql)

@@ -4,7 +4,7 @@ import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import { originSchema } from '@flotilla/protocol/origin'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
-import { jsonColumn } from '../../storage/index.ts'
+import { jsonColumn, readRows } from '../../storage/index.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 
 const rowSchema = z
@@ -50,13 +50,7 @@ export type ApprovalTable = ReturnType<typeof createApprovalTable>
 
 /** Rows of what waits for a person. Nothing here decides. */
 export function createApprovalTable(database: Database) {
-  const many = (sql: string, ...values: (string | number)[]): readonly ApprovalRecord[] =>
-    database
-      .prepare(sql)
-      .all(...values)
-      .map((row) => rowSchema.parse(row))
-  const count = (sql: string, ...values: string[]): number =>
-    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+  const { many, count } = readRows(database, rowSchema)
 
   return {
     insert: (row: ApprovalRecord): void => {

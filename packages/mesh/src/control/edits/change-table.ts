@@ -3,7 +3,7 @@ import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
-import { jsonColumn } from '../../storage/index.ts'
+import { jsonColumn, readRows } from '../../storage/index.ts'
 
 const rowSchema = z.object({
   id: z.string(),
@@ -39,11 +39,7 @@ export type ChangeTable = ReturnType<typeof createChangeTable>
 
 /** Rows of changes, with what stood there before and after. Nothing here decides. */
 export function createChangeTable(database: Database) {
-  const many = (sql: string, ...values: (string | number)[]): readonly ChangeRow[] =>
-    database
-      .prepare(sql)
-      .all(...values)
-      .map((row) => rowSchema.parse(row))
+  const { many } = readRows(database, rowSchema)
 
   return {
     /** Written before the change is made; a second time where an edit starts again on what it found. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { linkedAgentOf } from '../../http/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { forwardAbsolute } from './forward-absolute.ts'
 import type { OpenTunnel } from './open-tunnel.ts'
@@ -33,6 +34,11 @@ export interface ConnectProxy {
   close(): Promise<void>
 }
 
+export interface ServedProxy extends ConnectProxy {
+  /** Takes connections whose opening is another's affair. */
+  readonly server: Server
+}
+
 export interface ConnectProxyDeps {
   readonly gate: ProxyGate
   readonly openTunnel: OpenTunnel
@@ -46,7 +52,7 @@ export interface ConnectProxyDeps {
   readonly headersTimeoutMs?: number
 }
 
-export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
+export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   const server = createServer({
     maxHeaderSize: headersMaxBytes,
     headersTimeout: deps.headersTimeoutMs ?? headersTimeoutMs,
@@ -70,7 +76,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
   async function serveConnect(request: IncomingMessage, near: Duplex, head: Buffer): Promise<void> {
     const gone = goneOf(near)
     try {
-      const identity = deps.gate(request.headers['proxy-authorization'])
+      const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const destination = readConnectTarget(request.url)
       const checked = await deps.openTunnel(identity, destination, gone.signal)
       const { tunnel } = checked
@@ -93,7 +99,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
   async function serveAbsolute(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = goneOf(response)
     try {
-      const identity = deps.gate(request.headers['proxy-authorization'])
+      const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const target = readAbsoluteTarget(request.url)
       const checked = await deps.openTunnel(identity, target.destination, gone.signal)
       try {
@@ -117,6 +123,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
   })
 
   return {
+    server,
     listen: ({ port, host }) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)

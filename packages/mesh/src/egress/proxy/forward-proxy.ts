@@ -6,7 +6,7 @@ import type { Kernel, Metric } from '../../kernel/index.ts'
 import { createCheckDestination } from '../policy/check-destination.ts'
 import type { OutboundFilter } from '../policy/outbound-filter.ts'
 import { createConnectProxy } from './connect-proxy.ts'
-import type { ConnectProxy } from './connect-proxy.ts'
+import type { ConnectProxy, ServedProxy } from './connect-proxy.ts'
 import { createEgressCountTable } from './egress-count-table.ts'
 import { createEgressCounts } from './egress-counts.ts'
 import { createOpenTunnel } from './open-tunnel.ts'
@@ -32,7 +32,7 @@ export interface ForwardProxyDeps extends ProxyGateDeps {
 }
 
 export interface ForwardProxy {
-  readonly proxy: ConnectProxy
+  readonly proxy: ServedProxy
   readonly browserProxy: ConnectProxy
   /** Whoever's sandbox is gone has nothing open outside. */
   cutAgent(agentId: string): void
@@ -57,7 +57,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
       rate,
       ...of
     }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
-  ): { readonly proxy: ConnectProxy; readonly tunnels: Tunnels } => {
+  ): { readonly proxy: ServedProxy; readonly tunnels: Tunnels } => {
     const tunnels = createTunnels({ clock, counts, ...of })
     const checkFor = (agentId: string) => createCheckDestination(deps.filterFor(agentId))
     const proxy = createConnectProxy({

@@ -21,10 +21,11 @@ export interface ProxyIdentity {
  * and counts only while a run of the agent is live.
  */
 export function createProxyGate(deps: ProxyGateDeps): ProxyGate {
-  return (authorization) => {
+  return (authorization, linkedAgent) => {
     const token = proxyToken(authorization)
     const holder = token === null ? null : deps.verifyToken(token)
-    if (token === null || holder === null) {
+    const isLinked = linkedAgent === null || linkedAgent === holder?.agentId
+    if (token === null || holder === null || !isLinked) {
       throw new Problem('proxy-unauthenticated', { detail: 'send the token of a running agent as password' })
     }
     if (holder.token !== 'program') {
@@ -40,7 +41,8 @@ export function createProxyGate(deps: ProxyGateDeps): ProxyGate {
   }
 }
 
-export type ProxyGate = (authorization: string | undefined) => ProxyIdentity
+/** `linkedAgent`: whose key the connection was opened with; null where it wants none. */
+export type ProxyGate = (authorization: string | undefined, linkedAgent: string | null) => ProxyIdentity
 
 /**
  * Who is on the proxy that browsers alone can reach. The token is that of one browser, and counts while that browser is

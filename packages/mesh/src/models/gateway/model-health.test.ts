@@ -65,6 +65,13 @@ describe('the health of a model', () => {
     expect(healthAfter(cooling, failed('timeout', { askedAt: 999 }), 100_000)).toMatchObject({ failures: 1 })
   })
 
+  test('a clock that was set back makes no cool-down longer', () => {
+    const health = healthAfter(healthy, failed('outage', { askedAt: hourMs }), hourMs)
+    expect(coolDownLeftMs(health, hourMs)).toBe(30_000)
+    expect(coolDownLeftMs(health, 0)).toBeLessThanOrEqual(30_000)
+    expect(healthAfter(health, { kind: 'answered', askedAt: 0 }, 0)).toEqual(healthy)
+  })
+
   test('an answer ends it, on trial and in the middle of it', () => {
     const cooling = healthAfter(healthy, failed('outage'), 1000)
     expect(healthAfter(cooling, { kind: 'answered', askedAt: 1500 }, 2000)).toEqual(healthy)

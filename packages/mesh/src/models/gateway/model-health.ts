@@ -57,10 +57,9 @@ export const retryAfterBelievedMaxMs = 120_000
  * its answer end it, nor its failure make it longer. Pure.
  */
 export function healthAfter(health: ModelHealth, event: HealthEvent, now: number): ModelHealth {
-  if (event.kind === 'answered') {
-    return health.kind === 'cooling' && event.askedAt < health.since ? health : healthy
-  }
-  if (health.kind === 'cooling' && (event.askedAt < health.since || now < health.until)) {
+  const holds = health.kind === 'cooling' && hasBegun(health, now)
+  if (event.kind === 'answered') return holds && event.askedAt < health.since ? health : healthy
+  if (holds && (event.askedAt < health.since || now < health.until)) {
     return { ...health, until: Math.max(health.until, now + askedForMs(event)) }
   }
   const failures = (health.kind === 'cooling' ? health.failures : 0) + 1
@@ -71,7 +70,12 @@ export function healthAfter(health: ModelHealth, event: HealthEvent, now: number
 
 /** 0 for a model that may be asked. Pure. */
 export function coolDownLeftMs(health: ModelHealth, now: number): number {
-  return health.kind === 'cooling' ? Math.max(0, health.until - now) : 0
+  return health.kind === 'cooling' && hasBegun(health, now) ? Math.max(0, health.until - now) : 0
+}
+
+/** One that begins in the time to come was begun by a clock that was set back since. */
+function hasBegun({ since }: Extract<ModelHealth, { kind: 'cooling' }>, now: number): boolean {
+  return since <= now
 }
 
 /** Only a rate limit's word on its own end is worth following. */

@@ -31,7 +31,7 @@ export interface RunOutcomes {
 }
 
 export function createRunOutcomes(deps: {
-  readonly table: Pick<RunTable, 'find' | 'descendantIds'>
+  readonly table: Pick<RunTable, 'find' | 'openBelow'>
   readonly events: EventBus
   readonly outbox: Pick<Outbox, 'outcomeRead'>
   readonly guard: Guard
@@ -67,7 +67,7 @@ export function createRunOutcomes(deps: {
 
   return {
     follow: (runId, signal) => {
-      const waiting = createWaitingRoom(runId, table.descendantIds(runId))
+      const waiting = createWaitingRoom(runId, table.openBelow(runId))
       const stop = events.subscribe(waiting.take)
       signal.addEventListener('abort', stop, { once: true })
       return frames(runId, { waiting, stop, signal })
@@ -133,8 +133,8 @@ interface Reading {
 }
 
 /** Events of one family of runs, until they are fetched. */
-function createWaitingRoom(runId: string, descendants: readonly string[]) {
-  const family = new Set([runId, ...descendants])
+function createWaitingRoom(runId: string, below: readonly string[]) {
+  const family = new Set([runId, ...below])
   let kept: FleetEventBody[] = []
   let announce: (() => void) | null = null
 

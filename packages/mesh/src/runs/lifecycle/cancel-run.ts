@@ -41,7 +41,7 @@ export function createCancelRun(deps: {
       if (isTerminal(run.state)) throw new Problem('conflict', { detail: `the run is ${run.state} already` })
       journal.append({ actor: actorOf(caller), action: 'run.cancel-asked', subject: runId, detail: {} })
       end(run, why)
-      for (const id of table.descendantIds(runId)) {
+      for (const id of table.openBelow(runId)) {
         const below = table.find(id)
         if (below && !isTerminal(below.state)) end(below, 'The run that asked for this one was cancelled.')
       }

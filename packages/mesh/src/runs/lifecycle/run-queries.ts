@@ -7,8 +7,6 @@ import { jsonColumn } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 
-/** Descendants that are looked at for one run. */
-const descendantsMax = 1000
 /** Runs above one run that are looked at; more than hand-offs can reach. */
 const chainMax = 32
 
@@ -94,12 +92,13 @@ export function createRunQueries(database: Database) {
       queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
       waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
     }),
-    descendantIds: (id: string): readonly string[] =>
+    /** Runs that work for it, near or far, and have not ended. */
+    openBelow: (id: string): readonly string[] =>
       database
         .prepare(
-          'WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent_id = ? UNION SELECT runs.id FROM runs JOIN below ON runs.parent_id = below.id) SELECT id FROM below LIMIT ?',
+          `${tree} SELECT id FROM runs WHERE id IN tree AND id <> ? AND state IN ('queued', 'running', 'waiting') ORDER BY position`,
         )
-        .all(id, descendantsMax)
+        .all(id, id)
         .map((row) => String(row['id'])),
     /** Newest first. */
     list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>

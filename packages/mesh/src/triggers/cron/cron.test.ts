@@ -373,6 +373,20 @@ describe('what is cut off', () => {
     expect(whole.rows(id)).toMatchObject([{ state: 'fired', lateMs: 20_000 }])
   })
 
+  it('by a disk that took the rows and not their end is done once it takes that too, in the same life', async () => {
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    // What is missing is asked for at the commit.
+    harness.database.exec(`
+      CREATE TABLE full_disk (run_id TEXT REFERENCES runs (id) DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER full_disk AFTER INSERT ON cron_rows BEGIN INSERT INTO full_disk VALUES ('none'); END`)
+    await harness.tickAfter(minute)
+    expect([harness.runs(), harness.rows(id)]).toEqual([[], []])
+    harness.database.exec('DROP TRIGGER full_disk')
+    await harness.tickAfter(5000)
+    expect(harness.rows(id)).toMatchObject([{ dueAt: startOfTime + minute, state: 'fired', lateMs: 5000 }])
+  })
+
   it('while a heartbeat is asked for is asked for again under the same due time', async () => {
     const asked: number[] = []
     let answer: Awaited<ReturnType<FireHeartbeat>> | null = null

@@ -47,6 +47,13 @@ export function createJobSchedule(
   let standIn: CronJob | null = null
 
   function account(one: LiveJob, until: number): void {
+    const { nextDue, heldUntil } = one
+    const before = accounted.get(one.job.id)
+    // Without its rows a due time is still to come, in this life too.
+    database.afterRollback(() => {
+      if (before !== undefined) accounted.set(one.job.id, before)
+      Object.assign(one, { nextDue, heldUntil })
+    })
     table.account(one.job.id, until)
     accounted.set(one.job.id, until)
     one.nextDue = dueAfter(one, until)

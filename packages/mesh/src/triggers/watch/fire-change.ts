@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { originUserMaxChars } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
+import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import type { EventBus } from '../../events/index.ts'
 import type { SubmitRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
@@ -44,7 +45,7 @@ export function createFireChange(deps: {
       { kind: 'system' },
       {
         agentId: rule.agent,
-        input: { kind: 'chat', message, session: `watch-${rule.id}` },
+        input: { kind: 'chat', message, session: unattendedSession.folder(rule.id) },
         trigger: 'watcher',
         triggerId: watch.slice(0, originUserMaxChars),
         // A folder that was away and comes back has files that were fired; other words to somebody else are new.

@@ -1,3 +1,4 @@
+import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import type { Caller } from '../../access/index.ts'
 import type { SubmitRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
@@ -35,7 +36,12 @@ export function createGiveDelivery(deps: {
       const number = deliveries.insert({ ...delivery, hookId: hook.id, state: 'accepted' })
       const run = deps.submitRun(mesh, {
         agentId: hook.agentId,
-        input: { kind: 'chat', message: hookMessage(hook, delivery), session: sessionOf(hook) },
+        // Each hook is a conversation of its own, so that what one sender writes is not read beside another's.
+        input: {
+          kind: 'chat',
+          message: hookMessage(hook, delivery),
+          session: unattendedSession.webhook(hook.id),
+        },
         trigger: 'webhook',
         triggerId: hook.id,
         askedByPerson: delivery.way !== 'sender',
@@ -44,9 +50,4 @@ export function createGiveDelivery(deps: {
       deliveries.setRun(number, run.id)
       return { number, runId: run.id }
     })
-}
-
-/** Each hook is a conversation of its own, so that what one sender writes is not read beside another's. */
-function sessionOf(hook: Hook): string {
-  return `webhook:${hook.id}`
 }

@@ -12,8 +12,6 @@ const bounds = {
   maxMs: 10_000,
   heldMaxBytes: 64 * 1024 * 1024,
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
-  drainMaxBytes: limits.webhook.bodyMaxBytes,
-  drainMaxMs: 250,
 } as const
 
 /** Where strangers deliver. There is no gate: the hook's secret is the proof, and it is over the body. */
@@ -26,20 +24,13 @@ export function webhookPublicRoutes(
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
   bind(endpoints.webhookReceive, api.webhookReceive, async ({ params, raw, reply }) => {
-    try {
-      const delivery = receive(params.hook_id, raw.headers)
-      const body = await bodies.read(raw.raw, params.hook_id, bodyTooLarge).catch((error: unknown) => {
-        delivery.refused(error, 0)
-        throw error
-      })
-      const receipt = await delivery.receive(body)
-      void reply.code(202)
-      return receipt
-    } catch (error) {
-      // What is left of the body is not read: the connection cannot be used again.
-      if (!raw.raw.complete) void reply.header('connection', 'close')
-      await bodies.drain(raw.raw)
+    const delivery = receive(params.hook_id, raw.headers)
+    const body = await bodies.read(raw.raw, params.hook_id, bodyTooLarge).catch((error: unknown) => {
+      delivery.refused(error, 0)
       throw error
-    }
+    })
+    const receipt = await delivery.receive(body)
+    void reply.code(202)
+    return receipt
   })
 }

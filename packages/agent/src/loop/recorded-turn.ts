@@ -3,6 +3,8 @@ import { replayAgentEndpoints, replaySessionPattern } from '@flotilla/protocol/r
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { PromptMessage } from '../llm/language-model.ts'
+import type { LoopBounds, LoopDeps, SaidBetween } from './loop-deps.ts'
+import type { LoopState } from './loop-state.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { isJsonObject } from '../tools/parameters.ts'
 import type { TaskCompletion, Tool, ToolAnswer } from '../tools/tool.ts'
@@ -48,20 +50,45 @@ function completionOf(input: JsonObject, taskId: string): TaskCompletion {
   }
 }
 
+/** Whether a run in this conversation begins with what was recorded of another one. Pure. */
+export function playsRecord(session: string): boolean {
+  return replaySessionPattern.test(session)
+}
+
 /** Whether a run in this conversation plays another one again, so that nothing is to be learned from it. Pure. */
 export function isReplay(session: string): boolean {
   return session.startsWith('replay:')
 }
 
-/** What was said before the turn that is played again; nothing in every other conversation. */
+/** Rounds that a turn of a chat may take. What is played again may have been a task, and is not cut where a chat would be. Pure. */
+export function turnRoundsMax(session: string, bounds: LoopBounds): number {
+  const { chatRoundsPerTurnMax, taskIterationsMax } = bounds
+  return playsRecord(session) ? Math.max(chatRoundsPerTurnMax, taskIterationsMax) : chatRoundsPerTurnMax
+}
+
+export interface RecordedHistory {
+  /** Before the turn. */
+  readonly before: readonly PromptMessage[]
+  /** In its middle. */
+  readonly said: readonly SaidBetween[]
+}
+
+/** What was said before the turn that is played again and in its middle; nothing in every other conversation. */
 export async function recordedHistory(
   session: string,
   { mesh, signal }: { readonly mesh: RunMesh; readonly signal: AbortSignal },
-): Promise<readonly PromptMessage[]> {
-  if (!replaySessionPattern.test(session)) return []
+): Promise<RecordedHistory> {
+  if (!playsRecord(session)) return { before: [], said: [] }
   const reply = await mesh.call({ endpoint: replayAgentEndpoints.recordedHistory, signal })
-  const messages = isJsonObject(reply) && Array.isArray(reply['messages']) ? reply['messages'] : []
-  return messages.flatMap((message) => (isJsonObject(message) ? promptMessages(message) : []))
+  const listIn = (name: string) => {
+    const list = isJsonObject(reply) ? reply[name] : []
+    return Array.isArray(list) ? list.filter(isJsonObject) : []
+  }
+  const said = listIn('said').map((words) => ({
+    answers: Number(words['answers']),
+    text: sanitizeForPrompt(textIn(words, 'text')),
+  }))
+  return { before: listIn('messages').flatMap(promptMessages), said }
 }
 
 function promptMessages(message: JsonObject): PromptMessage[] {
@@ -80,4 +107,15 @@ function promptMessages(message: JsonObject): PromptMessage[] {
 function textIn(object: JsonObject, name: string): string {
   const value = object[name]
   return typeof value === 'string' ? value : ''
+}
+
+/** A turn that is played again goes on behind an answer without calls where the recorded one did. */
+export async function sayRecorded(
+  { work: { said = [] }, saveCheckpoint }: LoopDeps,
+  state: LoopState,
+): Promise<void> {
+  const now = said.filter(({ answers }) => answers === state.rounds.turn)
+  if (now.length === 0 || state.messages.at(-1)?.role === 'user') return
+  for (const { text } of now) state.messages.push({ role: 'user', content: text })
+  await saveCheckpoint(state)
 }

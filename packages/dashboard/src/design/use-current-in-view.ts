@@ -1,0 +1,25 @@
+import { useEffect, useRef } from 'react'
+import type { RefObject } from 'react'
+
+/** For a row of tabs, which may be wider than a phone, and a phone is turned: the current one stands in its middle. */
+export function useCurrentInView<Row extends HTMLElement>(
+  current: string,
+  isThere = true,
+): RefObject<Row | null> {
+  const list = useRef<Row>(null)
+  useEffect(() => {
+    const row = list.current
+    if (!row || !isThere) return undefined
+    // Nothing else than the row moves.
+    const toCurrent = (): void => {
+      const at = row.querySelector('[aria-current=page], [aria-selected=true]')?.getBoundingClientRect()
+      const own = row.getBoundingClientRect()
+      if (at) row.scrollLeft += at.left + at.width / 2 - own.left - own.width / 2
+    }
+    toCurrent()
+    const watch = new ResizeObserver(toCurrent)
+    watch.observe(row)
+    return () => watch.disconnect()
+  }, [current, isThere])
+  return list
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { channelFindings } from './channel-findings.ts'
+
+test('a channel that is refused is an error, one that may come a warning, each with what to do', () => {
+  expect(
+    channelFindings([
+      { name: 'slack', state: 'refused', detail: 'no such token', repair: 'Set another.' },
+      { name: 'discord', state: 'failing', detail: 'nobody answers', repair: '' },
+    ]),
+  ).toEqual([
+    { id: 'channel', level: 'error', detail: 'slack: no such token', repair: 'Set another.' },
+    {
+      id: 'channel',
+      level: 'warning',
+      detail: 'discord: nobody answers',
+      repair: 'It is tried again by itself; flotilla channels says how it is.',
+    },
+  ])
+})

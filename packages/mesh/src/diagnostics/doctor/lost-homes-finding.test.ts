@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { lostHomesFinding } from './lost-homes-finding.ts'
+
+const homes = (count: number, networks = 2) =>
+  Array.from({ length: count }, (_, at) => ({ tag: `0000000${at}`, networks }))
+
+test('networks of homes that are not there are counted and named, and the way to take them away is told', () => {
+  const { level, detail, repair } = lostHomesFinding(homes(7))
+  expect(level).toBe('warning')
+  expect(detail).toContain(': 14, of 0')
+  expect(detail).toContain('00000000, 00000001')
+  expect(detail).toContain('and 2 more')
+  expect(repair).toContain('flotilla prune --lost TAG')
+})
+
+test('what holds no network is no warning', () => {
+  expect(lostHomesFinding(homes(2, 0)).level).toBe('ok')
+})

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import type { Caller } from '../access/index.ts'
+import { createFleetStatus } from './fleet-status.ts'
+import type { StatusNeeds } from './fleet-status.ts'
+
+test('why the wallet signs nothing is told to owners, to whom the wallet is kept, and to nobody else', () => {
+  const halt = { reason: 'on base, 0x1 has sent 3 transactions', next: 'flotilla wallet resume' }
+  const needs: Partial<StatusNeeds> = {
+    home: { folder: '/home/fleet', pid: 1 },
+    uptimeSeconds: () => 1,
+    walletHalt: () => halt,
+    readiness: () => ({ ready: true, problems: [] }),
+  }
+  const others = Object.fromEntries(
+    ['runtime', 'defaultModel', 'pauses', 'agents', 'runs', 'metrics'].map((name) => [name, () => []]),
+  )
+  const { read } = createFleetStatus({ guard: () => {} }, { ...others, ...needs } as StatusNeeds)
+  const person = (role: 'owner' | 'member' | 'viewer'): Caller => ({ kind: 'human', channel: 'cli', role })
+  expect(read(person('owner')).wallet_halt).toEqual(halt)
+  for (const role of ['member', 'viewer'] as const) expect(read(person(role)).wallet_halt).toBeNull()
+  const chat: Caller = { kind: 'human', channel: 'telegram', role: 'owner' }
+  expect(read(chat).wallet_halt).toBeNull()
+})

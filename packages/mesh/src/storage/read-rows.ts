@@ -1,0 +1,16 @@
+import type { Database } from './database.ts'
+
+type Bound = string | number
+
+/** Reads by constant SQL: rows of one form, each checked, and a number that a statement calls `count`. */
+export function readRows<Row>(database: Database, form: { parse(row: unknown): Row }) {
+  return {
+    many: (sql: string, ...values: Bound[]): readonly Row[] =>
+      database
+        .prepare(sql)
+        .all(...values)
+        .map((row) => form.parse(row)),
+    count: (sql: string, ...values: Bound[]): number =>
+      Number(database.prepare(sql).get(...values)?.['count'] ?? 0),
+  }
+}
