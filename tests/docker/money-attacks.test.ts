@@ -197,13 +197,21 @@ withEngine(
     it('nobody is served after the end of its run, or with the token of an earlier start', async () => {
       await setBudget({ scope: 'agent', id: 'late', daily_usd: 1 })
       await setBudget({ scope: 'fleet', daily_usd: 5 })
-      const start = `printf %s "$OPENAI_API_KEY" > token; (setsid node attack.mjs late ${model} background log >/dev/null 2>&1 &); sleep 3; sort log | uniq -c`
+      const start = `printf %s "$OPENAI_API_KEY" > token; (setsid node attack.mjs late ${model} background log >/dev/null 2>&1 &); sleep 3; cut -d' ' -f3- log | sort | uniq -c`
       expect(await inside('late', start)).toMatch(/\d 200/)
-      const before = upstream.calls.length
+      const [overAt, before] = [Date.now(), upstream.calls.length]
       await sleep(2000)
       expect(upstream.calls.length).toBeLessThanOrEqual(before + 1)
-      // While it looks at itself its own run is live again, so that only the lines of before count.
-      expect(await inside('late', 'tail -n 12 log | head -n 5 | sort | uniq -c')).not.toMatch(/ 200/)
+      const looksAt = Date.now()
+      // While it looks at itself its own run is live again, so that only calls that were over by then count.
+      const lines = (await inside('late', 'tail -n 400 log'))
+        .split('\n')
+        .map((line) => line.trim().split(' '))
+      const answers = lines
+        .filter(([beganAt, endedAt]) => Number(beganAt) >= overAt && Number(endedAt) < looksAt)
+        .map(([, , answer]) => answer)
+      expect(answers).toContain('403')
+      expect(answers).not.toContain('200')
       const restarted = await mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: 'late' },
         timeoutMs: patient(60_000),

@@ -65,9 +65,11 @@ if (kind === 'storm') {
 } else if (kind === 'with-token') {
   for (let at = 0; at < 5; at++) await call('revoked')
 } else {
-  // Goes on after its run, and writes what it was answered.
+  // Goes on after its run, and writes when each call began and ended, and what it was answered.
   for (;;) {
-    appendFileSync(more, `${await call('after')}\n`)
+    const beganAt = Date.now()
+    const answer = await call('after')
+    appendFileSync(more, `${beganAt} ${Date.now()} ${answer}\n`)
     await sleep(50)
   }
 }
