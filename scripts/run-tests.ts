@@ -70,6 +70,8 @@ async function runProcesses(): Promise<void> {
 /** The engine, and while there is nothing else on it what changes what all containers share. */
 async function withEngine(): Promise<boolean> {
   const isThere = await prepareEngine()
+  // After the engine, since the distribution installs one thing at a time.
+  await runShown(process.execPath, [join(root, 'tests', 'browser', 'install-chromium.ts')])
   if (!isThere) return false
   await runProject('docker-shared', true)
   // Once for all, since files that ask for it at once would each make it.

@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { chromium } from 'playwright-core'
 import { builtProgram } from '@flotilla/protocol/built-program'
+import { findChromium, installChromium } from './chromium.ts'
 import { rebound } from './rebinding.ts'
 
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 /** Where tests read how the one Chromium of all files is reached; empty where there is none. */
 export const browserVariable = 'FLOTILLA_TEST_BROWSER'
 
@@ -33,25 +32,4 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env['FLOTILLA_REQUIRE_ENGINE'] === '1') throw new Error(`${reason}.`)
   process.stderr.write(`${reason}, so the tests in a browser are skipped.\n`)
   return undefined
-}
-
-function findChromium(): string | null {
-  return places.find((path) => existsSync(path)) ?? null
-}
-
-function installChromium(): string | null {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return null
-  process.stderr.write('Installing chromium of the distribution for the tests in a browser ...\n')
-  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const install = () =>
-    spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], {
-      env: environment,
-      stdio: 'ignore',
-    }).status === 0
-  // A machine that has never looked knows of no packages.
-  if (!install()) {
-    spawnSync('apt-get', ['update'], { env: environment, stdio: 'ignore' })
-    install()
-  }
-  return findChromium()
 }

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import process from 'node:process'
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** The distribution's Chromium, or one like it; null where there is none. */
+export function findChromium(): string | null {
+  return places.find((path) => existsSync(path)) ?? null
+}
+
+/** Installs that of the distribution, where this process may; null where it may not or none can be had. */
+export function installChromium(): string | null {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return null
+  if (process.env['FLOTILLA_NO_INSTALL'] === '1') {
+    process.stderr.write('Tests in a browser want: apt-get install -y --no-install-recommends chromium\n')
+    return null
+  }
+  process.stderr.write('Installing chromium of the distribution for the tests in a browser ...\n')
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const install = () =>
+    spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], {
+      env: environment,
+      stdio: 'ignore',
+    }).status === 0
+  // A machine that has never looked knows of no packages.
+  if (!install()) {
+    spawnSync('apt-get', ['update'], { env: environment, stdio: 'ignore' })
+    install()
+  }
+  return findChromium()
+}
