@@ -74,7 +74,7 @@ export async function startPriceServer(coin = { symbol: 'ETH', name: 'ethereum' 
       return JSON.stringify({ data: { amount: says.coinbase, base: coin.symbol, currency: 'USD' } })
     }
     if (url.startsWith('/0/public/Ticker')) {
-      return JSON.stringify({ error: [], result: { XETHZUSD: { c: [says.kraken, '1'] } } })
+      return JSON.stringify({ error: [], result: { XETHZUSD: { a: [says.kraken, '1', '1.000'] } } })
     }
     const told = { usd: says.coingecko, last_updated_at: at }
     if (url.startsWith('/api/v3/simple/price')) return JSON.stringify({ [coin.name]: told })

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { startDeadline } from '../../egress/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
 import { readJsonExactly } from '../../intake/index.ts'
+import { productVersion } from '../../platform/index.ts'
 
 /** One question and its whole answer. */
 const answerTimeoutMs = 10_000
@@ -15,6 +16,12 @@ const replyMaxBytes = 1024 * 1024
 const refusalMaxChars = 200
 /** Of what a token says of its own name. */
 const symbolMaxChars = 20
+/** Providers turn callers without a name away. */
+const headers = {
+  'content-type': 'application/json',
+  accept: 'application/json',
+  'user-agent': `flotilla/${productVersion}`,
+}
 
 /** A quantity of JSON-RPC: 256 bits at most, and no zero before them but a lone one. */
 export const quantitySchema = z
@@ -78,7 +85,7 @@ export function createJsonRpc(
         {
           url,
           method: 'POST',
-          headers: { 'content-type': 'application/json', accept: 'application/json' },
+          headers,
           body: JSON.stringify({ jsonrpc: '2.0', ...question }),
         },
         deadline.signal,

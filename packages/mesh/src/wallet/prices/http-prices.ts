@@ -8,6 +8,7 @@ import type { Settings } from '../../config/index.ts'
 import { startDeadline } from '../../egress/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
 import { readJson } from '../../intake/index.ts'
+import { productVersion } from '../../platform/index.ts'
 import { soldAs } from '../known-tokens.ts'
 import { addressKey } from '../payments/judge-payees.ts'
 import { attoUsdOf } from './agree-on-price.ts'
@@ -15,6 +16,10 @@ import type { PricedAsset, PriceSource } from './price-source.ts'
 
 const answerTimeoutMs = 5000
 const replyMaxBytes = 64 * 1024
+/** Without a name CoinGecko answers nobody (403). */
+const headers = { accept: 'application/json', 'user-agent': `flotilla/${productVersion}` }
+/** Below it, DefiLlama says itself that a price is of a market that is too small to believe. */
+const confidenceMin = 0.9
 
 /** How one kind of source is asked, and what of its answer is the price. */
 interface Dialect {
@@ -45,14 +50,17 @@ const coinbaseSchema = z.looseObject({
 })
 const krakenSchema = z.looseObject({
   error: z.array(z.string()),
-  result: z.record(z.string(), z.looseObject({ c: z.array(z.string()).min(1) })).optional(),
+  result: z.record(z.string(), z.looseObject({ a: z.array(z.string()).min(1) })).optional(),
 })
 const coingeckoSchema = z.record(
   z.string(),
   z.looseObject({ usd: amount.optional(), last_updated_at: z.number().optional() }),
 )
 const llamaSchema = z.looseObject({
-  coins: z.record(z.string(), z.looseObject({ price: amount, timestamp: z.number() })),
+  coins: z.record(
+    z.string(),
+    z.looseObject({ price: amount, timestamp: z.number(), confidence: z.number().nullish() }),
+  ),
 })
 
 const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kind'], Dialect>> = {
@@ -76,8 +84,9 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     },
     read: (reply) => {
       const [pair, ...others] = Object.values(krakenSchema.parse(reply).result ?? {})
-      const [last] = pair?.c ?? []
-      return last === undefined || others.length > 0 ? null : { price: last, at: null }
+      // What is asked for it now: the last trade of what few people trade may be of yesterday.
+      const [asked] = pair?.a ?? []
+      return asked === undefined || others.length > 0 ? null : { price: asked, at: null }
     },
   },
   coingecko: {
@@ -103,7 +112,9 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     path: (asset) => (llamaName(asset) === null ? null : `prices/current/${llamaName(asset)}`),
     read: (reply, asset) => {
       const found = llamaSchema.parse(reply).coins[llamaName(asset) ?? '']
-      return found === undefined ? null : { price: found.price, at: found.timestamp }
+      return found === undefined || (found.confidence ?? 1) < confidenceMin
+        ? null
+        : { price: found.price, at: found.timestamp }
     },
   },
 }
@@ -129,10 +140,7 @@ export function httpPriceSource(
     const deadline = startDeadline(clock, answerTimeoutMs, signal)
     try {
       const place = new URL(path, url ?? dialect.url)
-      const answer = await fetch(
-        { url: place, method: 'GET', headers: { accept: 'application/json' }, body: '' },
-        deadline.signal,
-      )
+      const answer = await fetch({ url: place, method: 'GET', headers, body: '' }, deadline.signal)
       try {
         if (answer.status !== 200)
           throw new Problem('upstream-failed', { detail: `${kind} answered ${answer.status}` })

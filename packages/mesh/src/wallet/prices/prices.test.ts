@@ -81,7 +81,7 @@ test('exchanges are asked of coins alone, at where the owner says', async () => 
   const { fetch, asked } = served((path) =>
     path.startsWith('/v2/')
       ? { data: { amount: '2500.5', base: 'ETH', currency: 'USD' } }
-      : { error: [], result: { XETHZUSD: { c: ['2500.25', '1'] } } },
+      : { error: [], result: { XETHZUSD: { a: ['2500.25', '1', '1.000'] } } },
   )
   const deps = { fetch, clock: clockAt() }
   const coinbase = httpPriceSource({ kind: 'coinbase' }, deps)
