@@ -156,6 +156,23 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     })
   })
 
+  it('names a call by its types, and whom it names or enriches beside those that it pays', async () => {
+    const approves = call(at.dollar, 'approve(address to_our_shop, uint nothing)', [at.taker, '900'])
+    expect(await plan(approves)).toMatchObject({ called: 'approve(address,uint256)' })
+    const others = async (order: Order) => {
+      const { simulation } = await plan(order)
+      return simulation.kind === 'moves' ? simulation.others : simulation
+    }
+    // Who may take is told by what they may take, and the token by what is taken of it.
+    expect(await others(approves)).toEqual([])
+    const reads = call(at.dollar, 'balanceOf(address)', [other])
+    expect(await others(reads)).toEqual([lower(other)])
+    // What somebody else has is minted for a third: nothing of it leaves whoever signs.
+    expect(await others(call(at.dollar, 'mint(address,uint256)', [other, '5']))).toEqual([lower(other)])
+    expect(await others(transfer(at.dollar, 700n))).toEqual([])
+    expect(await others(transfer(null, 5n))).toEqual([])
+  })
+
   it('says why a call would be undone, and what an address holds too little of', async () => {
     await called(call(at.silent, 'setReverting(bool)', [true]), faucet)
     expect(await effects(transfer(at.silent, 1n))).toEqual({

@@ -113,7 +113,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
   it('lets it pay a coin and a token within its limits, once each, and follows both to where they stay', async () => {
     const token = await issuer.mint({ decimals: 6 })
     await issuer.give(token, scouts, 7_500_000n)
-    expect(await told('wallet_balance', { chain: 'solana', token })).toContain('7.5')
+    expect(await told('wallet_balance', { chain: 'solana', token })).toContain('wallet_allowed_contracts')
     const pay = { chain: 'solana', to: shop.address }
     expect(await told('wallet_transfer', { ...pay, amount: '2.25' })).toContain('paid')
     expect(await told('wallet_transfer', { ...pay, token, amount: '1.5' })).toContain(
@@ -124,6 +124,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
       wallet_allowed_chains: ['solana'],
       wallet_allowed_contracts: [token],
     })
+    expect(await told('wallet_balance', { chain: 'solana', token })).toContain('7.5')
     expect(await told('wallet_transfer', { ...pay, token, amount: '1.5' })).toContain('paid')
     expect(await told('wallet_transfer', { ...pay, amount: '101' })).toContain(
       'wallet_spend_limit_per_tx_usd',

@@ -16,8 +16,8 @@ export type Action =
   | { readonly do: 'use-browser'; readonly browserAction: string }
   | { readonly do: 'manage-cron' }
   | { readonly do: 'spawn-agent' }
-  /** Look at addresses and balances. */
-  | { readonly do: 'use-wallet'; readonly chain: string }
+  /** Look at addresses and balances; `contract` where one is asked, a token's too. */
+  | { readonly do: 'use-wallet'; readonly chain: string; readonly contract?: string }
   | WalletSpend
   /** Create agents, apply templates. */
   | { readonly do: 'manage-fleet' }

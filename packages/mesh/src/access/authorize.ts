@@ -156,7 +156,7 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
     case 'spawn-agent':
       return byFlag(record, 'can_spawn')
     case 'use-wallet':
-      return decideWalletUse(record, action.chain)
+      return decideWalletUse(record, action)
     case 'spend-from-wallet':
       return decideWalletSpend(record, action)
     case 'manage-fleet':

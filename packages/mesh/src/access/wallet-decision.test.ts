@@ -48,14 +48,29 @@ describe('a contract that money goes to', () => {
 
 test('a chain that is not listed is refused by its field, and a wallet that is not given by its own', () => {
   const record = (fields: object) => permissionRecordSchema.parse(fields)
-  expect(decideWalletUse(record({ wallet_allowed_chains: ['*'] }), 'ethereum')).toMatchObject({
+  expect(decideWalletUse(record({ wallet_allowed_chains: ['*'] }), { chain: 'ethereum' })).toMatchObject({
     allowed: false,
     field: 'can_use_wallet',
   })
-  expect(decideWalletUse(record({ wallet_allowed_chains: [] }), 'ethereum')).toMatchObject({
+  expect(decideWalletUse(record({ wallet_allowed_chains: [] }), { chain: 'ethereum' })).toMatchObject({
     field: 'can_use_wallet',
   })
   expect(
-    decideWalletUse(record({ can_use_wallet: true, wallet_allowed_chains: ['solana'] }), 'ethereum'),
+    decideWalletUse(record({ can_use_wallet: true, wallet_allowed_chains: ['solana'] }), {
+      chain: 'ethereum',
+    }),
   ).toMatchObject({ allowed: false, field: 'wallet_allowed_chains' })
+})
+
+test('a contract is asked where it is listed, behind the wallet and the chain', () => {
+  const use = (more: object, contract: string | null) =>
+    decideWalletUse(
+      permissionRecordSchema.parse({ can_use_wallet: true, wallet_allowed_chains: ['ethereum'], ...more }),
+      { chain: 'ethereum', contract },
+    )
+  expect(use({ wallet_allowed_contracts: [mine] }, mine.toLowerCase()).allowed).toBe(true)
+  expect(use({}, null).allowed).toBe(true)
+  expect(use({}, mine)).toMatchObject({ allowed: false, field: 'wallet_allowed_contracts' })
+  expect(use({ wallet_allowed_chains: [] }, mine)).toMatchObject({ field: 'wallet_allowed_chains' })
+  expect(use({ can_use_wallet: false }, mine)).toMatchObject({ field: 'can_use_wallet' })
 })

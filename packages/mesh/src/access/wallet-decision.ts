@@ -2,12 +2,21 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Decision, WalletSpend } from './action.ts'
 import { byFlag, byList, byName, denied } from './field-decisions.ts'
 
-/** May the agent look at this chain? Pure. */
-export function decideWalletUse(record: PermissionRecord, chain: string): Decision {
+/** May the agent look at this chain, and ask this contract there? Pure. */
+export function decideWalletUse(
+  record: PermissionRecord,
+  { chain, contract = null }: { readonly chain: string; readonly contract?: string | null },
+): Decision {
   const flag = byFlag(record, 'can_use_wallet')
   if (!flag.allowed) return flag
   const listed = byName(record, 'wallet_allowed_chains', chain)
-  return listed.allowed ? flag : listed
+  if (!listed.allowed) return listed
+  if (contract === null) return flag
+  const named = byList(record, 'wallet_allowed_contracts', {
+    matches: (entry) => entry === '*' || sameAddress(entry, contract),
+    otherwise: `wallet_allowed_contracts does not list ${contract}`,
+  })
+  return named.allowed ? flag : named
 }
 
 /**
@@ -15,16 +24,9 @@ export function decideWalletUse(record: PermissionRecord, chain: string): Decisi
  * no number is refused, since no limit could hold it. Pure.
  */
 export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend): Decision {
-  const use = decideWalletUse(record, spend.chain)
+  const use = decideWalletUse(record, spend)
   if (!use.allowed) return use
-  const { contract, valueUsd, spentTodayUsd, spendsLastHour, fleet } = spend
-  if (contract !== null) {
-    const listed = byList(record, 'wallet_allowed_contracts', {
-      matches: (entry) => entry === '*' || sameAddress(entry, contract),
-      otherwise: `wallet_allowed_contracts does not list ${contract}`,
-    })
-    if (!listed.allowed) return listed
-  }
+  const { valueUsd, spentTodayUsd, spendsLastHour, fleet } = spend
   if (!(Number.isFinite(valueUsd) && valueUsd >= 0 && spentTodayUsd >= 0)) {
     return denied('the value of this transfer is not known', null)
   }

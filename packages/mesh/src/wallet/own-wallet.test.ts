@@ -68,6 +68,11 @@ describe('an agent at its wallet', () => {
       { ...may, wallet_allowed_chains: ['polygon'] },
       'wallet_allowed_chains',
     ],
+    [
+      'of a token that is not listed',
+      { ...may, wallet_allowed_contracts: ['0x01'] },
+      'wallet_allowed_contracts',
+    ],
   ])('is refused %s, by the field, before anything is asked', async (_what, record, field) => {
     verifies('resources:permission:can-use-wallet', 'resources:permission:wallet-allowed-chains')
     const asked: string[] = []
@@ -80,8 +85,11 @@ describe('an agent at its wallet', () => {
     }
     const own = aWallet(record, chain).give()
     const refused = { code: 'denied', detail: expect.stringContaining(field) }
-    expect(() => own.address(scout, 'base')).toThrow(expect.objectContaining(refused))
-    await expect(own.balance(scout, { chain: 'base' }, never)).rejects.toMatchObject(refused)
+    if (field !== 'wallet_allowed_contracts') {
+      expect(() => own.address(scout, 'base')).toThrow(expect.objectContaining(refused))
+      await expect(own.balance(scout, { chain: 'base' }, never)).rejects.toMatchObject(refused)
+    }
+    await expect(own.balance(scout, { chain: 'base', token: address }, never)).rejects.toMatchObject(refused)
     expect(asked).toEqual([])
   })
 

@@ -62,7 +62,7 @@ export function createOwnWallet({
       { chain: name, token }: { readonly chain: ChainName; readonly token?: string | undefined },
       signal: AbortSignal,
     ) => {
-      guard(caller, { do: 'use-wallet', chain: name })
+      guard(caller, { do: 'use-wallet', chain: name, ...(token === undefined ? {} : { contract: token }) })
       const address = addressOf(caller, name)
       if (asked >= askedMax) {
         throw new Problem('rate-limited', {

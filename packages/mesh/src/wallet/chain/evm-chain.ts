@@ -43,19 +43,23 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     return said === BigInt(chainId) ? null : `it is of chain ${said}, and ${name} is ${chainId}`
   })
 
-  async function requestOf(session: RpcSession, from: string, order: Order): Promise<EvmCallRequest> {
+  async function requestOf(
+    session: RpcSession,
+    from: string,
+    order: Order,
+  ): Promise<{ readonly request: EvmCallRequest; readonly called?: string }> {
     if (order.do === 'call') {
       const to = evmAddressOf(order.contract, 'a contract')
-      const { data } = encodeCall(order.call)
+      const { data, signature } = encodeCall(order.call)
       await requireCode(session, to)
-      return { from, to, data, value: order.raw }
+      return { request: { from, to, data, value: order.raw }, called: signature }
     }
     const to = evmAddressOf(order.to, 'a recipient')
-    if (order.asset === null) return { from, to, data: '0x', value: order.raw }
+    if (order.asset === null) return { request: { from, to, data: '0x', value: order.raw } }
     const token = evmAddressOf(order.asset, 'a token')
     const { data } = encodeCall({ function: 'transfer(address,uint256)', args: [to, String(order.raw)] })
     await requireCode(session, token)
-    return { from, to: token, data, value: 0n }
+    return { request: { from, to: token, data, value: 0n } }
   }
 
   async function requireCode(session: RpcSession, address: string): Promise<void> {
@@ -105,13 +109,14 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     },
     async plan(from, order, signal) {
       const session = await open(signal)
-      const request = await requestOf(session, from, order)
+      const { request, ...named } = await requestOf(session, from, order)
       const nonce = await session.ask('eth_getTransactionCount', [from, 'pending'], quantitySchema)
       const fees = await feesOf({ session, failed })
       const simulation = await simulateEvm(session, request)
       const holds = await session.ask('eth_getBalance', [from, 'latest'], quantitySchema)
       const place = { kind: 'nonce', nonce: Number(nonce) } as const
       const plan = async (gasLimit: bigint) => ({
+        ...named,
         from,
         to: request.to,
         place,

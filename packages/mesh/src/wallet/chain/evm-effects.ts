@@ -15,6 +15,13 @@ const topics = {
   approvalForAll: topicOf('ApprovalForAll(address,address,bool)'),
   single: topicOf('TransferSingle(address,address,address,uint256,uint256)'),
   batch: topicOf('TransferBatch(address,address,address,uint256[],uint256[])'),
+  /** Of ERC-777: whoever it names may send all that is there. */
+  operatorSet: topicOf('AuthorizedOperator(address,address)'),
+  operatorGone: topicOf('RevokedOperator(address,address)'),
+  /** Of ERC-6909, one contract for many tokens. */
+  multiTransfer: topicOf('Transfer(address,address,address,uint256,uint256)'),
+  multiApproval: topicOf('Approval(address,address,uint256,uint256)'),
+  multiOperator: topicOf('OperatorSet(address,address,bool)'),
   /** Of Permit2, whose allowances are taken from it instead of from the token. */
   permit2Approval: topicOf('Approval(address,address,address,uint160,uint48)'),
   permit2Permit: topicOf('Permit(address,address,address,uint160,uint48,uint48)'),
@@ -55,7 +62,7 @@ interface GrantSeen extends Grant {
 /**
  * What the logs of a transaction say of `owner`. A token speaks for itself here: one that keeps silent about a transfer
  * can hide that of itself alone, and what any other contract writes takes nothing back of what it said. Things that are counted one
- * by one (ERC-721, ERC-1155) are an asset of one each. Addresses in small letters. Pure.
+ * by one (ERC-721, ERC-1155), and tokens of which one contract has many (ERC-6909), are an asset of one each. Addresses in small letters. Pure.
  */
 export function effectsOf(
   owner: string,
@@ -96,17 +103,29 @@ function payeesOf(me: string, moves: readonly TransferSeen[]): readonly string[]
     left.add(asset)
   }
   for (const one of left) {
-    const gained = new Map<string, bigint>()
-    for (const { asset, from, to, raw } of moves) {
-      if (asset !== one) continue
-      gained.set(from, (gained.get(from) ?? 0n) - raw)
-      gained.set(to, (gained.get(to) ?? 0n) + raw)
-    }
-    for (const [address, raw] of gained) {
-      if (raw > 0n && address !== me && !isNobody(address)) payees.add(address)
-    }
+    for (const address of gainersOf(one, moves)) if (address !== me) payees.add(address)
   }
   return [...payees]
+}
+
+function gainersOf(one: string | null, moves: readonly TransferSeen[]): readonly string[] {
+  const gained = new Map<string, bigint>()
+  for (const { asset, from, to, raw } of moves) {
+    if (asset !== one) continue
+    gained.set(from, (gained.get(from) ?? 0n) - raw)
+    gained.set(to, (gained.get(to) ?? 0n) + raw)
+  }
+  return [...gained].flatMap(([address, raw]) => (raw > 0n && !isNobody(address) ? [address] : []))
+}
+
+/**
+ * Whoever holds more of anything in the end, whosever it was before: what was put somewhere by an earlier payment is handed to
+ * another by a call that takes nothing of `owner` any more. Pure.
+ */
+export function gainersIn(owner: string, logs: readonly EvmLog[]): readonly string[] {
+  const moves = logs.flatMap(transfersOf)
+  const gainers = [...new Set(moves.map(({ asset }) => asset))].flatMap((one) => gainersOf(one, moves))
+  return [...new Set(gainers)].filter((address) => address !== owner.toLowerCase())
 }
 
 /** What one spender may take of one asset, by whichever ways. */
@@ -139,6 +158,9 @@ function transfersOf({
   if ((kind === topics.single || kind === topics.batch) && second !== undefined && third !== undefined) {
     return [{ asset, from: addressIn(second), to: addressIn(third), raw: 1n }]
   }
+  if (kind === topics.multiTransfer && first !== undefined && second !== undefined) {
+    return [{ asset, from: addressIn(first), to: addressIn(second), raw: 1n }]
+  }
   return []
 }
 
@@ -146,9 +168,15 @@ function grantOf(
   { address, topics: [kind, first, second, third], data }: EvmLog,
   me: string,
 ): GrantSeen | null {
-  if (first === undefined || second === undefined || addressIn(first) !== me) return null
-  const spender = addressIn(second)
+  if (first === undefined || second === undefined) return null
   const asset = address.toLowerCase()
+  if ((kind === topics.operatorSet || kind === topics.operatorGone) && addressIn(second) === me) {
+    const unlimited = kind === topics.operatorSet
+    const operator = addressIn(first)
+    return { place: `${asset} all ${operator}`, asset, spender: operator, raw: 0n, unlimited }
+  }
+  if (addressIn(first) !== me) return null
+  const spender = addressIn(second)
   if (kind === topics.approval) {
     // Of an ERC-721 it names one thing, or nobody any more.
     if (third !== undefined) {
@@ -158,7 +186,11 @@ function grantOf(
     const raw = word(data, 0)
     return { place: `${asset} ${spender}`, asset, spender, raw, unlimited: raw >= unlimitedFrom.uint256 }
   }
-  if (kind === topics.approvalForAll) {
+  if (kind === topics.multiApproval && third !== undefined) {
+    const raw = word(data, 0) === 0n ? 0n : 1n
+    return { place: `${asset} thing ${third} ${spender}`, asset, spender, raw, unlimited: false }
+  }
+  if (kind === topics.approvalForAll || kind === topics.multiOperator) {
     const unlimited = word(data, 0) !== 0n
     return { place: `${asset} all ${spender}`, asset, spender, raw: unlimited ? 1n : 0n, unlimited }
   }

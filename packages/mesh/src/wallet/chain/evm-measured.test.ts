@@ -23,6 +23,27 @@ describe('the addresses in a call', () => {
     expect(named(2n ** 96n - 1n, 2n ** 160n, 2n ** 256n - 1n)).toEqual([])
   })
 
+  test('are those of calls within it, which no word of its own shows whole', () => {
+    const bytes = (call: string) => {
+      const length = word(BigInt(call.length / 2))
+      return `${word(32n)}${length}${call.padEnd(Math.ceil(call.length / 64) * 64, '0')}`
+    }
+    const inner = (...words: (bigint | string)[]) => `aabbccdd${words.map(word).join('')}`
+    const within = (call: string) => addressesIn({ from: mine, data: `0x12345678${bytes(call)}` })
+    expect(within(inner(friend, 5n))).toEqual([friend])
+    expect(within(`12345678${bytes(inner(other, 2n))}`)).toEqual([other])
+    // So deep that nobody writes it by hand: whoever is paid by it is told by what it moves.
+    const nested = (depth: number): string =>
+      depth === 0 ? inner(other) : `12345678${bytes(nested(depth - 1))}`
+    expect(within(nested(3))).toContain(other)
+    expect(within(nested(4))).not.toContain(other)
+    // Whatever stands before it could be a length: an amount of 36 hides nobody behind it.
+    expect(named(36n, friend, 5n)).toEqual([friend])
+    // A length that is longer than what follows, and bytes that are no call.
+    expect(addressesIn({ from: mine, data: `0x12345678${word(36n)}aabbccdd` })).toEqual([])
+    expect(within(word(friend))).toEqual([friend])
+  })
+
   test('are none in a payment of coins, nor in a word that is cut off', () => {
     expect(addressesIn({ from: mine, data: '0x' })).toEqual([])
     expect(addressesIn({ from: mine, data: `0x12345678${word(friend).slice(1)}` })).toEqual([])

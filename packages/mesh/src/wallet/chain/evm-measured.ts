@@ -5,6 +5,9 @@ import type { Effects, Grant } from './paying-chain.ts'
 
 /** An address has more bits than that, but for one that nobody can find a key of; an amount has fewer. */
 const addressFrom = 2n ** 96n
+const selectorChars = 8
+/** Calls within calls; deeper ones are told of by what they move alone. */
+const nestedMax = 4
 
 /** Of a token, before a call and after it; null where it does not tell. */
 export interface Pair {
@@ -74,12 +77,22 @@ export function tokensOf(
   ])
 }
 
-/** All that could be an address among the words of its arguments, whoever signs aside. Pure. */
+/** All that could be an address among the words of its arguments, and of calls within them, whoever signs aside. Pure. */
 export function addressesIn({ from, data }: Pick<EvmCallRequest, 'from' | 'data'>): readonly string[] {
-  const words = data.slice(10).match(/.{64}/g) ?? []
-  const addresses = words
-    .map((word) => BigInt(`0x${word}`))
-    .filter((value) => value >= addressFrom && value < 2n ** 160n)
-    .map((value) => `0x${value.toString(16).padStart(40, '0')}`)
-  return distinct(addresses).filter((one) => !sameEvmAddress(one, from))
+  return distinct(addressesOf(data.slice(2), 0)).filter((one) => !sameEvmAddress(one, from))
+}
+
+/** `call`: a selector and words, in hexadecimal digits. */
+function addressesOf(call: string, depth: number): readonly string[] {
+  const words = call.slice(selectorChars).match(/.{64}/g) ?? []
+  return words.flatMap((text, at) => {
+    const value = BigInt(`0x${text}`)
+    if (value >= addressFrom) {
+      return value < 2n ** 160n ? [`0x${value.toString(16).padStart(40, '0')}`] : []
+    }
+    // Bytes that are as long as a call: behind their length they may be one, in which words stand elsewhere.
+    const start = selectorChars + (at + 1) * 64
+    const isCall = value % 32n === 4n && value * 2n <= BigInt(call.length - start) && depth < nestedMax
+    return isCall ? addressesOf(call.slice(start, start + Number(value) * 2), depth + 1) : []
+  })
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { evmAddressOf } from './evm-address.ts'
 import { decodeReturned, encodeCall, revertReason } from './evm-call.ts'
-import { effectsOf } from './evm-effects.ts'
+import { effectsOf, gainersIn } from './evm-effects.ts'
 
 const mine = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -195,6 +195,67 @@ describe('what logs say of an owner', () => {
     expect(of(one(5n, friend), all(0n)).grants).toMatchObject([{ raw: 1n, unlimited: false }])
     expect(of(one(5n, friend), one(6n, friend)).grants).toMatchObject([{ raw: 2n }])
     expect(of(one(5n, friend), one(5n, `0x${'0'.repeat(40)}`)).grants).toEqual([])
+  })
+
+  test('has operators of ERC-777, who may send all, until they are taken back', () => {
+    const operator = (kind: string, whose = mine) => ({
+      topics: [kind, topic(friend), topic(whose)],
+      data: '0x',
+    })
+    const [given, gone] = [
+      '0xf4caeb2d6ca8932a215a353d0703c326ec2d81fc68170f320eb2ab49e9df61f9',
+      '0x50546e66e5f44d728365dc3908c63bc5cfeeab470722c1677e3073a6ac294aa1',
+    ]
+    expect(of(operator(given)).grants).toEqual([
+      { asset: token.toLowerCase(), spender: friend.toLowerCase(), raw: 0n, unlimited: true },
+    ])
+    expect(of(operator(given), operator(gone)).grants).toEqual([])
+    // Of somebody else's tokens.
+    expect(of(operator(given, token)).grants).toEqual([])
+  })
+
+  test('has a contract of many tokens (ERC-6909) as one asset: what is sent, and who may send it', () => {
+    const moved = '0x1b3d7edb2e9c0b0e7c525b20aaaef0f5940d2ed71663c7d39266ecafac728859'
+    const approves = '0xb3fd5071835887567a0671151121894ddccc2842f1d10bedad13e0d17cace9a7'
+    const operates = '0xceb576d9f15e4e200fdb5096d64d5dfd667e16def20c1eefd14256d8e3faa267'
+    const asset = token.toLowerCase()
+    const [payee] = [friend.toLowerCase()]
+    expect(
+      of({
+        topics: [moved, topic(mine), topic(friend), word(7n)],
+        data: `${topic(mine)}${word(900n).slice(2)}`,
+      }),
+    ).toEqual({ changes: [{ asset, raw: -1n }], payees: [payee], grants: [] })
+    const one = (id: bigint, raw: bigint) => ({
+      topics: [approves, topic(mine), topic(friend), word(id)],
+      data: word(raw),
+    })
+    expect(of(one(7n, 900n)).grants).toEqual([{ asset, spender: payee, raw: 1n, unlimited: false }])
+    expect(of(one(7n, 900n), one(7n, 0n)).grants).toEqual([])
+    const all = (yes: bigint) => ({ topics: [operates, topic(mine), topic(friend)], data: word(yes) })
+    expect(of(all(1n)).grants).toEqual([{ asset, spender: payee, raw: 1n, unlimited: true }])
+    expect(of(all(1n), all(0n)).grants).toEqual([])
+  })
+
+  test('does not name whom a contract pays by what it kept for the owner, which is told beside it', () => {
+    const [vault, thief] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
+    const moves = (from: string, to: string, raw = 5n) => ({
+      address: token,
+      topics: [transfer, topic(from), topic(to)],
+      data: word(raw),
+    })
+    const gained = (...logs: ReturnType<typeof moves>[]) => gainersIn(mine, logs)
+    const withdrawn = moves(vault, thief)
+    expect(effectsOf(mine, { logs: [withdrawn], sentRaw: 0n }).payees).toEqual([])
+    expect(gained(withdrawn)).toEqual([thief])
+    // What the owner gets, what comes back and what is burned enriches nobody else.
+    expect(gained(moves(vault, mine))).toEqual([])
+    expect(gained(withdrawn, moves(thief, vault))).toEqual([])
+    expect(gained(moves(vault, `0x${'0'.repeat(40)}`))).toEqual([])
+    expect(gained(withdrawn, moves(thief, vault, 4n), moves(mine, vault, 9n)).toSorted()).toEqual([
+      vault,
+      thief,
+    ])
   })
 
   test('names as paid who is handed something, and who has it in the end', () => {

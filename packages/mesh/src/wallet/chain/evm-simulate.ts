@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { encodeCall, revertReason } from './evm-call.ts'
-import { coinLogger, effectsOf, transferLog } from './evm-effects.ts'
+import { coinLogger, effectsOf, gainersIn, transferLog } from './evm-effects.ts'
 import type { EvmLog } from './evm-effects.ts'
 import { addressesIn, distinct, tokensOf, worst } from './evm-measured.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
@@ -81,7 +81,21 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   if (tokens.length > tokensMax)
     return { kind: 'unknown', reason: `it touches more than ${tokensMax} tokens` }
   if (named.length > namedMax) return { kind: 'unknown', reason: `it names more than ${namedMax} addresses` }
-  return measured(session, call, { seen, tokens: distinct([...tokens, ...named]), named })
+  const told = await measured(session, call, { seen, tokens: distinct([...tokens, ...named]), named })
+  return told.kind === 'moves' ? { ...told, others: othersOf(call, told.effects, done.logs) } : told
+}
+
+/** Whom a call names or enriches beside those that it pays and empowers, and tokens that count by it. */
+function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[]): readonly string[] {
+  const told = [
+    call.to,
+    ...effects.payees,
+    ...effects.grants.flatMap(({ asset, spender }) => [asset, spender]),
+    ...effects.changes.flatMap(({ asset, raw }) => (asset !== null && raw < 0n ? [asset] : [])),
+  ]
+  return distinct([...addressesIn(call), ...gainersIn(call.from, logs)]).filter(
+    (one) => !told.some((other) => sameEvmAddress(one, other)),
+  )
 }
 
 /**
@@ -173,7 +187,7 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
   const effects = effectsOf(call.from, { logs, sentRaw: call.value })
   if (letsTakeInSilence(call, effects))
     return { kind: 'unknown', reason: 'a token does not say what it lets others take' }
-  return { kind: 'moves', effects }
+  return { kind: 'moves', effects, others: othersOf(call, effects, logs) }
 }
 
 /** What it lets take cannot be asked for here, and some tokens write no log of it. */

@@ -18,7 +18,12 @@ export type Place =
 
 /** What the chain says would happen if it landed now. */
 export type Simulation =
-  | { readonly kind: 'moves'; readonly effects: Effects }
+  | {
+      readonly kind: 'moves'
+      readonly effects: Effects
+      /** Whom it names or enriches by what is not the sender's: who may come by something later; left out where that cannot be. */
+      readonly others?: readonly string[]
+    }
   /** It would be undone, and cost its fee for nothing. */
   | { readonly kind: 'fails'; readonly reason: string }
   /** The far end has no method for it, or what it said is not whole. */
@@ -48,6 +53,8 @@ export interface Plan {
   readonly from: string
   /** Whom the transaction itself names: a recipient, or a contract. */
   readonly to: string
+  /** Of a call, its function by name and types alone: names of parameters are the caller's own words; left out where nothing is called. */
+  readonly called?: string
   /** The adapter's own text of all that is signed but the place. */
   readonly unsigned: string
   /** The most that it can cost in fees, base units of the chain's coin. */

@@ -91,7 +91,7 @@ export function createAssessPayment(deps: {
     const plan = await chain.plan(from, order, signal)
     const effects = understood(plan, { chain: name, order, allowed: settings.allow_unsimulated })
     const leaving = await Promise.all(
-      (effects?.changes ?? coinSent(order))
+      (effects?.changes ?? sentBy(order))
         .filter(({ raw }) => raw < 0n)
         .map(({ asset, raw }) => worth(asset, -raw)),
     )
@@ -101,13 +101,21 @@ export function createAssessPayment(deps: {
     const fee = await worth(null, plan.feeMaxRaw)
     const chargedMicroUsd = [...leaving, ...grants, fee].reduce((sum, { microUsd }) => sum + microUsd, 0)
 
+    // Tokens that everybody knows do with nothing what they please.
+    const genuine = Object.values(knownTokensOf(name))
+    const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
+      (address) => !genuine.some((one) => isSameAddress(one, address)),
+    )
     const paid = [
       ...(order.do === 'transfer' ? [order.to] : order.raw > 0n ? [order.contract] : []),
       ...(effects?.payees ?? []),
       ...(effects?.grants ?? []).map(({ spender }) => spender),
+      ...others,
     ].filter((one, at, all) => all.findIndex((other) => isSameAddress(one, other)) === at)
     if (paid.length > payeesMax) {
-      throw new Problem('not-simulated', { detail: `it pays or empowers more than ${payeesMax} addresses` })
+      throw new Problem('not-simulated', {
+        detail: `it pays, empowers or names more than ${payeesMax} addresses`,
+      })
     }
     const compared = { names: settings.known_addresses, paid: payees.knownPayees(name, comparedMax) }
     const described = paid.map((address) => ({ address, ...describeAddress(address, compared) }))
@@ -126,6 +134,8 @@ export function createAssessPayment(deps: {
       payees: paid,
       chargedMicroUsd,
       summary: summaryOf(name, order, {
+        called: order.do === 'call' ? calledIn(plan, order) : '',
+        isKnown: effects !== null,
         leaving: leaving.map(({ words }) => words),
         letting: grants.map(({ grant, words }) => lettingWords(grant, words)),
       }),
@@ -133,12 +143,15 @@ export function createAssessPayment(deps: {
         `On ${name}, from ${from}.`,
         order.do === 'transfer'
           ? `To ${describeAddress(order.to, compared).words}.`
-          : `Calls ${plainLine(order.call.function)} of ${describeAddress(order.contract, compared).words} with ${shortArgs(order)}.`,
-        effects === null
-          ? `What it moves is not known: ${plan.simulation.kind === 'unknown' ? plan.simulation.reason : ''}`
+          : `Calls ${calledIn(plan, order)} of ${describeAddress(order.contract, compared).words} with ${shortArgs(order)}.`,
+        ...(leaving.length === 0 ? [] : [`Leaves: ${leaving.map(({ words }) => words).join('; ')}.`]),
+        ...(effects === null
+          ? [
+              `What else it moves is not known: ${plan.simulation.kind === 'unknown' ? plan.simulation.reason : ''}.`,
+            ]
           : leaving.length === 0
-            ? 'Nothing leaves by it but its fee.'
-            : `Leaves: ${leaving.map(({ words }) => words).join('; ')}.`,
+            ? ['Nothing leaves by it but its fee.']
+            : []),
         ...(gained.length === 0
           ? []
           : [
@@ -153,7 +166,11 @@ export function createAssessPayment(deps: {
           .filter(
             ({ address }) => !isSameAddress(address, order.do === 'transfer' ? order.to : order.contract),
           )
-          .map(({ words }) => `It also pays or empowers ${words}.`),
+          .map(({ address, words }) =>
+            others.some((one) => isSameAddress(one, address))
+              ? `It also names ${words}, which may come by something through it.`
+              : `It also pays or empowers ${words}.`,
+          ),
         ...imitations.map((words) => `WARNING: ${words}.`),
         ...plan.warnings.map((warning) => `Mind that ${warning}.`),
         `It counts for ${usdOfMicro(chargedMicroUsd)} USD of the limits of the agent.`,
@@ -172,25 +189,32 @@ export function createAssessPayment(deps: {
 
 /** Null where it is not known and the owner let it be. */
 function understood(
-  { simulation }: Plan,
+  plan: Plan,
   { chain, order, allowed }: { chain: ChainName; order: Order; allowed: readonly string[] },
 ): Effects | null {
+  const { simulation } = plan
   if (simulation.kind === 'moves') return simulation.effects
   if (simulation.kind === 'fails') throw new Problem('would-fail', { detail: simulation.reason })
   if (order.do === 'transfer' && order.asset === null) {
     // It moves its amount and nothing else of whoever signs.
-    return { changes: coinSent(order), payees: [], grants: [] }
+    return { changes: sentBy(order), payees: [], grants: [] }
   }
   const name =
     order.do === 'call'
-      ? `${chain}:${order.contract}:${order.call.function.replaceAll(' ', '')}`
+      ? `${chain}:${order.contract}:${calledIn(plan, order).replaceAll(' ', '')}`
       : `${chain}:${order.asset ?? ''}:transfer(address,uint256)`
   if (allowed.some((one) => isSameCall(one, name))) return null
   throw new Problem('not-simulated', { detail: `${name}: ${simulation.reason}` })
 }
 
-function coinSent({ raw, ...order }: Order) {
-  return raw > 0n && (order.do === 'call' || order.asset === null) ? [{ asset: null, raw: -raw }] : []
+/** By its own words, where nobody can say what else it does. */
+function sentBy({ raw, ...order }: Order) {
+  return raw > 0n ? [{ asset: order.do === 'call' ? null : order.asset, raw: -raw }] : []
+}
+
+/** In the chain's own words; those of an agent could say anything to whoever reads them. */
+function calledIn({ called }: Plan, order: Extract<Order, { do: 'call' }>): string {
+  return called ?? plainLine(order.call.function)
 }
 
 /** The case of an address is its checksum's, the one of a function its own. */
@@ -216,13 +240,27 @@ function lettingWords({ spender, asset, unlimited }: Grant, words: string): stri
 function summaryOf(
   chain: ChainName,
   order: Order,
-  { leaving, letting }: { readonly leaving: readonly string[]; readonly letting: readonly string[] },
+  {
+    called: what,
+    isKnown,
+    leaving,
+    letting,
+  }: {
+    readonly called: string
+    readonly isKnown: boolean
+    readonly leaving: readonly string[]
+    readonly letting: readonly string[]
+  },
 ): string {
   const moved = leaving.join(' and ')
+  const rest = isKnown ? '' : '; what else it does nobody can say'
   if (order.do === 'transfer') {
-    return [`pay ${moved || 'nothing but its fee'} to ${order.to} on ${chain}`, ...letting].join(', and ')
+    const paid = `pay ${moved || 'nothing but its fee'} to ${order.to} on ${chain}`
+    return `${[paid, ...letting].join(', and ')}${rest}`
   }
   const does = [...(moved === '' ? [] : [`moves ${moved}`]), ...letting]
-  const called = `call ${plainLine(order.call.function, 100)} of ${order.contract} on ${chain}`
-  return `${called}, which ${does.length === 0 ? 'moves nothing but its fee' : does.join(', and ')}`
+  const nothing = isKnown ? ['moves nothing but its fee'] : []
+  const which = (does.length === 0 ? nothing : does).join(', and ')
+  const called = `call ${plainLine(what, 100)} of ${order.contract} on ${chain}`
+  return `${called}${which === '' ? '' : `, which ${which}`}${rest}`
 }

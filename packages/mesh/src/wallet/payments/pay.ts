@@ -23,6 +23,7 @@ import { moreThan } from './follow-payments.ts'
 import type { FollowPayments } from './follow-payments.ts'
 import { effectsColumn, effectsText } from './intent-table.ts'
 import type { IntentTable } from './intent-table.ts'
+import { isSameAddress } from './judge-payees.ts'
 import { viewOf } from './payment-view.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
@@ -61,6 +62,7 @@ const approvalSchema = z.strictObject({
   order: orderSchema,
   charged_micro_usd: z.number(),
   effects: effectsColumn,
+  payees: z.array(z.string()).default([]),
   summary: z.string(),
   lines: z.array(z.string()),
   fee: z.string(),
@@ -244,7 +246,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       { chain, contract, function: name, args, returns }: WalletRead,
       gone: AbortSignal,
     ) => {
-      guard(caller, { do: 'use-wallet', chain })
+      guard(caller, { do: 'use-wallet', chain, contract })
       return bounded(gone, async (signal) => ({
         returned: await deps.chain(chain).read(contract, { function: name, args, returns }, signal),
       }))
@@ -292,6 +294,7 @@ function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObject {
           },
     charged_micro_usd: assessed.chargedMicroUsd,
     effects: effectsText(assessed.effects),
+    payees: [...assessed.payees],
     summary: assessed.summary,
     lines: [...assessed.lines, `A person is asked because ${assessed.reasons.join(', and ')}.`],
     fee: assessed.feeLine,
@@ -313,6 +316,8 @@ function requireAsShown(shown: z.output<typeof approvalSchema>, now: Assessed, s
   if ((effects === null) !== (now.effects === null)) refuse('what can be known of it has changed')
   const more = effects === null || now.effects === null ? null : moreThan(effects, now.effects)
   if (more !== null) refuse(more)
+  const other = now.payees.find((payee) => !shown.payees.some((one) => isSameAddress(one, payee)))
+  if (other !== undefined) refuse(`${other} may come by something through it, and was not shown`)
 }
 
 function signedWords(txId: string, state: string): string {

@@ -336,6 +336,57 @@ describe('a person is asked', () => {
       expect(consequences).toContain(`It also pays or empowers ${stranger}.`)
     })
 
+    test('or whom it names alone is one too: who may come by something later is not told by what moves now', async () => {
+      const { execute, asked, pay, chain } = aCall([])
+      const names = (others: readonly string[]) => {
+        chain.simulation = () => ({
+          kind: 'moves',
+          effects: { changes: [], payees: [], grants: [] },
+          others,
+        })
+      }
+      names([stranger.toLowerCase()])
+      expect(await execute()).toMatchObject({
+        state: 'waiting',
+        because: [`${stranger.toLowerCase()} was never paid before`],
+      })
+      const args = asked[0]?.args as never
+      expect(pay.kind.describe(args).consequences).toContain(
+        `It also names ${stranger.toLowerCase()}, which may come by something through it.`,
+      )
+      names([stranger, token])
+      await expect(pay.kind.carryOut(owner as never, args)).rejects.toMatchObject({
+        code: 'conflict',
+        detail: expect.stringContaining(`${token} may come by something through it, and was not shown`),
+      })
+      names([stranger])
+      expect(await pay.kind.carryOut(owner as never, args)).toContain('is sent')
+      expect(await pay.simulate(scout, call, never)).toMatchObject({ asks_a_person: [] })
+    })
+
+    test('and tokens that everybody knows are nobody', async () => {
+      const { chain, pay } = aCall([])
+      const weth = '0x4200000000000000000000000000000000000006'
+      const effects = { changes: [], payees: [], grants: [] }
+      chain.simulation = () => ({ kind: 'moves', effects, others: [weth] })
+      expect(await pay.simulate(scout, call, never)).toMatchObject({ asks_a_person: [] })
+    })
+
+    test('are more than twenty in all is refused: nobody reads so many', async () => {
+      const { chain, pay } = aCall([])
+      const effects = { changes: [], payees: [], grants: [] }
+      const named = (count: number) => {
+        const others = Array.from({ length: count }, (_, at) => `0x${'a'.repeat(38)}${at + 10}`)
+        chain.simulation = () => ({ kind: 'moves', effects, others })
+        return pay.simulate(scout, call, never)
+      }
+      expect((await named(20)).asks_a_person).toHaveLength(20)
+      await expect(named(21)).rejects.toMatchObject({
+        code: 'not-simulated',
+        detail: 'it pays, empowers or names more than 20 addresses',
+      })
+    })
+
     test('is another when it is confirmed: nothing is signed', async () => {
       const { execute, asked, pay, chain, states } = aCall([stranger])
       await execute()
@@ -394,6 +445,23 @@ describe('a person is asked', () => {
   })
 })
 
+test('a contract is read where the record lists it, and no other is asked anything', async () => {
+  const { pay, chain } = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
+  const asked: string[] = []
+  chain.read = async (contract) => {
+    asked.push(contract)
+    return ['7']
+  }
+  const read = { chain: 'base' as const, function: 'total()', args: [], returns: ['uint256'] }
+  expect(await pay.read(scout, { ...read, contract: token }, never)).toEqual({ returned: ['7'] })
+  await expect(pay.read(scout, { ...read, contract: stranger }, never)).rejects.toMatchObject({
+    code: 'denied',
+    detail: `wallet_allowed_contracts does not list ${stranger}`,
+    extra: { field: 'wallet_allowed_contracts' },
+  })
+  expect(asked).toEqual([token])
+})
+
 test('what an agent writes of a call is one plain line for whoever decides', async () => {
   const harness = aPaymentsHarness({
     record: { wallet_allowed_contracts: ['*'] },
@@ -408,6 +476,26 @@ test('what an agent writes of a call is one plain line for whoever decides', asy
   await harness.pay.execute(scout, call, { step: onceOnly(harness.database), key: 'run_1:1', signal: never })
   const { consequences, summary } = harness.pay.kind.describe(harness.asked[0]?.args as never)
   for (const line of [summary, ...consequences]) expect(line).toMatch(/^[\x20-\x7e…]*$/)
+})
+
+test('what is called is told by its name and types, in the chain’s own words, and not by those of an agent', async () => {
+  const harness = aPaymentsHarness({
+    record: { wallet_allowed_contracts: ['*'] },
+    wallet: { allow_unsimulated: [`base:${token}:approve(address,uint256)`] },
+  })
+  const { plan } = harness.chain
+  harness.chain.plan = async (...given) => ({ ...(await plan(...given)), called: 'approve(address,uint256)' })
+  harness.chain.simulation = () => ({ kind: 'unknown', reason: 'no such method' })
+  const call = {
+    chain: 'base' as const,
+    contract: token,
+    function: 'approve(address our_own_savings, uint256 nothing)',
+    args: [stranger, '5'],
+  }
+  await harness.pay.execute(scout, call, { step: onceOnly(harness.database), key: 'run_1:1', signal: never })
+  const { consequences, summary } = harness.pay.kind.describe(harness.asked[0]?.args as never)
+  expect(summary).toContain(`call approve(address,uint256) of ${token} on base`)
+  expect([summary, ...consequences].join()).not.toContain('savings')
 })
 
 describe('what a call would move', () => {
@@ -434,7 +522,44 @@ describe('what a call would move', () => {
       state: 'waiting',
       because: [`${token} was never paid before`, 'what it moves is not known'],
     })
+    const { summary, consequences } = allowed.pay.kind.describe(allowed.asked[0]?.args as never)
+    expect(summary).toBe(
+      `call stake(uint256) of ${token} on base, which moves 0.25 ETH (0.25 USD); what else it does nobody can say`,
+    )
+    expect(consequences).toContain('What else it moves is not known: no such method.')
+    const bare = await allowed.pay.execute(
+      scout,
+      { ...call, amount: undefined },
+      { step: onceOnly(allowed.database), key: 'run_1:2', signal: never },
+    )
+    expect(bare).toMatchObject({ state: 'waiting' })
+    expect(allowed.pay.kind.describe(allowed.asked[1]?.args as never).summary).toBe(
+      `call stake(uint256) of ${token} on base; what else it does nobody can say`,
+    )
     expect(await refused.send('0.1')).toMatchObject({ state: 'paid' })
+  })
+
+  test('and is not known of a token counts what it says itself, against all limits and before a person', async () => {
+    const allow_unsimulated = [`base:${token}:transfer(address,uint256)`]
+    const given = (record: object) => {
+      const harness = aPaymentsHarness({
+        record: { wallet_allowed_contracts: [token], ...record },
+        wallet: { allow_unsimulated },
+      })
+      harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+      harness.chain.simulation = () => ({ kind: 'unknown', reason: 'no such method' })
+      return harness
+    }
+    const { send, asked, pay } = given({ wallet_spend_limit_per_tx_usd: 5 })
+    await expect(send('6', { token })).rejects.toMatchObject({
+      extra: { field: 'wallet_spend_limit_per_tx_usd' },
+    })
+    expect(await send('4', { token })).toMatchObject({ state: 'waiting' })
+    const { summary, consequences } = pay.kind.describe(asked[0]?.args as never)
+    expect(summary).toBe(
+      `pay 4 of the token ${token}, which calls itself USDX (4 USD) to ${friend} on base; what else it does nobody can say`,
+    )
+    expect(consequences).toContain('It counts for 4.000001 USD of the limits of the agent.')
   })
 
   test('and would be undone refuses it', async () => {
