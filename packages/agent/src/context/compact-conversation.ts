@@ -63,7 +63,10 @@ export async function compactConversation(
       : [message, ...kept]
   state.flushed = false
   await turn.saveCheckpoint(state)
-  keep.log.info({ runId: state.runId, dropped: dropped.length, kept: kept.length }, 'conversation compacted')
+  keep.log.info(
+    { runId: state.runId, dropped: dropped.length, kept: kept.length },
+    'a conversation was compacted; what left it is in a transcript',
+  )
 }
 
 /** Asks for facts and hands them to memory, once for each stretch of a conversation. Never fails the run. */

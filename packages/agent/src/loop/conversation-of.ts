@@ -1,5 +1,5 @@
 import { isUnattended } from '@flotilla/protocol/unattended-session'
-import type { RunContext } from './loop-deps.ts'
+import type { RunRules, RunStores } from './loop-deps.ts'
 import { judgeRound } from './round-budget.ts'
 import type { RunRequest } from './run-request.ts'
 import type { Sessions } from './sessions.ts'
@@ -9,7 +9,7 @@ import type { Sessions } from './sessions.ts'
  * it: a webhook or a watch would else never be answered again. What was said stays in the archive.
  */
 export async function conversationOf(
-  { sessions, checkpoints, bounds }: RunContext,
+  { sessions, checkpoints, bounds }: Pick<RunStores, 'sessions' | 'checkpoints'> & Pick<RunRules, 'bounds'>,
   { runId, session, task, origin }: Extract<RunRequest, { kind: 'chat' }>,
 ): ReturnType<Sessions['load']> {
   const found = await sessions.load(session)

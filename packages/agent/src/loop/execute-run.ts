@@ -4,27 +4,23 @@ import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
-import type { RunContext } from './loop-deps.ts'
+import type { RunContext, RunEquipment, RunRules, RunStores } from './loop-deps.ts'
 import type { RunHooks } from './active-run.ts'
 import type { ExecutedRun, ExecuteRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
 
-type Equipment = Pick<RunContext, 'model' | 'tools' | 'subagents'>
-type OfOneRun = 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | keyof Equipment
-type Shared = Omit<RunContext, OfOneRun>
-
 /** Does a run of any kind, and keeps its lease meanwhile. */
 export function createExecuteRun(deps: {
-  shared: Shared
+  shared: RunStores & RunRules
   meshHttp: MeshHttp
   /** So that what the run must remember has room even where its programs fill the disk. */
   keepReserve: () => Promise<void>
   /** Rejects where nothing can be written for another reason than a full disk. */
   tryState: () => Promise<void>
   /** Its model and tools; asked anew for each run, since rights change while the agent lives. */
-  equip: (mesh: RunMesh, hooks: Pick<RunHooks, 'onFrame'>, signal: AbortSignal) => Promise<Equipment>
+  equip: (mesh: RunMesh, hooks: Pick<RunHooks, 'onFrame'>, signal: AbortSignal) => Promise<RunEquipment>
   log: Log
 }): ExecuteRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {

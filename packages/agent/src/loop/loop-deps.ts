@@ -28,32 +28,47 @@ export interface LoopBounds {
 /** What the model is told behind the conversation at each step, given what it did last; no part of it. */
 export type Reminders = (messages: readonly PromptMessage[]) => readonly PromptText[]
 
-/** What one run works with. */
-export interface RunContext {
+/** One attempt at one run: what was asked, how far it had come, whom it tells and what ends it. */
+export interface RunAttempt {
   readonly inputHash: string
   readonly stepsUsed: number
   readonly hooks: RunHooks
   readonly signal: AbortSignal
   readonly mesh: RunMesh
+}
+
+/** What a run thinks and acts with; asked anew for each, since rights change while the agent lives. */
+export interface RunEquipment {
   readonly model: LanguageModel
   readonly tools: readonly Tool[]
   /** Of this run; its tools are among `tools`. */
   readonly subagents?: LoopSubagents | undefined
-  readonly bounds: LoopBounds
+}
+
+/** What the agent has on its disk and takes from run to run. */
+export interface RunStores {
   readonly sessions: Sessions
   readonly checkpoints: Checkpoints
-  readonly clock: Clock
   readonly learnings?: Learnings | undefined
   readonly images?: ImageStore | undefined
-  readonly context: ContextKeeper
   /** Writes a line about the run into the day's log. Never rejects. */
   readonly recordRun: RecordRun
   /** The same for a heartbeat, in a log that is no sign of activity. Never rejects. */
   readonly recordHeartbeat: RecordRun
+}
+
+/** How every run of the agent goes. */
+export interface RunRules {
+  readonly bounds: LoopBounds
+  readonly clock: Clock
+  readonly context: ContextKeeper
   readonly reminders?: Reminders | undefined
   /** Reads the workspace anew: the agent may have changed it since the last run. */
   systemPrompt(mode: PromptMode): Promise<PromptText>
 }
+
+/** What one run of any kind works with; a part of it asks for the ports that it needs. */
+export type RunContext = RunAttempt & RunEquipment & RunStores & RunRules
 
 /** Something that a record has between two answers of a turn. */
 export interface SaidBetween {

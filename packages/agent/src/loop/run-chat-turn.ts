@@ -12,7 +12,7 @@ import { beginningOf } from './run-provenance.ts'
 import { isReplay, recordedHistory, turnRoundsMax } from './recorded-turn.ts'
 import { spendingOf } from './loop-deps.ts'
 import { runLoop } from './run-loop.ts'
-import type { LoopEnd, LoopWork, RunContext } from './loop-deps.ts'
+import type { LoopEnd, LoopWork, RunContext, RunRules, RunStores } from './loop-deps.ts'
 import type { RunEnd } from './task-result.ts'
 
 const emptyRetriesMax = 1
@@ -89,7 +89,10 @@ function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
   return { rounds: { turn: rounds, session: rounds, continues }, tokens, costUsd }
 }
 
-function boundsOf({ bounds }: RunContext, turn: ChatTurn): Pick<LoopWork, 'bounds' | 'spending'> {
+function boundsOf(
+  { bounds }: Pick<RunRules, 'bounds'>,
+  turn: ChatTurn,
+): Pick<LoopWork, 'bounds' | 'spending'> {
   if (turn.task) {
     return {
       bounds: { kind: 'task', iterationsMax: bounds.taskIterationsMax },
@@ -109,20 +112,20 @@ function spokenBy(origin: Origin | undefined): { by?: Speaker } {
 
 /** What the owner says against the agent’s last words is a lesson. Sent again after a crash, it is known. */
 async function recordCorrection(
-  context: RunContext,
+  { learnings }: Pick<RunStores, 'learnings'>,
   before: readonly PromptMessage[],
   message: string,
 ): Promise<void> {
   const last = before.findLast((said) => said.role === 'assistant' && said.content !== '')
-  await context.learnings?.recordCorrection({ said: last?.content ?? '', answer: message })
+  await learnings?.recordCorrection({ said: last?.content ?? '', answer: message })
 }
 
 /** Runs the rounds; an abort becomes an end too. */
-async function endOf(context: RunContext, rounds: () => Promise<LoopEnd>): Promise<RunEnd> {
+async function endOf({ signal }: { signal: AbortSignal }, rounds: () => Promise<LoopEnd>): Promise<RunEnd> {
   try {
     return endOfLoop(await rounds())
   } catch (error) {
-    if (!context.signal.aborted) throw error
-    return abortedEnd(context.signal)
+    if (!signal.aborted) throw error
+    return abortedEnd(signal)
   }
 }

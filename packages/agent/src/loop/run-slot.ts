@@ -89,7 +89,10 @@ export function createRunSlot(deps: {
     }
     if (current === run) current = null
     run.end(done.result)
-    log.info({ runId: run.request.runId, fence: run.request.fence, status: done.result.status }, 'run ended')
+    log.info(
+      { runId: run.request.runId, fence: run.request.fence, status: done.result.status },
+      'a run ended; its outcome is kept until the mesh has it',
+    )
   }
   /** False where the process is about to end instead. */
   const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
@@ -120,7 +123,7 @@ export function createRunSlot(deps: {
     hear(run, steersOf(request))
     current = run
     highestFence = request.fence
-    log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'run started')
+    log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'a run started')
     const job = { request, inputHash, stepsUsed: kept?.lastStep ?? 0, hooks: run.hooks, signal: run.signal }
     void deps
       .execute(job)

@@ -4,7 +4,7 @@ import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { notices } from './notices.ts'
 import { beginningOf, provenanceOf } from './run-provenance.ts'
 import { abortedEnd, executedRun, resumeState } from './turn.ts'
-import type { RunContext } from './loop-deps.ts'
+import type { RunAttempt, RunEquipment, RunRules, RunStores } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { boundInput } from './task-result.ts'
@@ -12,7 +12,10 @@ import type { RunEnd } from './task-result.ts'
 
 /** Calls one tool without a model, with the same care for cut-off calls as the loop takes. */
 export async function runTool(
-  context: RunContext,
+  context: RunAttempt &
+    Pick<RunEquipment, 'tools'> &
+    Pick<RunStores, 'checkpoints' | 'learnings'> &
+    Pick<RunRules, 'clock'>,
   request: Extract<RunRequest, { kind: 'tool' }>,
 ): Promise<ExecutedRun> {
   const { clock } = context

@@ -3,7 +3,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { RunTicket } from '../mesh/mesh-http.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
 import { dropUnacknowledged } from './apply-steers.ts'
-import type { LoopDeps, LoopEnd, RunContext } from './loop-deps.ts'
+import type { LoopDeps, LoopEnd, RunAttempt, RunContext, RunRules, RunStores } from './loop-deps.ts'
 import { freshState, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { provenanceOf } from './run-provenance.ts'
@@ -33,7 +33,7 @@ export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
 
 /** Where the run was cut off, when it was and the same is asked again; else its beginning, already stored. */
 export async function resumeState(
-  context: RunContext,
+  context: RunAttempt & Pick<RunStores, 'checkpoints'> & Pick<RunRules, 'clock'>,
   runId: string,
   begin: Omit<Parameters<typeof freshState>[0], 'runId' | 'inputHash' | 'startedAt' | 'step'>,
 ): Promise<LoopState> {
@@ -55,7 +55,7 @@ export async function resumeState(
  * leaves a conversation that can go on: every call answered, the reason in its place.
  */
 export async function closeTurn(
-  context: RunContext,
+  context: Pick<RunAttempt, 'hooks'> & Pick<RunStores, 'sessions' | 'recordRun'>,
   turn: { session: string; mark: number; taskId: string | null; beginning: RunBeginning },
   ended: { state: LoopState; end: RunEnd },
 ): Promise<void> {
@@ -101,7 +101,7 @@ function completedEnd({ status, summary, result, promote }: TaskCompletion): Run
 
 /** What the slot is handed: the agent's account of the run, and how far its steps have come. */
 export function executedRun(
-  { clock }: Pick<RunContext, 'clock'>,
+  { clock }: Pick<RunRules, 'clock'>,
   ticket: RunTicket,
   { state, end, taskId }: { readonly state: LoopState; readonly end: RunEnd; readonly taskId: string | null },
 ): ExecutedRun {

@@ -96,7 +96,10 @@ export function createSupervisor(
         signal: AbortSignal.any([parent.signal, controller.signal]),
       }).then((end) => {
         subagent.end = end
-        log.info({ runId: name, state: end.state, tokens: loop.tokens }, 'sub-agent ended')
+        log.info(
+          { runId: name, state: end.state, tokens: loop.tokens },
+          'a sub-agent ended; its parent reads the result',
+        )
         return end
       })
       const subagent: Subagent = {
@@ -112,7 +115,7 @@ export function createSupervisor(
           controller.abort(new Problem('cancelled', { detail: 'The work of its parent has ended.' })),
       }
       all.set(id, subagent)
-      log.info({ runId: name, ttlSeconds }, 'sub-agent started')
+      log.info({ runId: name, ttlSeconds }, 'a sub-agent started')
       return {
         id,
         state: 'running',
