@@ -158,7 +158,7 @@ async function ours(path: string): Promise<Contender> {
       storeSystem: async (name, value) => void secrets.set(name, createSecret(name, value)),
       removeSystem: async (name) => void secrets.delete(name),
     },
-    submitRun: world.ledger.submitRun,
+    submitRun: world.ledger.queue.submitRun,
     requireAgent: () => {},
     perMinute: () => 10_000,
     randomBytes,

@@ -166,7 +166,10 @@ export const unguardedFiles: readonly { readonly file: string; readonly why: str
     file: 'agents/briefing/briefings.ts',
     why: 'asks what an agent may, to tell it so, and does nothing for a caller',
   },
-  { file: 'agents/fleet.ts', why: 'puts the use cases of its room together' },
+  {
+    file: 'agents/registry/agent-registry.ts',
+    why: 'puts what is asked of the registry together; `list-agents` asks the guard',
+  },
   {
     file: 'collaboration/blackboard/list-entries.ts',
     why: 'shows of each entry only what `decide` allows to be read',

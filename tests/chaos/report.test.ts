@@ -18,10 +18,13 @@ function aLife(changes: Partial<Life>): Life {
 
 test('the time from a kill to ready is told with its parts', () => {
   const lines = [
-    { at: 1900, said: { msg: 'permission file is whole' } },
+    { at: 1900, said: { msg: 'the permission file can be read again; rights hold as it says' } },
     { at: 2200, said: { progress: 'Opening the agent door' } },
     { at: 2990, said: { ready: true } },
-    { at: 3001, said: { msg: 'mesh is ready', loadedMs: 800, composedMs: 990, readyMs: 1980 } },
+    {
+      at: 3001,
+      said: { msg: 'the mesh is ready and takes work', loadedMs: 800, composedMs: 990, readyMs: 1980 },
+    },
   ]
   const told = tellReadyTimes([aLife({ killedBeforeAt: null }), aLife({ lines })])
   expect(told).toContain('1 times: median 2.00 s')

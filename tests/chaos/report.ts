@@ -82,7 +82,7 @@ export function tellReadyTimes(lives: readonly Life[]): string {
 /** What the mesh itself says of its start, then from one line to the next, each under the words of the later one. */
 function partsOf(life: Life): [string, number][] {
   const from = life.killedBeforeAt ?? life.startedAt
-  const own = life.lines.find(({ said }) => said['msg'] === 'mesh is ready')?.said
+  const own = life.lines.find(({ said }) => said['msg'] === 'the mesh is ready and takes work')?.said
   const loadedMs = Number(own?.['loadedMs'] ?? 0)
   const composedMs = Number(own?.['composedMs'] ?? 0)
   const parts: [string, number][] = own
@@ -94,7 +94,12 @@ function partsOf(life: Life): [string, number][] {
   let before = own ? life.startedAt + composedMs : from
   for (const { at, said } of life.lines) {
     const name = said['ready'] === true ? 'ready' : (said['progress'] ?? said['msg'])
-    if (typeof name !== 'string' || name === 'mesh is ready' || at < before || at > (life.readyAt ?? 0))
+    if (
+      typeof name !== 'string' ||
+      name === 'the mesh is ready and takes work' ||
+      at < before ||
+      at > (life.readyAt ?? 0)
+    )
       continue
     parts.push([name.slice(0, 46), at - before])
     before = at

@@ -291,7 +291,11 @@ const cases: readonly Case[] = [
     before: ({ modules: { control, agents } }) =>
       control.api.approvals.ask(agent('operator'), {
         kind: 'delete-agent',
-        args: { agent_id: 'right', created_at: agents.api.find('right')?.createdAt ?? 0, reason: '' },
+        args: {
+          agent_id: 'right',
+          created_at: agents.api.registry.find('right')?.createdAt ?? 0,
+          reason: '',
+        },
       }).id,
     call: (id) => ({ endpoint: operatorEndpoints.pendingCancel, params: { id } }),
   },
@@ -381,7 +385,7 @@ test.each([null, 'every 1h'])(
   'an agent that is to have the heartbeat %s has it wherever the power cuts its making off, also in the place of one that left its own',
   async (heartbeat) => {
     const create = (parts: Composed) =>
-      parts.modules.agents.api.create(owner, { id: 'third', role: 'sums', heartbeat })
+      parts.modules.agents.api.admin.create(owner, { id: 'third', role: 'sums', heartbeat })
     let there = 0
     // Else those alone behind which something is written.
     const [from, step] = share === 1 ? [0, 1] : [1, 2]
@@ -394,7 +398,7 @@ test.each([null, 'every 1h'])(
           async (parts) => (await livesUntil(endsAt, () => create(parts))).result === null,
         )
         await home.with(async (parts) => {
-          if (parts.modules.agents.api.find('third')) there++
+          if (parts.modules.agents.api.registry.find('third')) there++
           else await create(parts)
           // As the next start does.
           await parts.modules.heartbeats.api.ensureAll()

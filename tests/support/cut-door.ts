@@ -61,9 +61,9 @@ export async function aCutHome(workers: readonly string[], settings: object = {}
   await openHomeFolder(paths)
   await writeFile(paths.settingsFile, JSON.stringify({ default_model: 'scripted/none', ...settings }))
   await home.with(async (parts) => {
-    await parts.modules.agents.api.ensureOperator()
+    await parts.modules.agents.api.lifecycle.ensureOperator()
     for (const id of workers)
-      await parts.modules.agents.api.create(owner, { id, role: 'works', heartbeat: null })
+      await parts.modules.agents.api.admin.create(owner, { id, role: 'works', heartbeat: null })
     await parts.permissions.edit((records) =>
       Object.fromEntries(
         Object.entries(records).map(([id, record]) => [
@@ -73,7 +73,7 @@ export async function aCutHome(workers: readonly string[], settings: object = {}
       ),
     )
     for (const id of ['operator', ...workers])
-      parts.modules.runs.api.submitRun(owner, {
+      parts.modules.runs.api.queue.submitRun(owner, {
         agentId: id,
         input: { kind: 'chat', message: 'work', session: 's' },
       })

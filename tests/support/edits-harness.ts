@@ -64,8 +64,8 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     operator: operatorDefaultRecord,
     ...Object.fromEntries(workers.map((id) => [id, permissionRecordSchema.parse(workerDefaultRecord)])),
   }))
-  await world.fleet.ensureOperator()
-  for (const id of workers) await world.fleet.create(atTerminal, { id, role: 'works' })
+  await world.fleet.lifecycle.ensureOperator()
+  for (const id of workers) await world.fleet.admin.create(atTerminal, { id, role: 'works' })
   const texts = new Map<string, string>()
   const shared = { ...world.deps, denials: createDenialCounts(clock), permissions }
   const guard = createGuard(shared)
@@ -74,7 +74,7 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     guard,
     refuseAbove: createRefuseAboveCeiling(shared),
     table: createBudgetTable(database),
-    agents: world.fleet,
+    agents: world.fleet.registry,
     makerOf: () => null,
     membershipChanged: () => {},
     rebalance: () => {},
@@ -94,7 +94,9 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     setBudget: (caller: Caller, id: string, limits: BudgetEdit) =>
       void setBudget(caller, { scope: 'agent', id }, limits),
     fleet: {
-      ...world.fleet,
+      ...world.fleet.registry,
+      ...world.fleet.admin,
+      ...world.fleet.briefing,
       reach: async (agentId: string) => ({
         readWorkspaceFile: async (name: string) => texts.get(`${agentId}/${name}`) ?? '',
         writeWorkspaceFile: async (name: string, content: string) =>

@@ -126,7 +126,11 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
       if (!isAction(name)) throw new ActionProblem('bad-params', `There is no action ${name.slice(0, 50)}.`)
       return { ok: true, data: await perform(name, params, clock.now() + deadlineMs) }
     } catch (error) {
-      if (isDefect(error)) deps.log.error({ err: error, action: name }, 'an action met an error of ours')
+      if (isDefect(error))
+        deps.log.error(
+          { err: error, action: name },
+          'an action in the browser met an error of ours; the agent is told that it failed',
+        )
       const problem = isDefect(error)
         ? new ActionProblem('internal', 'The browser met an error of its own.')
         : translated(error)

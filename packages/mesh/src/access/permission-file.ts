@@ -74,8 +74,12 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     const before = current.broken
     current = next
     if (next.broken === before) return
-    if (next.broken === null) log.info({}, 'permission file is whole')
-    else log.error({ detail: next.broken }, 'everything is denied')
+    if (next.broken === null) log.info({}, 'the permission file can be read again; rights hold as it says')
+    else
+      log.error(
+        { detail: next.broken },
+        'the permission file is broken; agents are denied everything until it is mended',
+      )
     deps.onBroken(next.broken)
   }
 
@@ -87,7 +91,10 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
       tell(text, handActor)
     },
     onUnreadable: (error) => {
-      log.error({ err: error }, 'permission file cannot be read')
+      log.error(
+        { err: error },
+        'the permission file cannot be read; agents are denied everything until it can',
+      )
       take(brokenSnapshot('config/permissions.json cannot be read'))
     },
   })

@@ -18,7 +18,10 @@ import { createWorkspaceFiles } from './workspace-files.ts'
 import type { WorkspaceFiles } from './workspace-files.ts'
 export type { AgentConnection, AgentConnections, AgentTool } from './connection/agent-connection.ts'
 export type { AgentActivity } from './fleet-view.ts'
-export type { Fleet } from './fleet.ts'
+export type { AgentBriefing, Fleet, FleetConnection } from './fleet.ts'
+export type { FleetLifecycle } from './lifecycle/fleet-lifecycle.ts'
+export type { AgentAdmin } from './registry/agent-admin.ts'
+export type { AgentRegistry } from './registry/agent-registry.ts'
 export { createAgentTurns } from './lifecycle/agent-turns.ts'
 export type { AgentTurns } from './lifecycle/agent-turns.ts'
 export type { Reach } from './lifecycle/ensure-running.ts'
@@ -79,21 +82,26 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     projectText: (agentId) => kernel.hooks.projectTexts.ask(rootOf(kernel.hooks, agentId))[0] ?? '',
     feedbackFor: kernel.hooks.feedbackFor.ask,
   })
-  const files = createWorkspaceFiles({ ...kernel, fleet })
-  const things = createKeptThings({ ...kernel, runtime: needs.runtime, fleet })
-  const listMcpServers = createListMcpServers({ ...kernel, fleet })
+  const { registry, connection, lifecycle } = fleet
+  const reached = { ...registry, ...connection }
+  const files = createWorkspaceFiles({ ...kernel, fleet: reached })
+  const things = createKeptThings({ ...kernel, runtime: needs.runtime, fleet: reached })
+  const listMcpServers = createListMcpServers({ ...kernel, fleet: reached })
   return {
     api: { ...fleet, meshIdentity, files, measureUse: needs.runtime.measureUse },
     routes: {
       people: (surface) => agentPeopleRoutes(surface, { files, things, listMcpServers }),
       agent: ({ bind }) =>
-        bind(endpoints.agents, api.agents, ({ caller }) => ({ agents: fleet.listAgents(caller) })),
+        bind(endpoints.agents, api.agents, ({ caller }) => ({ agents: registry.listAgents(caller) })),
     },
     start: async () => {
-      kernel.log.info({ ...(await fleet.reconcile()) }, 'agents of the life before were taken up or ended')
-      await fleet.ensureOperator()
+      kernel.log.info(
+        { ...(await lifecycle.reconcile()) },
+        'agents of the life before were taken up or ended',
+      )
+      await lifecycle.ensureOperator()
     },
-    run: fleet.run,
-    close: fleet.close,
+    run: lifecycle.run,
+    close: lifecycle.close,
   }
 }

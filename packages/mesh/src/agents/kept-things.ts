@@ -11,7 +11,8 @@ import type { Caller, Guard } from '../access/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
-import type { Fleet } from './fleet.ts'
+import type { AgentRegistry } from './registry/agent-registry.ts'
+import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 
 /** A container may have to be started first, milliseconds. */
@@ -28,7 +29,7 @@ export function createKeptThings(deps: {
   readonly guard: Guard
   readonly journal: Journal
   readonly runtime: Pick<SandboxRuntime, 'logs'>
-  readonly fleet: Pick<Fleet, 'find' | 'reach' | 'requireWorking'>
+  readonly fleet: Pick<AgentRegistry, 'find' | 'requireWorking'> & Pick<FleetConnection, 'reach'>
 }) {
   const { guard, journal, runtime, fleet } = deps
 

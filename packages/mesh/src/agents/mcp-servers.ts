@@ -4,7 +4,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '../access/index.ts'
 import type { Log } from '../platform/index.ts'
-import type { Fleet } from './fleet.ts'
+import type { AgentRegistry } from './registry/agent-registry.ts'
+import type { FleetConnection } from './fleet.ts'
 
 /** An agent that runs says at once how its servers stand, milliseconds. */
 const askMaxMs = 5000
@@ -13,7 +14,7 @@ const askMaxMs = 5000
 export function createListMcpServers(deps: {
   readonly guard: Guard
   readonly log: Log
-  readonly fleet: Pick<Fleet, 'find' | 'mcpServers' | 'connectIfRunning'>
+  readonly fleet: Pick<AgentRegistry, 'find' | 'mcpServers'> & Pick<FleetConnection, 'connectIfRunning'>
 }) {
   const { guard, log, fleet } = deps
 

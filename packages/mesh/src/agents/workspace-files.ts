@@ -1,7 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { Caller, Guard } from '../access/index.ts'
-import type { Fleet } from './fleet.ts'
+import type { AgentRegistry } from './registry/agent-registry.ts'
+import type { FleetConnection } from './fleet.ts'
 
 /** A container may have to be started first, and a file goes in at once or not at all, milliseconds. */
 const answerMaxMs = 120_000
@@ -18,7 +19,7 @@ export interface WorkspaceFiles {
 
 export function createWorkspaceFiles(deps: {
   readonly guard: Guard
-  readonly fleet: Pick<Fleet, 'find' | 'reach'>
+  readonly fleet: Pick<AgentRegistry, 'find'> & Pick<FleetConnection, 'reach'>
 }): WorkspaceFiles {
   const { guard, fleet } = deps
   return {

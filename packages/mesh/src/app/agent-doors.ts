@@ -22,7 +22,7 @@ export function agentDoors(
     close: () => server.close(),
   }
   if (!runtime.crossesMachines) return { agents, proxy }
-  const keyOf = modules.agents.api.findLink
+  const keyOf = modules.agents.api.connection.findLink
   const linked = (inner: Pick<AgentDoor, 'close'> & { readonly server: FastifyInstance['server'] }) => {
     const door = createLinkedDoor({ server: inner.server, keyOf, bounds: agentConnectionBounds, log })
     const close = async (): Promise<void> => {

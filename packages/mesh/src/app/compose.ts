@@ -88,8 +88,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     rates,
     vault,
     openCredentials: credentials.api.open,
-    agents: { verifyToken: agents.api.verifyToken, mcpServersOf: agents.api.mcpServers.of },
-    runs: { liveRunOf: runs.api.live.liveRunOf, holdLease: runs.api.holdLease },
+    ...led,
   })
   const browser = browserModule(kernel, { ...paid, ...paths, ...context, runtime, credentials, egress })
   const replay = replayModule(kernel, { records, runs: runs.api, requireModel: known.requireModel })
@@ -111,7 +110,7 @@ export async function compose({ context, home, paths, log }: MeshSettings) {
     ...working,
     jobs: jobs.heartbeatJobs,
     sandboxes: runtime,
-    outcomes: runs.api.outcomes,
+    outcomes: runs.api.delivery.outcomes,
     tasks: store.table,
     topics: topics.api,
     messages: messages.api,

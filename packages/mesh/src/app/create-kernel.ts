@@ -53,7 +53,7 @@ export async function createKernel({
     path: paths.database,
     folder: paths.dataFolder,
     clock,
-    onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
+    onEffectError: (error) => log.error({ err: error }, 'what follows a commit failed; the rows stand'),
   })
   const bareHead = mayBeBare(paths, database)
   const meshSecret = await composeMeshSecret({ env, paths, editor, database, log })
@@ -65,8 +65,13 @@ export async function createKernel({
     path: paths.settingsFile,
     clock,
     editor,
-    onBroken: (detail) => log.error({ detail }, 'settings are not used; the last whole ones go on'),
-    onStripped: (names) => log.warn({ names }, 'secrets were taken out of the settings file'),
+    onBroken: (detail) =>
+      log.error({ detail }, 'the settings file is broken; the last whole settings hold until it is mended'),
+    onStripped: (names) =>
+      log.warn(
+        { names },
+        'secrets were taken out of the settings file, where none counts; they belong into .env',
+      ),
   })
   const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
   journalKeeper.verify()

@@ -29,7 +29,7 @@ export interface Lifecycle {
 export function createLifecycle(composed: Composed): Lifecycle {
   const { kernel, context, effects, paths, runtime, modules } = composed
   const { log, ports } = kernel
-  const agents = modules.agents.api
+  const { lifecycle, connection } = modules.agents.api
   const named: readonly (readonly [string, MeshModule])[] = Object.entries(modules)
   const inOrder = named.map(([, module]) => module)
   const people = peopleServer(composed)
@@ -82,7 +82,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       composed.serving.now = false
       closing.abort()
       for (const { stop } of inOrder.toReversed()) await stop?.()
-      await agents.stopAll('the mesh stops')
+      await lifecycle.stopAll('the mesh stops')
       await Promise.allSettled([people.close(), closeOutside(), doors.agents.close(), doors.proxy.close()])
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
@@ -145,7 +145,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
   /** The first question should not wait for a container; where no model is set yet, it is told when it asks. */
   function warmOperator(): void {
     if (modules.models.api.modelOf(operatorAgentId) === null) return
-    agents.reach(operatorAgentId, closing.signal).catch((error: unknown) => {
+    connection.reach(operatorAgentId, closing.signal).catch((error: unknown) => {
       log.warn(
         { agentId: operatorAgentId, err: error },
         'the operator was not started ahead; its first work starts it',

@@ -86,7 +86,10 @@ export function composeJournalKeeper(parts: {
     clock: systemClock,
     retention: () => settings.current().journal,
     onBroken: (detail) => {
-      log.error({ detail }, 'the journal was altered')
+      log.error(
+        { detail },
+        'the journal was altered by somebody else than the mesh; it goes on behind the break, which every check names',
+      )
       events.publish({ type: 'journal.broken', detail })
     },
   })

@@ -75,7 +75,7 @@ export async function openOutside(
   )
   await listen(server, { ...publicBind, otherwise: inEnvFile('FLOTILLA_PUBLIC_BIND') })
   ports.open.push(portOf(server))
-  log.info({ host: publicBind.host, port: portOf(server) }, 'people on other machines are served')
+  log.info({ host: publicBind.host, port: portOf(server) }, 'the mesh listens for people on other machines')
   return () => server.close()
 }
 
@@ -98,10 +98,10 @@ function ownHome({ homeId, paths }: Composed): OwnHome {
 /** Containers, on the private network's gateway. */
 export function agentServer(parts: Composed): FastifyInstance {
   const { kernel, modules, effects, rates, shares } = parts
-  const { live } = modules.runs.api
+  const { live } = modules.runs.api.lifecycle
   const server = createServer(kernel.log, agentConnectionBounds)
   const gate = createAgentGate({
-    verifyToken: modules.agents.api.verifyToken,
+    verifyToken: modules.agents.api.connection.verifyToken,
     ticketOf: (agentId, runId, fence) => {
       const ticket = live.ticketOf(runId, fence)
       // Another agent's run looks like one that is over.

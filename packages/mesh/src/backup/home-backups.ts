@@ -82,14 +82,17 @@ export function createHomeBackups(deps: {
       const words = end.words.slice(0, backupLimits.wordsMaxChars)
       working = null
       last = { deed, name, ok: end.ok, words, ended_at: clock.now() }
-      log.info({ backup: name, deed, ok: end.ok }, 'a backup was made or read')
+      log.info({ backup: name, deed, ok: end.ok }, 'a program that makes or reads a backup has ended')
       if (deed === 'make') {
         const action = end.ok ? 'backup.made' : 'backup.failed'
         journal.append({ actor, action, subject: name, detail: { words } })
       }
     }
     running = work().catch((error: unknown) =>
-      log.error({ err: error, backup: name }, 'the end of a backup was lost'),
+      log.error(
+        { err: error, backup: name },
+        'what follows the end of a backup failed; its file says whether it is whole',
+      ),
     )
   }
 

@@ -76,7 +76,10 @@ export function backupModule(
             }
             reply.hijack()
             await serveReading(data, reply.raw, (error) =>
-              log.warn({ agentId: params.id, err: error }, 'the data of an agent could not be read whole'),
+              log.warn(
+                { agentId: params.id, err: error },
+                'reading the data of an agent for a backup broke off; the line is cut, which the backup sees',
+              ),
             )
             return alreadySent
           } finally {

@@ -117,7 +117,7 @@ test('nobody is asked for what nobody waits for any more', async () => {
   const { harness, run } = await adaAtWork()
   await harness.person('take-over', 'ada', person)
   await harness.act('ada', 'snapshot')
-  harness.ledger.cancelRun(person, run.id)
+  harness.ledger.lifecycle.cancelRun(person, run.id)
   harness.agents.finish('ada', { status: 'cancelled' })
   await harness.clock.settle()
   expect(await harness.browsers(person)).toMatchObject({ browsers: [{ hand_over: { kind: 'person' } }] })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Agents } from '../agents/index.ts'
+import type { AgentRegistry, Agents, FleetConnection } from '../agents/index.ts'
 import type { OpenCredentials } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -38,8 +38,11 @@ export interface Browsers {
 
 interface Needs {
   readonly runtime: Pick<SandboxRuntime, 'browsers' | 'onEngineBack'>
-  readonly agents: Pick<Agents, 'find' | 'list' | 'isArchived' | 'reach' | 'meshIdentity'>
-  readonly runs: Pick<Runs, 'tellRun' | 'holdLease'>
+  readonly agents: Pick<Agents, 'meshIdentity'> & {
+    readonly registry: Pick<AgentRegistry, 'find' | 'list' | 'isArchived'>
+    readonly connection: Pick<FleetConnection, 'reach'>
+  }
+  readonly runs: Pick<Runs, 'delivery' | 'holdLease'>
   readonly egress: { readonly api: Pick<Egress, 'browsers' | 'fetchForMesh'> }
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
   /** The process's environment, and no file: the keys of who answers CAPTCHAs. */
@@ -56,7 +59,7 @@ const noBrowsers =
 /** Browsers of agents, each in a container of its own, seen and helped by people. */
 export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers> {
   const { hooks, clock, guard, settings } = kernel
-  const { agents } = needs
+  const agents = { ...needs.agents.registry, ...needs.agents.connection }
   const { browsers } = needs.egress.api
   const containers = needs.runtime.browsers
   const places = containers ?? nowhere
@@ -65,10 +68,10 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   browsers.identifyBy(tokens.ownerOf)
   const handOvers = createHandOvers({
     ...kernel,
-    tellRun: needs.runs.tellRun,
+    tellRun: needs.runs.delivery.tellRun,
     tellOwner: hooks.ownerTold.tell,
   })
-  const identity = agents.meshIdentity
+  const identity = needs.agents.meshIdentity
   const way = createBrowserProxyOpener({
     containers: places,
     proxy: browsers.proxy,

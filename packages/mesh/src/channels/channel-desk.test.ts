@@ -31,7 +31,7 @@ describe('what people say on a channel', () => {
   test('is a run of the operator, in the person’s name and conversation, and its outcome is told there', async () => {
     const world = await open()
     await world.say('good morning')
-    const [run] = world.ledger.list({ limit: 9 })
+    const [run] = world.ledger.queries.list({ limit: 9 })
     expect(run).toMatchObject({
       agentId: 'operator',
       origin: { kind: 'human', channel: 'telegram', user: 'ann' },
@@ -65,7 +65,7 @@ describe('what people say on a channel', () => {
   test('has what nobody could see taken out', async () => {
     const world = await open()
     await world.say('pay\u202E\u200B now\u{E0041}')
-    expect(world.ledger.list({ limit: 1 })[0]?.input).toMatchObject({ message: 'pay now' })
+    expect(world.ledger.queries.list({ limit: 1 })[0]?.input).toMatchObject({ message: 'pay now' })
   })
 
   test('is not ours where people speak to one another, or nothing is said', async () => {
@@ -89,7 +89,7 @@ describe('what people say on a channel', () => {
     await world.say('one', { place })
     await world.say('two', { place, senderId: '2000' })
     await world.say('three', { place: { ...place, threadId: '10' } })
-    const sessions = world.ledger
+    const sessions = world.ledger.queries
       .list({ limit: 9 })
       .map(({ input }) => (input.kind === 'chat' ? input.session : ''))
     expect(new Set(sessions).size).toBe(3)
@@ -166,15 +166,18 @@ describe('commands', () => {
     await world.say('@scout look around')
     await world.say('/use auditor')
     await world.say('check it')
-    expect(world.ledger.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual(['auditor', 'scout'])
+    expect(world.ledger.queries.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual([
+      'auditor',
+      'scout',
+    ])
     await world.stop()
     opened.pop()
     const again = await open({ of: world })
     await again.say('and now?', { id: 'after-1' })
-    expect(again.ledger.list({ limit: 1 })[0]).toMatchObject({ agentId: 'auditor' })
+    expect(again.ledger.queries.list({ limit: 1 })[0]).toMatchObject({ agentId: 'auditor' })
     await again.say('', { id: 'after-2', pressed: 'use:scout' })
     await again.say('to scout', { id: 'after-3' })
-    expect(again.ledger.list({ limit: 1 })[0]).toMatchObject({ agentId: 'scout' })
+    expect(again.ledger.queries.list({ limit: 1 })[0]).toMatchObject({ agentId: 'scout' })
   })
 
   test.each([
@@ -218,7 +221,7 @@ describe('commands', () => {
     })
     await world.say('/stop')
     expect(
-      world.ledger
+      world.ledger.queries
         .list({ limit: 9 })
         .map(({ input, state }) => [input.kind === 'chat' && input.message, state]),
     ).toEqual([
@@ -234,7 +237,7 @@ describe('commands', () => {
     await world.say('/steer @scout to the left')
     expect(world.told()).toEqual([expect.stringContaining('who is at work')])
     await world.say('/steer @auditor begin')
-    const run = world.ledger.list({ agentId: 'auditor', limit: 1 })[0]
+    const run = world.ledger.queries.list({ agentId: 'auditor', limit: 1 })[0]
     expect(run?.origin).toMatchObject({ channel: 'telegram', user: 'ann' })
     world.agents.finish('auditor', { response: 'begun and done' })
     await world.clock.settle()
@@ -245,7 +248,7 @@ describe('commands', () => {
     const world = await open()
     await world.say('/broadcast report')
     expect(
-      world.ledger
+      world.ledger.queries
         .list({ limit: 9 })
         .map(({ agentId }) => agentId)
         .toSorted(),
@@ -296,7 +299,7 @@ describe('commands', () => {
     expect(runCount(world)).toBe(0)
     expect(world.resets).toEqual([])
     await world.say('the only one there is for me', { senderId: '2000' })
-    expect(world.ledger.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual(['scout'])
+    expect(world.ledger.queries.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual(['scout'])
     await world.say('/agents')
     expect(world.told().at(-1)).toContain('auditor')
   })

@@ -4,7 +4,7 @@ import { createCallRate } from '../access/index.ts'
 import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Transcribe } from '../models/index.ts'
-import type { Runs } from '../runs/index.ts'
+import type { RunDelivery } from '../runs/index.ts'
 import type { ChannelAdapter, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
@@ -52,7 +52,7 @@ export interface ChannelDesk {
 
 export interface ChannelDeskNeeds {
   readonly people: ReceiveDeps['people'] & { ownersOn(channel: ChannelName): readonly string[] }
-  readonly runs: Pick<Runs, 'submitRun' | 'steerRun' | 'cancelRun' | 'find' | 'sessions' | 'outbox'>
+  readonly runs: CommandDeps['runs'] & Pick<RunDelivery, 'outbox'>
   readonly control: {
     readonly views: { all: CommandDeps['agents'] }
     readonly approvals: CommandDeps['approvals']

@@ -321,7 +321,7 @@ describe('while an agent works', () => {
     const world = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
     await world.clock.settle()
-    const [run] = world.ledger.list({ limit: 1 })
+    const [run] = world.ledger.queries.list({ limit: 1 })
     world.agents.say('scout', { type: 'text_delta', content: 'half' })
     await world.clock.settle()
     await world.clock.advance(700)

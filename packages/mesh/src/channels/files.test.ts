@@ -27,7 +27,9 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel
   }
   const told = () => fake.messages().map(({ text }) => text)
   const said = () =>
-    harness.ledger.list({ limit: 50 }).map(({ input }) => (input.kind === 'chat' ? input.message : ''))
+    harness.ledger.queries
+      .list({ limit: 50 })
+      .map(({ input }) => (input.kind === 'chat' ? input.message : ''))
   return { ...harness, fake, say, told, said }
 }
 
@@ -289,7 +291,7 @@ describe('an album, whose pictures are messages of their own', () => {
     expect(world.said()).toEqual([
       expect.stringMatching(/^compare\n\nAttached files:\n\S*- .*-1\.jpg .*\n- .*-2\.jpg .*\n- .*-3\.jpg /),
     ])
-    expect(world.ledger.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual(['scout'])
+    expect(world.ledger.queries.list({ limit: 9 }).map(({ agentId }) => agentId)).toEqual(['scout'])
     // One that is late is work of its own.
     await world.say('', picture(world, 4))
     await world.clock.advance(gathered)

@@ -164,7 +164,7 @@ describe('what cannot be seen', () => {
   ])('is no part of whom %j is for', async (text, agentId, message) => {
     const world = await open()
     await world.say('1000', text)
-    expect(world.ledger.list({ limit: 1 })[0]).toMatchObject({ agentId, input: { message } })
+    expect(world.ledger.queries.list({ limit: 1 })[0]).toMatchObject({ agentId, input: { message } })
   })
 
   test('is no part of a command or of a code', async () => {

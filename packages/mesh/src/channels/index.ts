@@ -28,7 +28,7 @@ import { createSetUpChannels } from './set-up-channels.ts'
 
 interface Needs {
   readonly people: Pick<People, 'broken' | 'channelCaller' | 'adoptIdentity' | 'linkedOn' | 'ownersOn'>
-  readonly runs: Runs
+  readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'steering' | 'delivery' | 'sessions'>
   readonly views: { all(): readonly AgentView[] }
   readonly approvals: CommandDeps['approvals']
   readonly spending: Pick<Spending, 'report'>
@@ -46,10 +46,18 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
 
 /** People on chat platforms: what they say is a run or a command, and outcomes are told where they asked. */
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
-  const { people, vault } = needs
+  const { people, vault, runs } = needs
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
   const desk = createChannelDesk(kernel, {
     ...needs,
+    runs: {
+      ...runs.queue,
+      ...runs.queries,
+      ...runs.lifecycle,
+      ...runs.steering,
+      ...runs.delivery,
+      sessions: runs.sessions,
+    },
     control: needs,
     files: needs.agents.files,
     artifacts: needs.artifacts.api,

@@ -33,7 +33,9 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake = createFake
   }
   const told = () => fake.messages().map(({ text }) => text)
   const said = () =>
-    harness.ledger.list({ limit: 50 }).map(({ input }) => (input.kind === 'chat' ? input.message : ''))
+    harness.ledger.queries
+      .list({ limit: 50 })
+      .map(({ input }) => (input.kind === 'chat' ? input.message : ''))
   return { ...harness, fake, say, note, told, said }
 }
 

@@ -1,8 +1,8 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import type { AgentActivity, Fleet } from '../agents/index.ts'
+import type { AgentActivity, AgentRegistry } from '../agents/index.ts'
 import { reasonToPause } from '../kernel/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunQueue } from '../runs/index.ts'
 
 /** Agents as people see them, with what runs and spending know of each. */
 export interface AgentViews {
@@ -14,8 +14,8 @@ export interface AgentViews {
 export function createAgentViews(
   kernel: Pick<Kernel, 'hooks'>,
   needs: {
-    readonly agents: Pick<Fleet, 'viewOf' | 'view'>
-    readonly runs: Pick<Ledger, 'laneOf'>
+    readonly agents: Pick<AgentRegistry, 'viewOf' | 'view'>
+    readonly runs: Pick<RunQueue, 'laneOf'>
     readonly spentTodayUsd: (agentId: string) => number
   },
 ): AgentViews {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { AgentAdmin, AgentRecord, AgentRegistry } from '../agents/index.ts'
 import { operatorStaysWords } from '../agents/index.ts'
 import type { ApprovalKinds } from './approvals/approval-kind.ts'
 
@@ -15,7 +15,9 @@ const deletionSchema = z.strictObject({
 })
 
 /** Each action that waits for a person. */
-export function approvalKinds(agents: Pick<Fleet, 'find' | 'delete'>): ApprovalKinds {
+export function approvalKinds(
+  agents: Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'delete'>,
+): ApprovalKinds {
   function meant(args: JsonObject): AgentRecord {
     const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
     const record = agents.find(agentId)

@@ -4,7 +4,7 @@ import type { Caller, DenialCounts, PermissionStore, RefuseAboveCeiling } from '
 import type { Agents, RequireModel } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { originOf } from '../runs/index.ts'
-import type { Runs } from '../runs/index.ts'
+import type { RunQueries, Runs } from '../runs/index.ts'
 import { createAgentViews } from './agent-views.ts'
 import type { AgentViews } from './agent-views.ts'
 import { approvalKinds } from './approval-kinds.ts'
@@ -36,7 +36,7 @@ export interface Control {
 
 interface Needs {
   readonly agents: Agents
-  readonly runs: Runs
+  readonly runs: Pick<Runs, 'queries' | 'queue' | 'delivery'>
   readonly permissions: PermissionStore
   readonly denials: DenialCounts
   readonly refuseAbove: RefuseAboveCeiling
@@ -46,17 +46,19 @@ interface Needs {
 
 /** What people and the operator do to agents, and what waits for a person. */
 export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control> {
-  const { agents, runs, spending } = needs
+  const { runs, spending } = needs
+  const { registry, admin, lifecycle, connection, briefing, files } = needs.agents
+  const agents = { ...registry, ...admin, ...lifecycle, ...connection, ...briefing }
   const { hooks } = kernel
-  const views = createAgentViews(kernel, { agents, runs, spentTodayUsd: spending.costs.todayUsd })
-  const lookUp = createLookUpAgents({ ...kernel, ...needs })
+  const views = createAgentViews(kernel, { agents, runs: runs.queue, spentTodayUsd: spending.costs.todayUsd })
+  const lookUp = createLookUpAgents({ ...kernel, ...needs, agents: registry })
   const holdCeiling = createHoldCeiling({ ...kernel, ...needs })
   const kinds: Record<string, ApprovalKind> = { ...approvalKinds(agents) }
   const approvals = createApprovals({
     ...kernel,
     kinds,
-    tellRun: runs.tellRun,
-    originOf: (caller) => originOfWork(runs, caller),
+    tellRun: runs.delivery.tellRun,
+    originOf: (caller) => originOfWork(runs.queries, caller),
     runCosts: (runId) => costsOfWaiting(needs, runId),
   })
   const edits = createEdits({
@@ -66,9 +68,9 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
     holdCeiling,
     setBudget: (caller, id, limits) => void spending.budgets.set(caller, { scope: 'agent', id }, limits),
   })
-  const actions = createOperatorActions(kernel, { ...needs, views, approvals, holdCeiling })
+  const actions = createOperatorActions(kernel, { ...needs, agents, views, approvals, holdCeiling })
   const life = createLifeActions({ ...kernel, agents, views })
-  const operatorViews = createOperatorViews(kernel, needs)
+  const operatorViews = createOperatorViews(kernel, { ...needs, agents: registry, runs: runs.queries })
   hooks.runAwaits.subscribe(createApprovalTable(kernel.database).openOf)
   hooks.runSettled.subscribe(approvals.runSettled)
   hooks.agentDeleted.subscribe(approvals.forget)
@@ -89,7 +91,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
           actions,
           life,
           operatorViews,
-          files: agents.files,
+          files,
           lookUp,
           edits,
           approvals,
@@ -111,7 +113,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
 
 /** Null for a run that does not wait any more. */
 function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, runId: string) {
-  const run = runs.find(runId)
+  const run = runs.queries.find(runId)
   if (!run || isTerminal(run.state)) return null
   const { agentId, budgetUsd, taskId } = run
   const limits = spending.costs.limitsOf(agentId, { runId, budgetUsd, taskId })
@@ -119,7 +121,7 @@ function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, ru
 }
 
 /** Where the work came from, by the mesh's own row of the run; never by what an agent says. */
-function originOfWork(runs: Pick<Runs, 'find'>, caller: Caller) {
+function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
   const run = caller.kind === 'agent' && caller.run ? runs.find(caller.run.runId) : null
   return run?.origin ?? originOf(caller)
 }

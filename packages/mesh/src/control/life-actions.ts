@@ -1,6 +1,6 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { Caller, Guard } from '../access/index.ts'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentAdmin, FleetLifecycle } from '../agents/index.ts'
 import type { Resumable } from '../storage/index.ts'
 import type { AgentViews } from './agent-views.ts'
 
@@ -9,7 +9,7 @@ type Step = Pick<Resumable<unknown>, 'begun' | 'begin'>
 /** What people, the operator and programs of this machine do to the life of an agent: one use case for all of them. */
 export function createLifeActions(deps: {
   readonly guard: Guard
-  readonly agents: Pick<Fleet, 'archive' | 'restart' | 'stop' | 'hibernate'>
+  readonly agents: Pick<AgentAdmin, 'archive'> & Pick<FleetLifecycle, 'restart' | 'stop' | 'hibernate'>
   readonly views: AgentViews
 }) {
   const { guard, agents, views } = deps

@@ -3,7 +3,7 @@ import { actionsOnAgents } from '@flotilla/protocol/permission-actions'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard, PermissionStore, Question } from '../access/index.ts'
 import { explain, permissionOrigins } from '../access/index.ts'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentRegistry } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
 import { permissionRows } from '../journal/index.ts'
 import type { Database } from '../storage/index.ts'
@@ -14,7 +14,7 @@ const permissionFileName = 'config/permissions.json'
 export function createLookUpAgents(deps: {
   readonly guard: Guard
   readonly database: Database
-  readonly agents: Pick<Fleet, 'find' | 'list' | 'mcpServers'>
+  readonly agents: Pick<AgentRegistry, 'find' | 'list' | 'mcpServers'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
 }) {
   const { guard, agents, permissions } = deps

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Action, Caller, HoldCeiling, RefuseAboveCeiling } from '../access/index.ts'
 import { isAtTerminal, raisedPeriod, readFields, workerDefaultRecord } from '../access/index.ts'
-import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { AgentAdmin, AgentRecord, AgentRegistry } from '../agents/index.ts'
 import { defaultBudget } from '../agents/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import { answering } from '../storage/index.ts'
@@ -19,7 +19,7 @@ type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>
 export function createOperatorActions(
   kernel: Pick<Kernel, 'guard' | 'decide'>,
   needs: {
-    readonly agents: Pick<Fleet, 'create' | 'find'>
+    readonly agents: Pick<AgentAdmin, 'create'> & Pick<AgentRegistry, 'find'>
     readonly views: AgentViews
     readonly approvals: Approvals
     readonly holdCeiling: HoldCeiling

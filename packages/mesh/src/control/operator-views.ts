@@ -4,9 +4,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller } from '../access/index.ts'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentRegistry } from '../agents/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunQueries } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
 
 /** Of a run's input and outcome, characters: the operator reads many at once. */
@@ -16,8 +16,8 @@ const shownMaxChars = 300
 export function createOperatorViews(
   { guard }: Pick<Kernel, 'guard'>,
   needs: {
-    readonly agents: Pick<Fleet, 'find'>
-    readonly runs: Pick<Ledger, 'list' | 'view'>
+    readonly agents: Pick<AgentRegistry, 'find'>
+    readonly runs: Pick<RunQueries, 'list' | 'view'>
     readonly spending: Pick<Spending, 'budgets'>
   },
 ) {

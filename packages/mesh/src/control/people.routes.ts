@@ -1,7 +1,7 @@
 import { controlApi as api, controlEndpoints as endpoints } from '@flotilla/protocol/control-api'
 import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentAdmin } from '../agents/index.ts'
 import { idempotencyKeyIn } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { AgentViews } from './agent-views.ts'
@@ -11,7 +11,7 @@ import type { LifeActions } from './life-actions.ts'
 import type { LookUpAgents } from './look-up-agents.ts'
 
 interface ControlRoutesDeps {
-  readonly agents: Pick<Fleet, 'create' | 'delete'>
+  readonly agents: Pick<AgentAdmin, 'create' | 'delete'>
   readonly views: AgentViews
   readonly life: LifeActions
   readonly lookUp: LookUpAgents

@@ -6,11 +6,13 @@ import type { CredentialRequest } from './request-table.ts'
 
 /** What is asked of runs; they stand on credentials and not the other way round. */
 interface AnswerRuns {
-  find(runId: string): { readonly input: RunInput } | null
-  submitRun(
-    caller: Caller,
-    request: { readonly agentId: string; readonly input: RunInput; readonly idempotencyKey: string },
-  ): unknown
+  readonly queries: { find(runId: string): { readonly input: RunInput } | null }
+  readonly queue: {
+    submitRun(
+      caller: Caller,
+      request: { readonly agentId: string; readonly input: RunInput; readonly idempotencyKey: string },
+    ): unknown
+  }
 }
 
 /** Tells an agent what became of its question: as work of its own, in the conversation that asked. */
@@ -28,9 +30,9 @@ export function createTellAnswer({
     const asker: Caller = { kind: 'agent', agentId, token: 'door', run: null }
     const mayUse = decide(asker, { do: 'use-credential', name }).allowed
     const message = answerText(request, { mayUse, hosts: bindings.bindingOf(name)?.hosts ?? [] })
-    const asked = request.runId === null ? null : runs.find(request.runId)
+    const asked = request.runId === null ? null : runs.queries.find(request.runId)
     const session = asked?.input.kind === 'chat' ? asked.input.session : 'default'
-    runs.submitRun(
+    runs.queue.submitRun(
       { kind: 'system' },
       {
         agentId,

@@ -66,7 +66,7 @@ async function aHostedDoor({
   const server = createServer(silentLog, connectionBounds, answerHeaders)
   servers.push(server)
   const kernel = { guard: () => {}, events } as unknown as Kernel
-  const runs = { find: (id: string) => (id === 'run_0000000000000001' ? {} : null) }
+  const runs = { queries: { find: (id: string) => (id === 'run_0000000000000001' ? {} : null) } }
   openPeople(server, [dashboardModule(kernel, { repositoryRoot, runs })], {
     gate: createHumanGate({
       clock,

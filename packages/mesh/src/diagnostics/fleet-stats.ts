@@ -2,11 +2,11 @@ import type { AgentMetrics, operatorViewApi } from '@flotilla/protocol/operator-
 import { Problem } from '@flotilla/protocol/problem'
 import type * as z from 'zod'
 import type { Caller, DenialCounts } from '../access/index.ts'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentRegistry } from '../agents/index.ts'
 import type { CrossProjectCounts } from '../collaboration/blackboard/index.ts'
 import type { AgentViews } from '../control/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import type { Runs } from '../runs/index.ts'
+import type { RunQueries } from '../runs/index.ts'
 
 const dayMs = 24 * 3600 * 1000
 const staleHours = 24
@@ -14,9 +14,9 @@ const staleHours = 24
 const staleCountedMax = 1000
 
 export interface FleetStatsNeeds {
-  readonly agents: Pick<Fleet, 'find' | 'list'>
+  readonly agents: Pick<AgentRegistry, 'find' | 'list'>
   readonly views: AgentViews
-  readonly runs: Pick<Runs, 'countByState' | 'endedSince'>
+  readonly runs: Pick<RunQueries, 'countByState' | 'endedSince'>
   readonly denials: DenialCounts
   readonly crossProject: CrossProjectCounts
   readonly spentThisMonthUsd: (agentId: string) => number

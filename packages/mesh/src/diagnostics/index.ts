@@ -83,8 +83,8 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
   }
   const stats = createFleetStats(kernel, {
     ...counted,
-    agents: agents.api,
-    runs: runs.api,
+    agents: agents.api.registry,
+    runs: runs.api.queries,
     spentThisMonthUsd: spending.api.costs.monthUsd,
     listStaleTasks: modules.tasks.api.listStaleTasks,
     pendingApprovals: control.api.approvals.pendingCount,
@@ -100,7 +100,7 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
     pauses: modules.pauses.api.view,
     walletHalt: modules.wallet.api.halt,
     agents: control.api.views.all,
-    runs: runs.api.countByState,
+    runs: runs.api.queries.countByState,
     metrics: () => [...ownMetrics(), ...Object.values(modules).flatMap(({ metrics }) => metrics?.() ?? [])],
   })
   return {

@@ -1,8 +1,9 @@
-import type { McpServers } from '@flotilla/protocol/mcp-servers'
-import type { RateLimits, RunTicket } from '../access/index.ts'
+import type { RateLimits } from '../access/index.ts'
+import type { Agents } from '../agents/index.ts'
 import { createScrubs } from '../credentials/index.ts'
 import type { OpenCredentials, Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Runs } from '../runs/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { egressAgentRoutes } from './agent.routes.ts'
 import { createFetchMedia } from './fetch/fetch-media.ts'
@@ -16,7 +17,6 @@ import type { ClosedNetworks } from './policy/closed-networks.ts'
 import { createOutboundFilter } from './policy/outbound-filter.ts'
 import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
-import type { ProxyGateDeps } from './proxy/proxy-gate.ts'
 import { createWebSearch, searchSetup } from './search/web-search.ts'
 
 export interface Egress {
@@ -43,15 +43,8 @@ export interface EgressNeeds {
   /** As they are written where the engine is named. */
   readonly engineAddresses: readonly string[]
   readonly rates: RateLimits
-  readonly agents: {
-    readonly verifyToken: ProxyGateDeps['verifyToken']
-    mcpServersOf(agentId: string): McpServers
-  }
-  readonly runs: {
-    readonly liveRunOf: (agentId: string) => RunTicket | null
-    /** Keeps the run's lease alive while something of it is open; returns the way to stop. */
-    readonly holdLease: (run: RunTicket | null) => () => void
-  }
+  readonly agents: Pick<Agents, 'registry' | 'connection'>
+  readonly runs: Pick<Runs, 'lifecycle' | 'holdLease'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
 }
@@ -63,32 +56,36 @@ export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
-  const { agents, runs, rates, openCredentials: credentials } = needs
+  const { rates, openCredentials: credentials } = needs
+  const { registry, connection } = needs.agents
+  const { holdLease } = needs.runs
+  const { liveRunOf } = needs.runs.lifecycle.live
   const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Requests as calls are counted at the agent door; those through the proxy and for models share their bucket.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
-  const leaving = { ...kernel, ...runs, credentials, rate, fetchFor }
+  const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor }
   const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
   // Nobody has a browser before there is somebody who opens them.
   let browserOf: (token: string) => string | null = () => null
   const forwarding = createForwardProxy({
     kernel,
-    ...runs,
+    liveRunOf,
+    holdLease,
     browserRate: { take: (agentId) => rates.take(agentId, 'browser') },
     browserOf: (token) => browserOf(token),
-    verifyToken: agents.verifyToken,
+    verifyToken: connection.verifyToken,
     filterFor,
     rate,
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
   kernel.hooks.agentDeleted.subscribe(forwarding.forget)
   const forwardRequest = createForwardRequest(leaving)
-  const exchange = createExchangeWithServer({ ...leaving, serversOf: agents.mcpServersOf })
+  const exchange = createExchangeWithServer({ ...leaving, serversOf: registry.mcpServers.of })
   const webSearch = createWebSearch({
     ...kernel,
     ...searchSources,
-    holdLease: runs.holdLease,
+    holdLease,
     scrubFor: createScrubs(),
     // Where searches go is the owner's word and no agent's, so an agent's own list of hosts has no say.
     fetchFor: (agentId) => {

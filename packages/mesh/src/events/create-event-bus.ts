@@ -57,7 +57,7 @@ export function createEventBus({
       try {
         listener(event)
       } catch (error) {
-        log.error({ err: error, seq: event.seq }, 'listener of an event failed')
+        log.error({ err: error, seq: event.seq }, 'a listener failed on an event; the others were told')
       }
     }
   }

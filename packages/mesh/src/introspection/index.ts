@@ -20,8 +20,8 @@ type Self = z.input<(typeof api)['self']['response']>
 
 interface Needs {
   readonly permissions: PermissionStore
-  readonly agents: Pick<Agents, 'list' | 'measureUse'>
-  readonly runs: Pick<Runs, 'laneOf' | 'live'>
+  readonly agents: Pick<Agents, 'registry' | 'measureUse'>
+  readonly runs: Pick<Runs, 'queue' | 'lifecycle'>
   readonly models: Pick<Models, 'modelOf' | 'seesImages' | 'windowOf'>
   readonly spending: Pick<Spending, 'costs'>
   readonly requireSearch: Egress['requireSearch']
@@ -37,9 +37,9 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
   const use = createAgentUse({
     guard,
     clock,
-    agents: needs.agents,
+    agents: needs.agents.registry,
     measureUse: needs.agents.measureUse,
-    runOf: (agentId) => runs.live.liveRunOf(agentId)?.runId ?? null,
+    runOf: (agentId) => runs.lifecycle.live.liveRunOf(agentId)?.runId ?? null,
     windowOf: models.windowOf,
   })
   const stopHearing = kernel.events.subscribe(use.hear)
@@ -59,7 +59,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
         task_id: run.taskId === null ? null : taskIdSchema.parse(run.taskId),
         origin: run.origin.kind,
       },
-      queued: runs.laneOf(agentId).queued,
+      queued: runs.queue.laneOf(agentId).queued,
       pots: spending.costs.limitsOf(agentId, run),
     }
   }

@@ -157,7 +157,10 @@ export function createHooks(log: Log): Hooks {
     agentUnplanned: createAwaitedHook(),
     agentReached: createHook(),
     sandboxGone: createNotice((error, { agentId }) =>
-      log.error({ agentId, err: error }, 'a module failed on a sandbox that is gone'),
+      log.error(
+        { agentId, err: error },
+        'a module failed when it was told that a sandbox is gone; the other modules were told',
+      ),
     ),
     agentLeaving: createAwaitedHook(),
     agentFilesDropped: createAwaitedHook(),

@@ -4,6 +4,7 @@ import type { RefuseAboveCeiling, RunTicket } from '../access/index.ts'
 import { parseEnvText } from '../credentials/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { LoopShare } from '../intake/index.ts'
+import type { Agents } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { randomChance } from '../platform/index.ts'
 import type { Spending } from '../spending/index.ts'
@@ -116,11 +117,7 @@ export interface Models extends OwnModel {
 }
 
 export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 'missingModel'> {
-  readonly agents: {
-    list(): readonly { readonly id: string }[]
-    /** The model that it is set to; null for the fleet's default. */
-    readonly modelInUse: (agentId: string) => string | null
-  }
+  readonly agents: Pick<Agents, 'registry' | 'lifecycle'>
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
   /** Keeps the run's lease alive while a call of it is open; returns the way to stop. */
   readonly holdLease: (run: RunTicket | null) => () => void
@@ -139,7 +136,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
   const windows = createStatedWindows(kernel)
   // Agents hear it at their start and the servers at theirs, so a change waits for the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(kernel.settings())
-  const models = { catalog, settings: kernel.settings, agentModel: agents.modelInUse }
+  const models = { catalog, settings: kernel.settings, agentModel: agents.lifecycle.modelInUse }
   const calls = {
     ...kernel,
     ...needs,
@@ -159,7 +156,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
     countTokens: createCountTokens({ ...models, guard, fetchMedia: needs.fetchMedia }),
     listModels: createListModels({ ...models, guard, clock }),
   }
-  const agentIds = () => agents.list().map(({ id }) => id)
+  const agentIds = () => agents.registry.list().map(({ id }) => id)
   const watched = createWatchedModels({ ...models, guard, clock, watch, windows, agentIds })
   const recording = createRecording({ guard, recorder: needs.recorder })
   return {

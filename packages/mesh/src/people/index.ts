@@ -46,7 +46,10 @@ export async function peopleModule(
     try {
       await kernel.hooks.personLeft.tell(name)
     } catch (error) {
-      kernel.log.error({ person: name, err: error }, 'what a removed person kept could not be seen to')
+      kernel.log.error(
+        { person: name, err: error },
+        'a module failed when it was told that a person was removed; nothing begins in their name, and jobs are switched off at the next start',
+      )
     }
   }
   const file = await createPeopleFile({

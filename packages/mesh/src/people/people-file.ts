@@ -53,7 +53,11 @@ export async function createPeopleFile(deps: {
   function take(next: PeopleSnapshot): void {
     const before = current
     current = next
-    if (next.broken !== null) log.error({ detail: next.broken }, 'nobody is let in by the people file')
+    if (next.broken !== null)
+      log.error(
+        { detail: next.broken },
+        'the people file is broken; nobody named in it is let in until it is mended',
+      )
     deps.onChange(next, before, !isEditing)
   }
 
@@ -66,7 +70,7 @@ export async function createPeopleFile(deps: {
       take(read(now))
     },
     onUnreadable: (error) => {
-      log.error({ err: error }, 'people file cannot be read')
+      log.error({ err: error }, 'the people file cannot be read; nobody named in it is let in until it can')
       text = null
       take(snapshotOf([], `${fileName} cannot be read`))
     },

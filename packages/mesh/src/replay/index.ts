@@ -29,12 +29,17 @@ export function runRecords(
 /** Runs looked at step by step, played again, and gone on with by another model. */
 export function replayModule(
   kernel: Kernel,
-  needs: { readonly records: RunRecords; readonly runs: Runs; readonly requireModel: RequireModel },
+  needs: {
+    readonly records: RunRecords
+    readonly runs: Pick<Runs, 'queries' | 'queue'>
+    readonly requireModel: RequireModel
+  },
 ): MeshModule<Pick<ReturnType<typeof createPlayRuns>, 'standIn'>> {
-  const { records, runs } = needs
+  const { records } = needs
+  const { queries, queue } = needs.runs
   const play = createPlayRuns(
     { kernel, ...records, replays: createReplayTable(kernel.database) },
-    { runs, requireModel: needs.requireModel },
+    { runs: { ...queries, ...queue }, requireModel: needs.requireModel },
   )
   kernel.hooks.runSettled.subscribe(({ id }) => records.recorder.forget(id))
   return {
@@ -46,11 +51,11 @@ export function replayModule(
         )
         bind(replayEndpoints.runReplay, replayApi.runReplay, async ({ caller, params, body }) => {
           const { run, turns } = await play.replay(caller, params.id, body.turn)
-          return { run: runs.view(run), turns }
+          return { run: queries.view(run), turns }
         })
         bind(replayEndpoints.runFork, replayApi.runFork, async ({ caller, params, body }) => {
           const { model, step, max_usd: maxUsd = null } = body
-          return { run: runs.view(await play.fork(caller, params.id, { model, step, maxUsd })) }
+          return { run: queries.view(await play.fork(caller, params.id, { model, step, maxUsd })) }
         })
         bind(replayEndpoints.runComparison, replayApi.runComparison, ({ caller, params }) =>
           play.compare(caller, params.id),

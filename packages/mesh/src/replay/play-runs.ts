@@ -14,7 +14,7 @@ import { actorOf } from '../access/index.ts'
 import type { RequireModel } from '../agents/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { LlmProvider, StandIn } from '../models/index.ts'
-import type { RunRecord, Runs } from '../runs/index.ts'
+import type { RunQueries, RunQueue, RunRecord } from '../runs/index.ts'
 import { compareRuns, isSameRun } from './compare-runs.ts'
 import type { KeptMessage } from './exchange.ts'
 import type { ExchangeTable } from './exchange-table.ts'
@@ -37,7 +37,7 @@ export interface PlayRunsDeps {
 }
 
 type PlayNeeds = {
-  readonly runs: Pick<Runs, 'find' | 'submitRun'>
+  readonly runs: Pick<RunQueries, 'find'> & Pick<RunQueue, 'submitRun'>
   readonly requireModel: RequireModel
 }
 

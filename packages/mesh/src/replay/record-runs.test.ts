@@ -64,7 +64,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
     answers,
     database: ledger.database,
     run: (agentId = 'a') =>
-      ledger.ledger.submitRun(person, {
+      ledger.ledger.queue.submitRun(person, {
         agentId,
         input: { kind: 'chat', message: 'go', session: `s${(sessions += 1)}` },
       }).id,

@@ -86,7 +86,10 @@ export function createRunRecorder(deps: {
   let marks = 0
 
   function notKept(error: unknown, runId?: string): void {
-    deps.log.warn({ runId, err: error }, 'an exchange of a run with its model was not kept')
+    deps.log.warn(
+      { runId, err: error },
+      'an exchange of a run with its model was not recorded; a replay of the run lacks that step',
+    )
   }
 
   const isOn = () => deps.settings().run_records.days > 0

@@ -5,19 +5,19 @@ import { steerView } from './steering/steer-view.ts'
 
 export function runAgentRoutes(
   { bind }: AgentSurface,
-  ledger: Pick<Ledger, 'lease' | 'steerRun' | 'takeSteers'>,
+  { lifecycle, steering }: Pick<Ledger, 'lifecycle' | 'steering'>,
 ): void {
   bind(endpoints.lease, api.lease, ({ caller: { run } }) => ({
-    lease_until: run ? ledger.lease.beat(run) : 0,
+    lease_until: run ? lifecycle.lease.beat(run) : 0,
   }))
   bind(endpoints.steer, api.steer, ({ caller, params, body, effect }) => {
     const { local, key } = effect({ id: params.id, body })
     return local(() =>
-      steerView(ledger.steerRun(caller, { agentId: params.id, text: body.text, idempotencyKey: key })),
+      steerView(steering.steerRun(caller, { agentId: params.id, text: body.text, idempotencyKey: key })),
     )
   })
   // Said again it changes nothing, so it needs no key.
   bind(endpoints.steersTaken, api.steersTaken, ({ caller, body }) => ({
-    taken: ledger.takeSteers(caller, body),
+    taken: steering.takeSteers(caller, body),
   }))
 }

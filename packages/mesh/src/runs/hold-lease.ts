@@ -45,7 +45,10 @@ export function createHoldLease(deps: {
       deps.renew(run)
     } catch (error) {
       held.delete(key)
-      deps.log.warn({ runId: run.runId, err: error }, 'lease of an open call or a starting agent not renewed')
+      deps.log.warn(
+        { runId: run.runId, err: error },
+        'the lease of a run is not renewed any more for an open call or a starting agent, as where the run is over',
+      )
     }
   }
 

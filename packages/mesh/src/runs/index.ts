@@ -1,4 +1,4 @@
-import type { AgentConnection, AgentConnections } from '../agents/index.ts'
+import type { Agents } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { DiskSpace } from '../storage/index.ts'
 import { createChatSessions } from './delivery/chat-sessions.ts'
@@ -15,11 +15,15 @@ import { runMetrics } from './run-metrics.ts'
 import { runPeopleRoutes } from './people.routes.ts'
 
 export type { HoldLease } from './hold-lease.ts'
-export type { Ledger } from './ledger.ts'
+export type { Ledger, RunQueries } from './ledger.ts'
+export type { RunDelivery } from './delivery/run-delivery.ts'
 export { awaitOutcome } from './delivery/tell-outcome.ts'
 export type { RunOutcomes } from './delivery/tell-outcome.ts'
+export type { RunLifecycle } from './lifecycle/run-lifecycle.ts'
 export type { RunRecord } from './lifecycle/run-record.ts'
 export type { RunTasks, TellRun } from './lifecycle/run-tasks.ts'
+export type { RunQueue } from './queue/run-queue.ts'
+export type { RunSteering } from './steering/steering.ts'
 export { defaultSession } from './conversation.ts'
 export { originOf, requireTakesWork } from './submit-run.ts'
 export type { LanePlace, SubmitRun } from './submit-run.ts'
@@ -33,38 +37,36 @@ export interface Runs extends Ledger {
 export function runsModule(
   kernel: Kernel,
   needs: {
-    readonly agents: AgentConnections & {
-      readonly requireWorking: (agentId: string, asker?: 'waits') => void
-      readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
-    }
+    readonly agents: Pick<Agents, 'registry' | 'connection'>
     readonly tasks: RunTasks
     readonly diskSpace: Pick<DiskSpace, 'require'>
   },
 ): MeshModule<Runs> {
-  const { agents } = needs
+  const { registry, connection } = needs.agents
   const stopped = new AbortController()
   const ledger = createLedger({
     ...kernel,
     ...needs,
-    connections: agents,
-    requireAgent: agents.requireWorking,
+    connections: connection,
+    requireAgent: registry.requireWorking,
   })
-  const lookUp = createLookUpRuns({ ...kernel, ledger })
-  const sessions = createChatSessions({ ...kernel, ledger, agents })
+  const { queries, queue, lifecycle } = ledger
+  const lookUp = createLookUpRuns({ ...kernel, queries })
+  const sessions = createChatSessions({ ...kernel, queries, agents: { ...registry, ...connection } })
   kernel.hooks.reasonsToStayAwake.subscribe((agentId) => {
-    const { busy, queued } = ledger.laneOf(agentId)
+    const { busy, queued } = queue.laneOf(agentId)
     const isHeld = kernel.hooks.reasonsToPause.ask(agentId).length > 0
     return busy || (queued > 0 && !isHeld) ? ['it has work'] : []
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
     // One that is being re-created is awaited by whoever re-creates it.
-    if (reason !== 'restarted') ledger.agentGone(agentId)
+    if (reason !== 'restarted') lifecycle.agentGone(agentId)
   })
   return {
     api: {
       ...ledger,
       sessions,
-      holdLease: createHoldLease({ ...kernel, stopped: stopped.signal, renew: ledger.lease.renew }),
+      holdLease: createHoldLease({ ...kernel, stopped: stopped.signal, renew: lifecycle.lease.renew }),
     },
     routes: {
       people: (surface) => {

@@ -71,9 +71,9 @@ async function play(world: LedgerHarness, next: Step, { askedByPerson }: Seen): 
       return again
     }
     case 'cancel': {
-      const runs = world.ledger.list({ limit: 500 })
+      const runs = world.ledger.queries.list({ limit: 500 })
       const run = runs[next.run % Math.max(1, runs.length)]
-      if (run) quietly(() => world.ledger.cancelRun(person, run.id))
+      if (run) quietly(() => world.ledger.lifecycle.cancelRun(person, run.id))
       return world
     }
   }
@@ -110,10 +110,11 @@ function playAgent(world: LedgerHarness, next: AgentStep): void {
       return
     case 'chat-for': {
       // In the name of a person, and for a run of ours: that run is who asked.
-      const parent = caller.kind === 'agent' && caller.run ? world.ledger.find(caller.run.runId) : null
+      const parent =
+        caller.kind === 'agent' && caller.run ? world.ledger.queries.find(caller.run.runId) : null
       if (!parent) return
       const input = { kind: 'chat', message: 'for another', session: 'side' } as const
-      quietly(() => world.ledger.submitRun(person, { agentId: agentIds[next.to]!, input, parent }))
+      quietly(() => world.ledger.queue.submitRun(person, { agentId: agentIds[next.to]!, input, parent }))
       return
     }
     case 'give': {
@@ -131,12 +132,12 @@ function column(world: LedgerHarness, sql: string): readonly unknown[] {
 }
 
 function check(world: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
-  const runs = world.ledger.list({ limit: 500 })
+  const runs = world.ledger.queries.list({ limit: 500 })
   for (const agentId of agentIds) {
     expect(runs.filter((run) => run.agentId === agentId && run.state === 'running').length).toBeLessThan(2)
   }
   for (const run of runs) {
-    const notes = world.ledger.outbox.ofRun(run.id).filter((note) => note.source === `run:${run.id}`)
+    const notes = world.ledger.delivery.outbox.ofRun(run.id).filter((note) => note.source === `run:${run.id}`)
     expect(hasEnded(run)).toBe(run.outcome !== null)
     // Whoever asked is told once. A person in whose name a run works for another run hears of it from that one, and a
     // note of its own would be a second answer to one question.
@@ -154,7 +155,7 @@ function check(world: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
 function checkTold(world: LedgerHarness): void {
   for (const task of world.taskTable.list({ limit: 500 })) {
     if (task.parent_run_id === null) continue
-    const notes = world.ledger.outbox
+    const notes = world.ledger.delivery.outbox
       .ofRun(task.parent_run_id)
       .filter((note) => note.source.includes(`${task.id}:`))
     expect(notes).toHaveLength(1)
@@ -167,7 +168,7 @@ function checkTold(world: LedgerHarness): void {
     expect(words.size).toBeLessThan(2)
     if (words.size === 1) expect(notes[0]?.state).toBe('delivered')
     // An asker that its agent ended well has been through all its turns.
-    const asker = world.ledger.find(task.parent_run_id)
+    const asker = world.ledger.queries.find(task.parent_run_id)
     if (asker?.state === 'done')
       expect([task.id, words.size, notes[0]?.state]).toEqual([task.id, 1, 'delivered'])
     if (notes[0]?.state === 'undeliverable') expect(words.size).toBe(0)
@@ -178,7 +179,7 @@ function checkTold(world: LedgerHarness): void {
 async function workToTheEnd(world: LedgerHarness): Promise<void> {
   for (const agentId of agentIds) world.agents.hang(agentId, false)
   for (let round = 0; round < 300; round++) {
-    if (world.ledger.list({ limit: 500 }).every(hasEnded)) return
+    if (world.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
     for (let agent = 0; agent < agentIds.length; agent++) {
       playAgent(world, { do: 'complete', agent })
       playAgent(world, { do: 'finish', agent })
@@ -190,7 +191,7 @@ async function workToTheEnd(world: LedgerHarness): Promise<void> {
 /** Agents that never end anything: time ends it. */
 async function waitToTheEnd(world: LedgerHarness): Promise<void> {
   for (let hour = 0; hour < 400; hour++) {
-    if (world.ledger.list({ limit: 500 }).every(hasEnded)) return
+    if (world.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
     await world.clock.leap(3_600_000)
     await world.clock.advance(3000)
   }
@@ -214,7 +215,7 @@ test(
             check(world, seen)
           }
           await (friendly ? workToTheEnd(world) : waitToTheEnd(world))
-          const open = world.ledger.list({ limit: 500 }).filter((run) => !hasEnded(run))
+          const open = world.ledger.queries.list({ limit: 500 }).filter((run) => !hasEnded(run))
           expect(open).toEqual([])
           if (friendly) expect(column(world, "SELECT id FROM runs WHERE state = 'expired'")).toEqual([])
           check(world, seen)

@@ -33,7 +33,7 @@ describe('submitting', () => {
   test('a run is a row before anything happens', () => {
     const world = aLedgerHarness()
     const run = world.chat('operator')
-    expect(world.ledger.find(run.id)).toMatchObject({
+    expect(world.ledger.queries.find(run.id)).toMatchObject({
       state: 'queued',
       attempt: 1,
       origin: { kind: 'human', channel: 'cli' },
@@ -46,13 +46,13 @@ describe('submitting', () => {
       Array.from({ length: 50 }, async () => world.chat('operator', 'once', 'key-1')),
     )
     expect(new Set(runs.map((run) => run.id)).size).toBe(1)
-    expect(world.ledger.list({ limit: 100 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ limit: 100 })).toHaveLength(1)
   })
 
   test('another caller with the same key gets a run of its own', () => {
     const world = aLedgerHarness()
     const mine = world.chat('operator', 'hello', 'key-1')
-    const other = world.ledger.submitRun(
+    const other = world.ledger.queue.submitRun(
       { kind: 'human', role: 'owner', channel: 'dashboard' },
       { agentId: 'operator', input: mine.input, idempotencyKey: 'key-1' },
     )
@@ -89,19 +89,25 @@ describe('a turn', () => {
     ])
     world.agents.finish('operator', { response: 'four' })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
-    expect(world.ledger.outbox.ofRun(run.id)).toMatchObject([{ recipient: 'human:cli', state: 'pending' }])
+    expect(world.ledger.queries.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
+    expect(world.ledger.delivery.outbox.ofRun(run.id)).toMatchObject([
+      { recipient: 'human:cli', state: 'pending' },
+    ])
   })
 
   test('a tool call ends with its structured result', async () => {
     verifies('resources:task-result:structured-output')
     const world = await aStartedHarness()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
-    const run = world.ledger.submitRun(person, { agentId: 'worker', input })
+    const run = world.ledger.queue.submitRun(person, { agentId: 'worker', input })
     await world.clock.settle()
     world.agents.finish('worker', { result: ['a', 'b'], response: '' })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: '', result: ['a', 'b'] })
+    expect(world.ledger.queries.find(run.id)?.outcome).toEqual({
+      status: 'done',
+      text: '',
+      result: ['a', 'b'],
+    })
   })
 
   test('a failed turn keeps the code that the agent gave', async () => {
@@ -111,7 +117,7 @@ describe('a turn', () => {
     const error = { code: 'rounds-exhausted', detail: 'no rounds left' }
     world.agents.finish('operator', { status: 'failed', response: '', error })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)?.outcome).toEqual({
+    expect(world.ledger.queries.find(run.id)?.outcome).toEqual({
       status: 'failed',
       text: 'no rounds left',
       code: 'rounds-exhausted',
@@ -147,7 +153,7 @@ describe('a turn', () => {
     await world.clock.settle()
     world.agents.finish('operator', { fence: 7, response: 'forged' })
     await world.clock.advance(20_000)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2, outcome: null })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2, outcome: null })
   })
 
   test('what the agent promotes is written by it, before the run ends', async () => {
@@ -168,19 +174,20 @@ describe('a turn', () => {
     const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
-    world.ledger.addRunCost(run.id, 0.25, 100)
-    world.ledger.addRunCost(run.id, 0.5, 20)
+    world.ledger.lifecycle.addRunCost(run.id, 0.25, 100)
+    world.ledger.lifecycle.addRunCost(run.id, 0.5, 20)
     world.agents.finish('operator', { cost_usd: 99, tokens_used: 9999 })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
   })
 
   test('counts tokens no further than a number that can be read again', async () => {
     const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
-    for (const tokens of [Number.MAX_SAFE_INTEGER, 2 ** 57]) world.ledger.addRunCost(run.id, 0, tokens)
-    expect(world.ledger.find(run.id)).toMatchObject({ tokensUsed: Number.MAX_SAFE_INTEGER })
+    for (const tokens of [Number.MAX_SAFE_INTEGER, 2 ** 57])
+      world.ledger.lifecycle.addRunCost(run.id, 0, tokens)
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ tokensUsed: Number.MAX_SAFE_INTEGER })
   })
 })
 
@@ -190,11 +197,14 @@ describe('a lost agent', () => {
     const run = world.chat('operator')
     for (let attempt = 1; attempt <= 3; attempt++) {
       await world.clock.advance(10_000)
-      expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt })
+      expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt })
       world.agents.die('operator')
     }
     await world.clock.advance(10_000)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'failed', outcome: { code: 'interrupted' } })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({
+      state: 'failed',
+      outcome: { code: 'interrupted' },
+    })
     expect(new Set(world.agents.sent.map((sending) => sending.fence)).size).toBe(3)
   })
 
@@ -205,7 +215,7 @@ describe('a lost agent', () => {
     const error = { code: 'cancelled', detail: 'The run was stopped: stopping.' }
     world.agents.finish('operator', { status: 'cancelled', error })
     await world.clock.advance(5000)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
   })
 
   test('an agent that cannot be started uses up the attempts', async () => {
@@ -213,8 +223,8 @@ describe('a lost agent', () => {
     world.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
     const run = world.chat('operator')
     await world.clock.advance(30_000)
-    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ code: 'interrupted' })
-    expect(world.ledger.find(run.id)?.outcome?.text).toContain('no image')
+    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'interrupted' })
+    expect(world.ledger.queries.find(run.id)?.outcome?.text).toContain('no image')
   })
 
   test('an agent without a model ends the run at once, with the repair', async () => {
@@ -222,7 +232,7 @@ describe('a lost agent', () => {
     world.agents.startFault = new Problem('not-configured', { detail: 'set default_model' })
     const run = world.chat('operator')
     await world.clock.advance(1)
-    expect(world.ledger.find(run.id)?.outcome).toMatchObject({
+    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({
       status: 'failed',
       code: 'not-configured',
       text: 'set default_model',
@@ -234,7 +244,7 @@ describe('a lost agent', () => {
     world.agents.startFault = new Problem('fleet-paused')
     const run = world.chat('operator')
     await world.clock.advance(100_000)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'queued', attempt: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'queued', attempt: 1 })
     world.agents.startFault = null
     await world.clock.advance(20_000)
     expect(world.state(run)).toBe('running')
@@ -247,7 +257,7 @@ describe('a lost agent', () => {
       await world.clock.advance(wireLimits.leaseMs + 10_000)
       world.beat()
     }
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
     expect(world.agents.givenUp).toEqual([])
     expect(new Set(world.agents.sent.map((sending) => sending.fence))).toEqual(new Set([1]))
     world.agents.finish('operator')
@@ -261,12 +271,12 @@ describe('a lost agent', () => {
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.advance(silenceMaxMs - 5000)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
     await world.clock.advance(20_000)
     expect(world.agents.givenUp).toEqual([
       { agentId: 'operator', reason: expect.stringContaining('no sign of life for 120 s') as string },
     ])
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
     world.agents.finish('operator')
     await world.clock.advance(2000)
     expect(world.state(run)).toBe('done')
@@ -278,8 +288,8 @@ describe('a lost agent', () => {
     await world.clock.settle()
     for (let ms = 0; ms < silenceMaxMs + 10_000; ms += 10_000) {
       await world.clock.advance(10_000)
-      if (world.ledger.find(run.id)?.fence === 1 && world.state(run) === 'running') {
-        world.ledger.lease.renew({ runId: run.id, fence: 1 })
+      if (world.ledger.queries.find(run.id)?.fence === 1 && world.state(run) === 'running') {
+        world.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
       }
     }
     expect(world.agents.givenUp).toHaveLength(1)
@@ -293,7 +303,7 @@ describe('a lost agent', () => {
       await world.clock.advance(15_000)
       world.beat()
     }
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
     expect(world.agents.givenUp).toEqual([])
   })
 
@@ -305,7 +315,7 @@ describe('a lost agent', () => {
     await world.clock.advance(wireLimits.leaseMs - 5000)
     expect(world.state(run)).toBe('running')
     await world.clock.advance(8000)
-    expect(world.ledger.find(run.id)?.attempt).toBe(2)
+    expect(world.ledger.queries.find(run.id)?.attempt).toBe(2)
     // The next attempt would wait on the same process.
     expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
@@ -318,7 +328,7 @@ describe('a lost agent', () => {
     await world.clock.advance(10_000)
     await world.clock.leap(20_000)
     await world.clock.advance(wireLimits.leaseMs - 27_000)
-    expect(world.ledger.find(run.id)?.attempt).toBe(2)
+    expect(world.ledger.queries.find(run.id)?.attempt).toBe(2)
     expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
@@ -331,7 +341,7 @@ describe('a lost agent', () => {
       await world.clock.advance(15_000)
       world.beat()
     }
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
     world.agents.engineFault = null
     await world.clock.advance(2000)
     world.agents.finish('operator')
@@ -344,12 +354,15 @@ describe('a lost agent', () => {
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.advance(20_000)
-    const until = world.ledger.lease.renew({ runId: run.id, fence: 1 })
+    const until = world.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
     expect(until).toBe(world.clock.now() + wireLimits.leaseMs)
-    expect(world.ledger.live.ticketOf(run.id, 1)).toMatchObject({ runId: run.id, agentId: 'operator' })
-    expect(codeOf(() => world.ledger.lease.renew({ runId: run.id, fence: 0 }))).toBe('stale-fence')
-    expect(codeOf(() => world.ledger.live.ticketOf(run.id, 2))).toBe('stale-fence')
-    expect(codeOf(() => world.ledger.live.ticketOf('run_none', 1))).toBe('stale-fence')
+    expect(world.ledger.lifecycle.live.ticketOf(run.id, 1)).toMatchObject({
+      runId: run.id,
+      agentId: 'operator',
+    })
+    expect(codeOf(() => world.ledger.lifecycle.lease.renew({ runId: run.id, fence: 0 }))).toBe('stale-fence')
+    expect(codeOf(() => world.ledger.lifecycle.live.ticketOf(run.id, 2))).toBe('stale-fence')
+    expect(codeOf(() => world.ledger.lifecycle.live.ticketOf('run_none', 1))).toBe('stale-fence')
   })
 
   test('a turn that never ends is ended, and with it the agent that kept no limit', async () => {
@@ -357,7 +370,7 @@ describe('a lost agent', () => {
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.leap(turnMaxMs + 1)
-    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
+    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
     expect(world.agents.givenUp).toEqual([
       { agentId: 'operator', reason: `its work went on for ${turnMaxMs / 1000} s, beyond its own limit` },
     ])
@@ -376,7 +389,7 @@ describe('a mesh that starts again', () => {
     expect(world.agents.sent.map((sending) => sending.fence)).toEqual([1, 1])
     world.agents.finish('operator')
     await world.clock.settle()
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'done', attempt: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'done', attempt: 1 })
   })
 
   test('settles a run that was finished meanwhile', async () => {
@@ -389,7 +402,7 @@ describe('a mesh that starts again', () => {
     opened.push(world)
     world.ledger.start()
     await world.clock.settle()
-    expect(world.ledger.find(run.id)?.outcome?.text).toBe('while you were away')
+    expect(world.ledger.queries.find(run.id)?.outcome?.text).toBe('while you were away')
   })
 
   test('starts a run again whose agent is gone, and the queued ones after it', async () => {
@@ -422,8 +435,8 @@ describe('time limits', () => {
     await world.clock.settle()
     expect(world.state(run)).toBe('queued')
     await world.clock.advance(2000)
-    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
-    expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
+    expect(world.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
     expect(world.agents.sent).toEqual([])
   })
 })
@@ -432,10 +445,10 @@ describe('cancelling', () => {
   test('a queued run is cancelled at once; cancelling again changes nothing', async () => {
     const world = aLedgerHarness()
     const run = world.chat('operator')
-    expect(world.ledger.cancelRun(person, run.id).state).toBe('cancelled')
-    const again = world.ledger.cancelRun(person, run.id)
-    expect(again).toEqual(world.ledger.find(run.id))
-    expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+    expect(world.ledger.lifecycle.cancelRun(person, run.id).state).toBe('cancelled')
+    const again = world.ledger.lifecycle.cancelRun(person, run.id)
+    expect(again).toEqual(world.ledger.queries.find(run.id))
+    expect(world.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
   })
 
   test('a running run is cancelled, its agent is told before the lane goes on', async () => {
@@ -443,7 +456,7 @@ describe('cancelling', () => {
     const run = world.chat('operator')
     const next = world.chat('operator')
     await world.clock.settle()
-    world.ledger.cancelRun(person, run.id)
+    world.ledger.lifecycle.cancelRun(person, run.id)
     await world.clock.settle()
     expect(world.agents.cancelled).toEqual([run.id])
     expect([run, next].map(world.state)).toEqual(['cancelled', 'running'])
@@ -461,7 +474,7 @@ describe('cancelling', () => {
     }
     const run = world.chat('operator')
     await world.clock.settle()
-    world.ledger.cancelRun(person, run.id)
+    world.ledger.lifecycle.cancelRun(person, run.id)
     open()
     await world.clock.settle()
     expect(world.state(run)).toBe('cancelled')
@@ -472,13 +485,13 @@ describe('cancelling', () => {
     const world = aLedgerHarness()
     const parent = world.chat('operator')
     const below = () =>
-      world.ledger.submitRun(
+      world.ledger.queue.submitRun(
         { kind: 'system' },
         { agentId: 'worker', input: { kind: 'chat', message: 'help', session: 'main' }, parent },
       )
-    for (let ended = 0; ended < 1001; ended++) world.ledger.cancelRun(person, below().id)
+    for (let ended = 0; ended < 1001; ended++) world.ledger.lifecycle.cancelRun(person, below().id)
     const last = below()
-    world.ledger.cancelRun(person, parent.id)
+    world.ledger.lifecycle.cancelRun(person, parent.id)
     expect(world.state(last)).toBe('cancelled')
   })
 
@@ -488,7 +501,7 @@ describe('cancelling', () => {
     await world.clock.settle()
     world.agents.finish('operator')
     await world.clock.settle()
-    expect(codeOf(() => world.ledger.cancelRun(person, run.id))).toBe('conflict')
-    expect(codeOf(() => world.ledger.cancelRun(person, 'run_none'))).toBe('not-found')
+    expect(codeOf(() => world.ledger.lifecycle.cancelRun(person, run.id))).toBe('conflict')
+    expect(codeOf(() => world.ledger.lifecycle.cancelRun(person, 'run_none'))).toBe('not-found')
   })
 })

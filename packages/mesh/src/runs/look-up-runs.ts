@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Caller, Guard } from '../access/index.ts'
-import type { Ledger } from './ledger.ts'
+import type { RunQueries } from './ledger.ts'
 
 /** For whoever may view the fleet. */
 export interface LookUpRuns {
@@ -16,20 +16,20 @@ export interface LookUpRuns {
 
 export function createLookUpRuns(deps: {
   readonly guard: Guard
-  readonly ledger: Pick<Ledger, 'find' | 'list' | 'view'>
+  readonly queries: Pick<RunQueries, 'find' | 'list' | 'view'>
 }): LookUpRuns {
-  const { guard, ledger } = deps
+  const { guard, queries } = deps
   return {
     list: (caller, { agent, limit }) => {
       guard(caller, { do: 'view-fleet' })
       const page = agent === undefined ? { limit } : { limit, agentId: agent }
-      return ledger.list(page).map(ledger.view)
+      return queries.list(page).map(queries.view)
     },
     one: (caller, runId) => {
       guard(caller, { do: 'view-fleet' })
-      const run = ledger.find(runId)
+      const run = queries.find(runId)
       if (!run) throw new Problem('not-found', { detail: `there is no run ${runId}` })
-      return ledger.view(run)
+      return queries.view(run)
     },
   }
 }

@@ -11,7 +11,7 @@ import { originOf } from './submit-run.ts'
 import { steerView } from './steering/steer-view.ts'
 
 export interface RunRoutesDeps {
-  readonly ledger: Pick<Ledger, 'submitRun' | 'steerRun' | 'cancelRun' | 'view' | 'outcomes'>
+  readonly ledger: Pick<Ledger, 'queue' | 'steering' | 'lifecycle' | 'queries' | 'delivery'>
   readonly lookUp: LookUpRuns
 }
 
@@ -19,12 +19,13 @@ export function runPeopleRoutes(
   { bind, keepAliveMs }: PeopleSurface,
   { ledger, lookUp }: RunRoutesDeps,
 ): void {
-  const { outcomes } = ledger
+  const { queue, steering, lifecycle, queries } = ledger
+  const { outcomes } = ledger.delivery
   bind(endpoints.chat, api.chat, async ({ caller, raw, params, body, reply }) => {
     // In the conversation of that name, or in the caller's own.
     const { message, session = defaultSession(originOf(caller)), max_usd: budgetUsd = null } = body
     const input = { kind: 'chat', message, session } as const
-    const run = ledger.submitRun(caller, { agentId: params.id, input, budgetUsd, ...idempotencyKeyIn(raw) })
+    const run = queue.submitRun(caller, { agentId: params.id, input, budgetUsd, ...idempotencyKeyIn(raw) })
     if (!(raw.headers.accept ?? '').includes('text/event-stream'))
       return waited({ runId: run.id, caller }, reply)
     const stream = openEventStream(reply, keepAliveMs)
@@ -36,17 +37,17 @@ export function runPeopleRoutes(
     return alreadySent
   })
   bind(endpoints.steer, api.steer, ({ caller, raw, params, body }) =>
-    steerView(ledger.steerRun(caller, { agentId: params.id, ...body, ...idempotencyKeyIn(raw) })),
+    steerView(steering.steerRun(caller, { agentId: params.id, ...body, ...idempotencyKeyIn(raw) })),
   )
   bind(endpoints.invoke, api.invoke, ({ caller, raw, params, body, reply }) => {
     const input = { kind: 'tool', tool: body.tool, params: body.params } as const
-    const run = ledger.submitRun(caller, { agentId: params.id, input, ...idempotencyKeyIn(raw) })
+    const run = queue.submitRun(caller, { agentId: params.id, input, ...idempotencyKeyIn(raw) })
     return waited({ runId: run.id, caller }, reply)
   })
   bind(endpoints.runs, api.runs, ({ caller, query }) => ({ runs: lookUp.list(caller, query) }))
   bind(endpoints.run, api.run, ({ caller, params }) => lookUp.one(caller, params.id))
   bind(endpoints.runCancel, api.runCancel, ({ caller, params }) =>
-    ledger.view(ledger.cancelRun(caller, params.id)),
+    queries.view(lifecycle.cancelRun(caller, params.id)),
   )
   bind(endpoints.runRead, api.runRead, ({ caller, params }) => {
     outcomes.read(caller, params.id)

@@ -4,19 +4,19 @@ import type { Ledger } from './ledger.ts'
 /** Counting stops here; whoever has more unread outcomes has another question. */
 const undeliveredCountedMax = 1000
 
-export function runMetrics(ledger: Pick<Ledger, 'countByState' | 'outbox'>): readonly Metric[] {
+export function runMetrics({ queries, delivery }: Pick<Ledger, 'queries' | 'delivery'>): readonly Metric[] {
   return [
     {
       name: 'flotilla_runs',
       kind: 'gauge',
       description: 'Runs in the ledger by state',
-      samples: Object.entries(ledger.countByState()).map(([state, value]) => ({ labels: { state }, value })),
+      samples: Object.entries(queries.countByState()).map(([state, value]) => ({ labels: { state }, value })),
     },
     {
       name: 'flotilla_notes_undelivered',
       kind: 'gauge',
       description: 'Outcomes that their asker has not heard yet',
-      samples: [{ value: ledger.outbox.open(undeliveredCountedMax).length }],
+      samples: [{ value: delivery.outbox.open(undeliveredCountedMax).length }],
     },
   ]
 }

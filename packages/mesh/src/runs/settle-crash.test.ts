@@ -77,7 +77,7 @@ async function aParkedHandOff(database: Database) {
 }
 
 const settlements: readonly (readonly [string, (world: LedgerHarness, given: Given) => unknown])[] = [
-  ['cancelling the child', (world, given) => world.ledger.cancelRun(person, given.run_id)],
+  ['cancelling the child', (world, given) => world.ledger.lifecycle.cancelRun(person, given.run_id)],
   [
     'completing the task',
     (world, given) =>
@@ -131,10 +131,10 @@ describe('a write that fails', () => {
       database.failAt(write)
       world.agents.finish('operator', { response: 'four' })
       await world.clock.advance(10_000)
-      expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
-      expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+      expect(world.ledger.queries.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
+      expect(world.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
       expect(world.steersOf(run)).toMatchObject([{ state: 'became-run' }])
-      expect(world.ledger.list({ limit: 10 })).toHaveLength(2)
+      expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(2)
       await world.ledger.close()
     }
   })
@@ -149,9 +149,9 @@ describe('a write that fails', () => {
       ],
     })
     const run = world.chat('operator')
-    expect(() => world.ledger.cancelRun(person, run.id)).toThrow('no')
+    expect(() => world.ledger.lifecycle.cancelRun(person, run.id)).toThrow('no')
     expect(world.state(run)).toBe('queued')
-    expect(world.ledger.outbox.ofRun(run.id)).toEqual([])
-    expect(world.ledger.cancelRun(person, run.id).state).toBe('cancelled')
+    expect(world.ledger.delivery.outbox.ofRun(run.id)).toEqual([])
+    expect(world.ledger.lifecycle.cancelRun(person, run.id).state).toBe('cancelled')
   })
 })

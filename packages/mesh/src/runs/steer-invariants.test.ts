@@ -67,7 +67,7 @@ function diskOf(play: Play, run: FakeRun): Checkpoint {
 
 /** The agent under the fence that it knows, which may be an old one. */
 function callerFor(play: Play, run: FakeRun, agentId: string): Caller | null {
-  const row = play.world.ledger.find(run.runId)
+  const row = play.world.ledger.queries.find(run.runId)
   if (!row) return null
   return { kind: 'agent', agentId, token: 'door', run: { ...ticketFor(row), fence: run.fence } }
 }
@@ -79,7 +79,7 @@ function tell(play: Play, run: FakeRun, agentId: string): boolean {
   const caller = callerFor(play, run, agentId)
   if (!caller) return false
   try {
-    play.world.ledger.takeSteers(caller, { ids: disk.history.slice(-disk.unacknowledged), step: 1 })
+    play.world.ledger.steering.takeSteers(caller, { ids: disk.history.slice(-disk.unacknowledged), step: 1 })
     return true
   } catch (error) {
     if (error instanceof Problem) return false
@@ -96,8 +96,8 @@ function act(play: Play, what: string, agentId: string): void {
     case 'steer':
       return void play.accepted.add(world.steer(agentId, `word ${++play.said}`).id)
     case 'cancel': {
-      const live = world.ledger.list({ agentId, limit: 50 }).find((one) => !isTerminal(one.state))
-      return live && void world.ledger.cancelRun(person, live.id)
+      const live = world.ledger.queries.list({ agentId, limit: 50 }).find((one) => !isTerminal(one.state))
+      return live && void world.ledger.lifecycle.cancelRun(person, live.id)
     }
     case 'die':
       return world.agents.die(agentId)
@@ -171,14 +171,14 @@ async function perform(play: Play, next: Step): Promise<void> {
 async function workToTheEnd(play: Play): Promise<void> {
   for (const agentId of agentIds) play.world.agents.hang(agentId, false)
   for (let round = 0; round < 300; round++) {
-    if (play.world.ledger.list({ limit: 500 }).every((run) => isTerminal(run.state))) return
+    if (play.world.ledger.queries.list({ limit: 500 }).every((run) => isTerminal(run.state))) return
     for (const agentId of agentIds) act(play, 'finish', agentId)
     await play.world.clock.advance(2000)
   }
 }
 
 function check({ world, shown, accepted, disks }: Play): void {
-  const runs = world.ledger.list({ limit: 500 })
+  const runs = world.ledger.queries.list({ limit: 500 })
   const steers = new Map(runs.flatMap((run) => world.steersOf(run)).map((steer) => [steer.id, steer]))
   expect([...steers.keys()].toSorted()).toEqual([...accepted].toSorted())
   for (const steer of steers.values()) {
@@ -217,10 +217,10 @@ test(
         for (const agent of agentIds.keys()) await perform(play, { do: 'chat', agent })
         for (const next of steps) await perform(play, next)
         await workToTheEnd(play)
-        const open = play.world.ledger.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
+        const open = play.world.ledger.queries.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
         expect(open).toEqual([])
         check(play)
-        for (const run of play.world.ledger.list({ limit: 500 })) {
+        for (const run of play.world.ledger.queries.list({ limit: 500 })) {
           for (const steer of play.world.steersOf(run)) {
             if (steer.state === 'taken') ends.taken++
             else if (steer.run_id !== null) ends.became++

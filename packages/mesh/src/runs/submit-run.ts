@@ -55,15 +55,17 @@ export interface SubmitRunInput {
  */
 export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 
-export interface SubmitRunDeps {
-  readonly database: Database
-  readonly table: RunTable
-  readonly steers: SteerTable
-  readonly guard: Guard
+/** What an agent is asked before it is given work. */
+export interface Admission {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string, asker?: 'waits') => void
   readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
   readonly diskSpace: Pick<DiskSpace, 'require'>
+}
+
+export interface SubmitRunDeps extends Admission, LaneRows {
+  readonly database: Database
+  readonly guard: Guard
   readonly clock: Clock
   readonly enter: EnterRun
 }

@@ -33,7 +33,7 @@ function anEnding() {
     ...world,
     log: silentLog,
     table,
-    runs: world.ledger,
+    runs: world.runs,
     tasks: createTaskStore(world),
     agents: {
       shortLived: {

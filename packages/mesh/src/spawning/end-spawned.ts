@@ -1,10 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { isTaskOpen } from '@flotilla/protocol/task-actions'
 import { isTerminal } from '@flotilla/protocol/run'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentAdmin } from '../agents/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunLifecycle, RunQueries } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import type { TaskRecord, TaskStore } from '../tasks/index.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
@@ -38,8 +38,8 @@ export function createEndSpawned(deps: {
   readonly log: Log
   readonly journal: Journal
   readonly table: SpawnedTable
-  readonly agents: Pick<Fleet, 'shortLived'>
-  readonly runs: Pick<Ledger, 'find' | 'cancelRun'>
+  readonly agents: Pick<AgentAdmin, 'shortLived'>
+  readonly runs: Pick<RunQueries, 'find'> & Pick<RunLifecycle, 'cancelRun'>
   readonly tasks: Pick<TaskStore, 'table' | 'moveTask'>
 }) {
   const { database, clock, log, journal, table, agents, runs, tasks } = deps

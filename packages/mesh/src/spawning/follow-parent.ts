@@ -1,4 +1,4 @@
-import type { Fleet } from '../agents/index.ts'
+import type { AgentRegistry } from '../agents/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { SpawnedTable } from './spawned-table.ts'
 
@@ -13,7 +13,7 @@ export function followParent(
     hooks,
   }: {
     readonly table: Pick<SpawnedTable, 'childrenOf'>
-    readonly agents: Pick<Fleet, 'find' | 'setProject'>
+    readonly agents: Pick<AgentRegistry, 'find' | 'setProject'>
     readonly hooks: Pick<Hooks, 'membershipChanged'>
   },
   { agentId, project }: { readonly agentId: string; readonly project: string | null },

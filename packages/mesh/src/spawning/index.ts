@@ -13,15 +13,17 @@ import { createSpawnedTable } from './spawned-table.ts'
 export function spawningModule(
   kernel: Kernel,
   needs: {
-    readonly agents: Agents
-    readonly runs: Runs
+    readonly agents: Pick<Agents, 'registry' | 'admin'>
+    readonly runs: Pick<Runs, 'queries' | 'lifecycle'>
     readonly store: TaskStore
     readonly tasks: Pick<Tasks, 'giveTask'>
     readonly permissions: PermissionStore
   },
 ): MeshModule<null> {
   const { hooks } = kernel
-  const { agents, runs, store, permissions } = needs
+  const { store, permissions } = needs
+  const agents = { ...needs.agents.registry, ...needs.agents.admin }
+  const runs = { ...needs.runs.queries, ...needs.runs.lifecycle }
   const table = createSpawnedTable(kernel.database)
   const ends = createEndSpawned({ ...kernel, table, agents, runs, tasks: store })
   const spawn = createSpawnAgent({

@@ -7,12 +7,12 @@ import type { spawnApi } from '@flotilla/protocol/spawn-api'
 import type * as z from 'zod'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf, readFields } from '../access/index.ts'
-import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { AgentAdmin, AgentRecord, AgentRegistry } from '../agents/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { EventBus } from '../events/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Journal } from '../journal/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunLifecycle } from '../runs/index.ts'
 import type { Database, Resumable } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
 import { childRecord, withheldFields } from './child-record.ts'
@@ -51,10 +51,10 @@ export interface SpawnDeps {
   readonly events: EventBus
   readonly settings: () => Settings
   readonly table: SpawnedTable
-  readonly agents: Pick<Fleet, 'find' | 'setProject' | 'shortLived'>
+  readonly agents: Pick<AgentRegistry, 'find' | 'setProject'> & Pick<AgentAdmin, 'shortLived'>
   readonly hooks: Pick<Hooks, 'membershipChanged'>
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
-  readonly runs: Pick<Ledger, 'live'>
+  readonly runs: Pick<RunLifecycle, 'live'>
   readonly giveTask: Tasks['giveTask']
   /** Something changed that ends are waited for by. */
   readonly ring: () => void
@@ -192,7 +192,7 @@ function begin(
 /** The transaction of the agent's row is that of the answer: `settle` is given what writes the row. */
 async function makeWith(
   { agents }: Pick<SpawnDeps, 'agents'>,
-  made: Parameters<Fleet['shortLived']['make']>[0],
+  made: Parameters<AgentAdmin['shortLived']['make']>[0],
   settle: (write: () => AgentRecord) => SpawnReply,
 ): Promise<SpawnReply> {
   const replies: SpawnReply[] = []

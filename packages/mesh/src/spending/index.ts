@@ -19,7 +19,7 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
   const closing = new AbortController()
   const spending = createSpending(kernel, { ...needs, stopped: closing.signal })
   const refreshBriefings = () => {
-    needs.agents.refreshBriefings().catch((error: unknown) => {
+    needs.agents.briefing.refreshBriefings().catch((error: unknown) => {
       kernel.log.error(
         { err: error },
         'briefings were not refreshed; agents read their old budgets there until they are',

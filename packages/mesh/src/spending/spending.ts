@@ -1,6 +1,8 @@
 import type { RefuseAboveCeiling } from '../access/index.ts'
+import type { AgentBriefing } from '../agents/index.ts'
 import { isJournaled } from '../journal/index.ts'
 import type { Kernel } from '../kernel/index.ts'
+import type { RunLifecycle, RunQueries } from '../runs/index.ts'
 import { createAgentCosts } from './agent-costs.ts'
 import type { AgentCosts, BudgetedAgent } from './agent-costs.ts'
 import { createBudgetOf } from './budget-of.ts'
@@ -43,15 +45,15 @@ export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'ref
 }
 
 export interface SpendingNeeds {
-  readonly agents: BudgetedAgents & {
-    list(): readonly (BudgetedAgent & { readonly project: string | null })[]
-    refreshBriefings(): Promise<void>
+  readonly agents: {
+    readonly registry: BudgetedAgents & {
+      list(): readonly (BudgetedAgent & { readonly project: string | null })[]
+    }
+    readonly briefing: AgentBriefing
   }
   readonly runs: {
-    /** A run and all that work for it, near or far. */
-    treeOf(runId: string): readonly string[]
-    /** In the transaction that settles. */
-    addRunCost(runId: string, costUsd: number, tokens: number): void
+    readonly queries: Pick<RunQueries, 'treeOf'>
+    readonly lifecycle: Pick<RunLifecycle, 'addRunCost'>
   }
   /** Caps that whoever gave a task has set; the fleet's own holds too. */
   readonly tasks: {
@@ -63,12 +65,13 @@ export interface SpendingNeeds {
 /** `stopped` ends what waits between calls; `flush` comes after it. */
 export function createSpending(
   kernel: Kernel,
-  { agents, runs, tasks, refuseAbove, stopped }: SpendingNeeds & { readonly stopped: AbortSignal },
+  { runs, tasks, refuseAbove, stopped, ...given }: SpendingNeeds & { readonly stopped: AbortSignal },
 ): Spending {
   const { database, settings } = kernel
+  const agents = given.agents.registry
   const spend = createSpendTable(database)
   const table = createBudgetTable(database)
-  const { treeOf } = runs
+  const { treeOf } = runs.queries
   kernel.hooks.callsOfTask.subscribe((taskId) => [spend.total(taskScope(taskId), '').calls])
   const budgetOf = createBudgetOf({ table, agents, settings })
   const reservations = createReservations({
@@ -81,7 +84,7 @@ export function createSpending(
     turnsOf: (taskId) => tasks.capsOf(taskId).maxTurns,
     callsBefore: (taskId) => tasks.capsOf(taskId).callsBefore,
     warnings: createBudgetWarnings(kernel),
-    addRunCost: (runId, { costUsd, tokens }) => runs.addRunCost(runId, costUsd, tokens),
+    addRunCost: (runId, { costUsd, tokens }) => runs.lifecycle.addRunCost(runId, costUsd, tokens),
   })
   const costs = createAgentCosts({ ...kernel, spend, budgetOf, treeOf, agents })
   const editing = {

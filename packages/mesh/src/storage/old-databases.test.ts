@@ -51,11 +51,11 @@ describe('a database that an earlier release wrote', () => {
           expect(before).toBeGreaterThan(0)
           const clock = createManualClock()
           const harness = aLedgerHarness({ database, clock })
-          const runs = harness.ledger.list({ limit: 100 })
+          const runs = harness.ledger.queries.list({ limit: 100 })
           expect(runs.length).toBe(before)
-          expect(runs.map((run) => harness.ledger.view(run).id)).toContain(runs[0]?.id)
+          expect(runs.map((run) => harness.ledger.queries.view(run).id)).toContain(runs[0]?.id)
           harness.chat('somebody')
-          expect(harness.ledger.list({ limit: 100 }).length).toBe(before + 1)
+          expect(harness.ledger.queries.list({ limit: 100 }).length).toBe(before + 1)
         } finally {
           database.close()
         }

@@ -94,7 +94,7 @@ describe('the question of an agent that an agent has made', () => {
       kind: 'agent',
       agentId,
       token: 'door',
-      run: world.ledger.live.liveRunOf(agentId),
+      run: world.ledger.lifecycle.live.liveRunOf(agentId),
     }
     const asked = () => world.tasks.manageTask(caller, { taskId, action: 'answer', note: 'lies' })
     expect(asked).toThrow(expect.objectContaining({ code }))

@@ -4,7 +4,7 @@ import { completeStatuses } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunDelivery, RunLifecycle } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { artifactsOf } from './hand-off.ts'
 import type { MoveTask } from './move-task.ts'
@@ -29,7 +29,7 @@ export type CompleteTask = (caller: Caller, input: CompleteTaskInput) => TaskVie
 
 export function createCompleteTask(deps: {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'live' | 'tellRun'>
+  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'tellRun'>
   readonly table: TaskTable
   readonly moveTask: MoveTask
   readonly guard: Guard
@@ -72,7 +72,7 @@ function refusedEnd({ state }: TaskRecord): Problem {
 
 /** A task of the calling agent, asked for in its live run. Problems `stale-fence`, `not-found`. */
 export function requireOwn(
-  { ledger, table }: { readonly ledger: Pick<Ledger, 'live'>; readonly table: Pick<TaskTable, 'find'> },
+  { ledger, table }: { readonly ledger: Pick<RunLifecycle, 'live'>; readonly table: Pick<TaskTable, 'find'> },
   caller: Extract<Caller, { kind: 'agent' }>,
   taskId: string,
 ): TaskRecord {

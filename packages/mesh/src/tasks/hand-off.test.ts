@@ -60,8 +60,8 @@ describe('a hand-off', () => {
     const { world, parent, given, child } = await aHandOff()
     world.agents.finish('operator', { response: 'I asked the worker' })
     await world.clock.settle()
-    const parked = world.ledger.find(parent.id)!
-    expect(world.ledger.view(parked)).toMatchObject({
+    const parked = world.ledger.queries.find(parent.id)!
+    expect(world.ledger.queries.view(parked)).toMatchObject({
       state: 'waiting',
       waiting_on: [given.task_id],
       outcome: null,
@@ -69,7 +69,7 @@ describe('a hand-off', () => {
     complete(world, 'worker', given.task_id)
     await world.clock.settle()
     expect(world.state(child)).toBe('running')
-    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1, attempt: 1 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1, attempt: 1 })
     expect(messagesTo(world, parent.id)).toEqual([
       'hello',
       `Task ${given.task_id} "count licences", which you gave to worker, is done.\nSummary: seven\nResult (JSON): {"count":7}`,
@@ -77,12 +77,14 @@ describe('a hand-off', () => {
     world.agents.finish('worker')
     world.agents.finish('operator', { response: 'there are seven' })
     await world.clock.settle()
-    expect(world.ledger.find(parent.id)?.outcome?.text).toBe('there are seven')
+    expect(world.ledger.queries.find(parent.id)?.outcome?.text).toBe('there are seven')
     expect(world.state(child)).toBe('done')
-    expect(world.ledger.outbox.ofRun(parent.id).map((note) => [note.recipient, note.state])).toEqual([
-      [`run:${parent.id}`, 'delivered'],
-      ['human:cli', 'pending'],
-    ])
+    expect(world.ledger.delivery.outbox.ofRun(parent.id).map((note) => [note.recipient, note.state])).toEqual(
+      [
+        [`run:${parent.id}`, 'delivered'],
+        ['human:cli', 'pending'],
+      ],
+    )
   })
 
   test('frees the lane of its asker while it waits', async () => {
@@ -101,7 +103,7 @@ describe('a hand-off', () => {
     expect(world.state(parent)).toBe('running')
     world.agents.finish('operator')
     await world.clock.settle()
-    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
     world.agents.finish('operator')
     await world.clock.settle()
     expect(messagesTo(world, parent.id)).toHaveLength(2)
@@ -118,7 +120,7 @@ describe('a hand-off', () => {
     complete(world, 'worker', given.task_id)
     complete(world, 'other', second.task_id)
     await world.clock.settle()
-    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'queued', turn: 1 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'queued', turn: 1 })
     world.agents.finish('operator')
     await world.clock.settle()
     const [, message] = messagesTo(world, parent.id)
@@ -140,7 +142,7 @@ describe('a hand-off', () => {
     const messages = messagesTo(world, parent.id)
     expect(messages).toHaveLength(3)
     expect(messages[2]).toBe(messages[1])
-    expect(world.ledger.find(parent.id)).toMatchObject({ turn: 1, attempt: 2 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ turn: 1, attempt: 2 })
   })
 
   test('whose asker is cut off while more results come hears those in a turn of their own', async () => {
@@ -174,7 +176,7 @@ describe('a hand-off', () => {
     world.agents.finish('operator', { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
     await world.clock.settle()
     expect(world.state(parent)).toBe('failed')
-    expect(world.ledger.outbox.open(10)).toContainEqual(
+    expect(world.ledger.delivery.outbox.open(10)).toContainEqual(
       expect.objectContaining({ recipient: `run:${parent.id}`, state: 'undeliverable' }),
     )
   })
@@ -189,14 +191,17 @@ describe('a hand-off', () => {
       taskId: given.task_id,
       title: 'again',
     } as const
-    world.ledger.tellRun(parent.id, `task:${given.task_id}:done`, note)
+    world.ledger.delivery.tellRun(parent.id, `task:${given.task_id}:done`, note)
     await world.clock.settle()
     world.agents.finish('operator')
     await world.clock.settle()
-    world.ledger.tellRun(parent.id, `task:${given.task_id}:done`, note)
+    world.ledger.delivery.tellRun(parent.id, `task:${given.task_id}:done`, note)
     expect(world.state(parent)).toBe('done')
     expect(messagesTo(world, parent.id)).toHaveLength(2)
-    expect(world.ledger.outbox.ofRun(parent.id).map((row) => row.state)).toEqual(['delivered', 'pending'])
+    expect(world.ledger.delivery.outbox.ofRun(parent.id).map((row) => row.state)).toEqual([
+      'delivered',
+      'pending',
+    ])
   })
 
   test('an old answer of the agent does not end the turn that came after it', async () => {
@@ -210,13 +215,13 @@ describe('a hand-off', () => {
       })
     complete(world, 'worker', given.task_id)
     await world.clock.settle()
-    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
     const again = await world.restarted()
     opened.push(again)
     again.agents.ensureRunning = ensureRunning
     again.ledger.start()
     await again.clock.advance(10_000)
-    expect(again.ledger.find(parent.id)).toMatchObject({
+    expect(again.ledger.queries.find(parent.id)).toMatchObject({
       state: 'running',
       turn: 1,
       attempt: 2,
@@ -273,14 +278,14 @@ describe('a hand-off', () => {
     await world.clock.settle()
     complete(world, 'worker', given.task_id)
     expect(world.state(parent)).toBe('failed')
-    expect(world.ledger.outbox.open(10)).toContainEqual(
+    expect(world.ledger.delivery.outbox.open(10)).toContainEqual(
       expect.objectContaining({ recipient: `run:${parent.id}`, state: 'undeliverable' }),
     )
   })
 
   test('is cancelled with its asker, and its agent is told to stop', async () => {
     const { world, parent, given, child } = await aHandOff()
-    world.ledger.cancelRun(person, parent.id)
+    world.ledger.lifecycle.cancelRun(person, parent.id)
     await world.clock.settle()
     expect([parent, child].map(world.state)).toEqual(['cancelled', 'cancelled'])
     expect(world.taskTable.find(given.task_id)?.state).toBe('cancelled')
@@ -296,8 +301,11 @@ describe('a hand-off', () => {
     await world.clock.advance(1000)
     expect(world.state(parent)).toBe('waiting')
     await world.clock.advance(1000)
-    expect(world.ledger.find(parent.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
-    expect(world.ledger.find(parent.id)?.outcome?.text).toContain('I asked the worker')
+    expect(world.ledger.queries.find(parent.id)?.outcome).toMatchObject({
+      status: 'expired',
+      code: 'expired',
+    })
+    expect(world.ledger.queries.find(parent.id)?.outcome?.text).toContain('I asked the worker')
   })
 
   test('with the same key gives the same task, also when it was tried fifty times', async () => {
@@ -357,7 +365,7 @@ describe('a hand-off', () => {
     const { world } = await aHandOff()
     expect(codeOf(() => give(world, 'worker', 'operator'))).toBe('hand-off-refused')
     expect(codeOf(() => give(world, 'worker', 'worker'))).toBe('hand-off-refused')
-    expect(world.ledger.list({ limit: 10 })).toHaveLength(2)
+    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(2)
     expect(world.taskTable.list({ limit: 10 })).toHaveLength(1)
   })
 
@@ -416,7 +424,7 @@ describe('complete_task', () => {
     expect(complete(world, 'worker', given.task_id).state).toBe('done')
     const failed = { taskId: given.task_id, status: 'failed', summary: 'no', result: null } as const
     expect(codeOf(() => world.completeTask(world.callerOf('worker'), failed))).toBe('conflict')
-    expect(world.ledger.outbox.ofRun(parent.id)).toHaveLength(1)
+    expect(world.ledger.delivery.outbox.ofRun(parent.id)).toHaveLength(1)
   })
 })
 

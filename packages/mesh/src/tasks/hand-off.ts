@@ -11,7 +11,7 @@ import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Hooks } from '../kernel/index.ts'
-import type { Ledger, RunRecord } from '../runs/index.ts'
+import type { RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { record } from './move-task.ts'
@@ -48,7 +48,7 @@ export interface HandOffReply {
 
 interface GiveTaskDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'live' | 'chainOf' | 'find'>
+  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf' | 'find'>
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly queue: TaskQueue
@@ -127,7 +127,10 @@ function replyOf(task: TaskRecord, why: string | null): HandOffReply {
 }
 
 /** The live run that asks, and those above it, nearest first; empty for people and the mesh. */
-export function askingChain(ledger: Pick<Ledger, 'live' | 'chainOf'>, caller: Caller): readonly RunRecord[] {
+export function askingChain(
+  ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf'>,
+  caller: Caller,
+): readonly RunRecord[] {
   if (caller.kind !== 'agent') return []
   if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can hand off' })
   ledger.live.ticketOf(caller.run.runId, caller.run.fence)

@@ -1,10 +1,12 @@
+import type { Agents } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Runs } from '../runs/index.ts'
 import { taskAgentRoutes } from './agent.routes.ts'
 import { taskOperatorRoutes } from './operator.routes.ts'
 import { taskPeopleRoutes } from './people.routes.ts'
 import type { TaskStore } from './task-store.ts'
 import { createTasks } from './tasks.ts'
-import type { TaskRuns, Tasks } from './tasks.ts'
+import type { Tasks } from './tasks.ts'
 
 export { createTaskStore } from './task-store.ts'
 export type { TaskStore } from './task-store.ts'
@@ -17,35 +19,30 @@ const releaseIntervalMs = 5000
 interface Needs {
   /** The one that the ledger was given. */
   readonly store: TaskStore
-  readonly runs: TaskRuns
-  readonly agents: {
-    find(agentId: string): { readonly project: string | null } | null
-    requireWorking(agentId: string): void
-    /** Why it does not work now and is started again by itself, in words; null where that is not so. */
-    failureOf(agentId: string): string | null
-    refreshBriefings(): Promise<void>
-  }
+  readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'delivery'>
+  readonly agents: Pick<Agents, 'registry' | 'briefing'>
   readonly isolation: { state(): { readonly broken: string | null } }
 }
 
 /** Work among agents: given, worked on, given anew, judged. Each piece becomes work by a run. */
 export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: Needs): MeshModule<Tasks> {
+  const { registry, briefing } = agents
   const tasks = createTasks({
     ...kernel,
     ...store,
-    ledger: runs,
-    projectOf: (agentId) => agents.find(agentId)?.project ?? null,
-    requireAgent: agents.requireWorking,
+    ledger: { ...runs.queue, ...runs.queries, ...runs.lifecycle, ...runs.delivery },
+    projectOf: (agentId) => registry.find(agentId)?.project ?? null,
+    requireAgent: registry.requireWorking,
     unreachable: (agentId) => {
       const { broken } = isolation.state()
       if (broken !== null) return `no agent is started at the moment: ${broken}`
-      const failure = agents.failureOf(agentId)
+      const failure = registry.failureOf(agentId)
       return failure === null
         ? null
         : `${agentId} does not work now (${failure}) and is started again by itself`
     },
     feedbackGiven: (agentId) => {
-      agents.refreshBriefings().catch((error: unknown) => {
+      briefing.refreshBriefings().catch((error: unknown) => {
         kernel.log.error(
           { agentId, err: error },
           'the briefing was not refreshed; the agent learns how its work was received with the next one',

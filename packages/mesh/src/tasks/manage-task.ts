@@ -11,7 +11,7 @@ import type { EventBus } from '../events/index.ts'
 import { makerOf } from '../kernel/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Journal } from '../journal/index.ts'
-import type { Ledger, RunRecord } from '../runs/index.ts'
+import type { RunDelivery, RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { askingChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
@@ -43,7 +43,9 @@ export type ManageTask = (caller: Caller, input: ManageTaskInput) => TaskView
 
 export interface ManageTaskDeps {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'live' | 'chainOf' | 'find' | 'cancelRun' | 'tellRun' | 'usedBy'>
+  readonly ledger: Pick<RunLifecycle, 'live' | 'cancelRun'> &
+    Pick<RunQueries, 'chainOf' | 'find' | 'usedBy'> &
+    Pick<RunDelivery, 'tellRun'>
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly moveTask: MoveTask

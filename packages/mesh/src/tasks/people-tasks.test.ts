@@ -119,7 +119,11 @@ describe('a member', () => {
     const second = aWaiting(world, () => [{ role: 'member', agents: ['left'] }])
     world.tasks.release()
     const runId = world.taskTable.find(second)?.run_id ?? ''
-    expect(world.ledger.find(runId)?.origin).toEqual({ kind: 'human', channel: 'cli', role: 'member' })
+    expect(world.ledger.queries.find(runId)?.origin).toEqual({
+      kind: 'human',
+      channel: 'cli',
+      role: 'member',
+    })
     const submitted = world.database
       .prepare("SELECT actor FROM journal WHERE action = 'run.submitted' AND subject = ?")
       .all(runId)
@@ -173,5 +177,5 @@ test('a task that a person gives to an agent in quarantine waits in its lane; a 
   })
   expect(codeOf(() => world.chat('left'))).toBe('agent-quarantined')
   const { run_id: runId } = world.handOff(person, given('left'))
-  expect(world.ledger.find(runId)?.state).toBe('queued')
+  expect(world.ledger.queries.find(runId)?.state).toBe('queued')
 })

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { isTaskOpen, taskLimits } from '@flotilla/protocol/task-actions'
 import type { ChangedTask, Hooks } from '../kernel/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunDelivery } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import type { MoveTask } from './move-task.ts'
 import type { TaskHistory } from './task-history.ts'
@@ -21,7 +21,7 @@ export function createReleaseTasks(deps: {
   readonly history: TaskHistory
   readonly moveTask: MoveTask
   readonly queue: TaskQueue
-  readonly ledger: Pick<Ledger, 'tellRun'>
+  readonly ledger: Pick<RunDelivery, 'tellRun'>
   readonly hooks: Hooks
   readonly clock: Clock
 }) {

@@ -31,7 +31,7 @@ async function aFailedTask() {
   const tokenBudget = { max_cost_usd: 1, max_tokens: 1000 }
   const given = world.handOff(person, { to: 'worker', ...work, tokenBudget, maxTurns: 7 })
   await world.clock.settle()
-  world.ledger.addRunCost(given.run_id, 0.25, 400)
+  world.ledger.lifecycle.addRunCost(given.run_id, 0.25, 400)
   await fail(world, given.task_id)
   return { world, taskId: given.task_id }
 }
@@ -77,13 +77,16 @@ describe('a failed task', () => {
     world.hooks.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
     const second = retry(world, taskId)
     await world.clock.settle()
-    const run = world.ledger.find(second.run_id ?? '')
+    const run = world.ledger.queries.find(second.run_id ?? '')
     expect(run).toMatchObject({ budgetUsd: 0.75, budgetTokens: 600 })
     expect(world.tasks.capsOf(second.id)).toMatchObject({ maxTurns: 7, callsBefore: 3 })
-    world.ledger.addRunCost(run?.id ?? '', 0.5, 500)
+    world.ledger.lifecycle.addRunCost(run?.id ?? '', 0.5, 500)
     await fail(world, second.id)
     const third = retry(world, second.id)
-    expect(world.ledger.find(third.run_id ?? '')).toMatchObject({ budgetUsd: 0.25, budgetTokens: 100 })
+    expect(world.ledger.queries.find(third.run_id ?? '')).toMatchObject({
+      budgetUsd: 0.25,
+      budgetTokens: 100,
+    })
     expect(world.tasks.capsOf(third.id)).toMatchObject({ callsBefore: 5 })
   })
 
@@ -93,13 +96,16 @@ describe('a failed task', () => {
     const said = { outcome: 'rework', comment: 'once more' } as const
     const { rework } = world.tasks.reviewTask(person, { taskId, ...said })
     await world.clock.settle()
-    const run = world.ledger.find(rework?.run_id ?? '')
+    const run = world.ledger.queries.find(rework?.run_id ?? '')
     expect(run).toMatchObject({ budgetUsd: 0.75, budgetTokens: 600 })
     expect(world.tasks.capsOf(rework?.id ?? '')).toMatchObject({ maxTurns: 7, callsBefore: 3 })
-    world.ledger.addRunCost(run?.id ?? '', 0.5, 500)
+    world.ledger.lifecycle.addRunCost(run?.id ?? '', 0.5, 500)
     await fail(world, rework?.id ?? '')
     const again = world.tasks.reviewTask(person, { taskId: rework?.id ?? '', ...said }).rework
-    expect(world.ledger.find(again?.run_id ?? '')).toMatchObject({ budgetUsd: 0.25, budgetTokens: 100 })
+    expect(world.ledger.queries.find(again?.run_id ?? '')).toMatchObject({
+      budgetUsd: 0.25,
+      budgetTokens: 100,
+    })
     expect(world.tasks.capsOf(again?.id ?? '')).toMatchObject({ callsBefore: 5 })
   })
 

@@ -5,7 +5,7 @@ import { ownerOfActor } from '../access/index.ts'
 import { reasonToPause } from '../kernel/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Log } from '../platform/index.ts'
-import type { Ledger, RunRecord } from '../runs/index.ts'
+import type { RunDelivery, RunQueries, RunQueue, RunRecord } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import type { MoveTask } from './move-task.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
@@ -13,7 +13,9 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 /** Tasks of one agent that are looked at in one round. */
 const releasedMax = 50
 
-export type QueueRuns = Pick<Ledger, 'submitRun' | 'find' | 'isLaneFull' | 'tellRun'>
+export type QueueRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
+  Pick<RunQueries, 'find'> &
+  Pick<RunDelivery, 'tellRun'>
 
 /** In whose name a task becomes a run, and for which run that waits. */
 export interface BeginTask {

@@ -1,5 +1,5 @@
 import type { Kernel } from '../kernel/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunDelivery, RunLifecycle, RunQueries, RunQueue } from '../runs/index.ts'
 import { createCompleteTask } from './complete-task.ts'
 import { createGiveTask, createHandOff } from './hand-off.ts'
 import { createListInbox, createListStaleTasks, createListTasks } from './list-tasks.ts'
@@ -15,10 +15,10 @@ import { createUpdateTask } from './update-task.ts'
 export type Tasks = ReturnType<typeof createTasks>
 
 /** What tasks ask of runs. */
-export type TaskRuns = Pick<
-  Ledger,
-  'submitRun' | 'live' | 'chainOf' | 'find' | 'tellRun' | 'cancelRun' | 'isLaneFull' | 'usedBy'
->
+export type TaskRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
+  Pick<RunQueries, 'find' | 'chainOf' | 'usedBy'> &
+  Pick<RunLifecycle, 'live' | 'cancelRun'> &
+  Pick<RunDelivery, 'tellRun'>
 
 /** What tasks ask of agents. */
 export interface TaskAgents {

@@ -236,7 +236,7 @@ describe('a task that needs others', () => {
     done(world, 'worker', first)
     await world.clock.settle()
     expect(taskOf(world, second)).toMatchObject({ state: 'working', waits_for: null })
-    const run = world.ledger.find(taskOf(world, second).run_id!)
+    const run = world.ledger.queries.find(taskOf(world, second).run_id!)
     expect(run?.origin).toEqual({ kind: 'operator', channel: 'agent', user: 'operator' })
   })
 
@@ -286,7 +286,7 @@ describe('a task that needs others', () => {
 
   test('ends with the run that asked for it', async () => {
     const { world, parent, second } = await twoTasks()
-    world.ledger.cancelRun(person, parent.id)
+    world.ledger.lifecycle.cancelRun(person, parent.id)
     expect(taskOf(world, second)).toMatchObject({ state: 'cancelled', run_id: null })
   })
 
@@ -472,19 +472,19 @@ describe('the caps of a task', () => {
     const given = world.handOff(person, { to: 'worker', ...work, tokenBudget, maxTurns: 7 })
     await world.clock.settle()
     expect(world.tasks.capsOf(given.task_id)).toEqual({ maxTurns: 7, maxCostUsd: 1, callsBefore: 0 })
-    world.ledger.addRunCost(given.run_id, 0.25, 400)
+    world.ledger.lifecycle.addRunCost(given.run_id, 0.25, 400)
     update(world, 'worker', { taskId: given.task_id, action: 'block', note: 'which?' })
     world.agents.finish('worker')
     await world.clock.settle()
     manage(world, person, { taskId: given.task_id, action: 'answer', note: 'that' })
-    const second = world.ledger.find(taskOf(world, given.task_id).run_id!)
+    const second = world.ledger.queries.find(taskOf(world, given.task_id).run_id!)
     expect(second).toMatchObject({ budgetUsd: 0.75, budgetTokens: 600 })
-    world.ledger.addRunCost(second!.id, 5, 5000)
+    world.ledger.lifecycle.addRunCost(second!.id, 5, 5000)
     await world.clock.settle()
     await loseThreeTimes(world)
     manage(world, person, { taskId: given.task_id, action: 'retry' })
     // A run that may use next to nothing says itself why it ends.
-    const third = world.ledger.find(taskOf(world, given.task_id).run_id!)
+    const third = world.ledger.queries.find(taskOf(world, given.task_id).run_id!)
     expect(third).toMatchObject({ budgetUsd: 0.000001, budgetTokens: 1 })
   })
 })

@@ -8,7 +8,7 @@ import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
-import type { Ledger } from '../runs/index.ts'
+import type { RunDelivery, RunLifecycle } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { requireOwn } from './complete-task.ts'
 import { artifactsOf } from './hand-off.ts'
@@ -35,7 +35,7 @@ export type UpdateTask = (caller: Caller, input: UpdateTaskInput) => TaskView
 
 export function createUpdateTask(deps: {
   readonly database: Database
-  readonly ledger: Pick<Ledger, 'live' | 'tellRun'>
+  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'tellRun'>
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly moveTask: MoveTask

@@ -17,7 +17,7 @@ import { createWorkMetrics } from './work-metrics.ts'
 export function telemetryModule(
   kernel: Kernel,
   needs: {
-    readonly runs: Pick<Runs, 'find' | 'chainOf' | 'treeOf'>
+    readonly runs: Pick<Runs, 'queries'>
     readonly otlp: OtlpSettings | null
   },
 ): MeshModule<null> {
@@ -29,7 +29,7 @@ export function telemetryModule(
   const keep = createKeepSpans({ table, retention, metrics, clock, log, closing: closing.signal })
   let sender: SpanExport | null = null
   const follow = createFollowEvents({
-    find: needs.runs.find,
+    find: needs.runs.queries.find,
     metrics,
     emit: (span) => {
       keep.add(span)
@@ -40,7 +40,7 @@ export function telemetryModule(
   const leave = events.subscribe(follow.hear)
   const readTrace = createReadTrace({
     ...kernel,
-    runs: needs.runs,
+    runs: needs.runs.queries,
     table,
     follow,
     flush: keep.flush,
@@ -67,7 +67,10 @@ export function telemetryModule(
       closing.abort(new Error('the mesh stops'))
       keep.flush()
       await sender?.close().catch((error: unknown) => {
-        log.warn({ err: error }, 'the last parts of traces were not exported')
+        log.warn(
+          { err: error },
+          'the last parts of traces were not exported before the mesh ended; they stay in its database',
+        )
       })
     },
   }

@@ -19,11 +19,15 @@ function aFollowedLedger() {
   const harness = aLedgerHarness()
   const metrics = createWorkMetrics()
   const spans: Span[] = []
-  const follow = createFollowEvents({ find: harness.ledger.find, metrics, emit: (span) => spans.push(span) })
+  const follow = createFollowEvents({
+    find: harness.ledger.queries.find,
+    metrics,
+    emit: (span) => spans.push(span),
+  })
   harness.events.subscribe(follow.hear)
   const begin = (agentId: string) => {
     const run = harness.chat(agentId)
-    const queued = harness.ledger.find(run.id)
+    const queued = harness.ledger.queries.find(run.id)
     if (!queued) throw new Error('no row')
     return run
   }
@@ -66,7 +70,7 @@ describe('spans', () => {
     events.publish(tool('tool.started', run.id, 'run_command'))
     await clock.advance(30)
     events.publish(tool('tool.ended', run.id, 'run_command'))
-    ledger.cancelRun(person, run.id)
+    ledger.lifecycle.cancelRun(person, run.id)
     expect(spans.map(({ name }) => name)).toEqual([
       'flotilla.lane_wait',
       'chat openai/gpt-5',
@@ -90,7 +94,7 @@ describe('spans', () => {
       events.publish(tool('tool.started', run.id, name))
       events.publish(tool('tool.ended', run.id, name))
     }
-    ledger.cancelRun(person, run.id)
+    ledger.lifecycle.cancelRun(person, run.id)
     expect(spans.filter(({ name }) => name.startsWith('execute')).map(({ name }) => name)).toEqual([
       'execute_tool other',
       'execute_tool other',
@@ -106,7 +110,7 @@ describe('spans', () => {
       events.publish(tool('tool.started', run.id, 'read_file'))
       events.publish(tool('tool.ended', run.id, 'read_file'))
     }
-    ledger.cancelRun(person, run.id)
+    ledger.lifecycle.cancelRun(person, run.id)
     expect(spans.length).toBe(partsPerRunMax + 1)
     expect(spans.at(-1)?.name).toBe('invoke_agent a')
     const dropped = metrics.read().find(({ name }) => name === 'flotilla_spans_dropped_total')
@@ -117,7 +121,7 @@ describe('spans', () => {
     const { begin, events, spans, ledger } = aFollowedLedger()
     const run = begin('a')
     events.publish(tool('tool.started', run.id, 'run_command'))
-    ledger.cancelRun(person, run.id)
+    ledger.lifecycle.cancelRun(person, run.id)
     expect(spans.find(({ name }) => name === 'execute_tool run_command')).toMatchObject({
       status: 'unset',
       attributes: { 'flotilla.cut_off': true },
@@ -176,7 +180,7 @@ describe('a trace', () => {
       guard: (caller) => {
         if (caller.kind === 'agent') throw new Error('denied')
       },
-      runs: ledger,
+      runs: ledger.queries,
       table: { ofTrace: () => [] },
       follow,
       flush: () => {},
@@ -211,14 +215,14 @@ describe('a trace', () => {
     )
     expect(made.routes).toHaveProperty('people')
     const run = harness.chat('a')
-    harness.ledger.cancelRun(person, run.id)
+    harness.ledger.lifecycle.cancelRun(person, run.id)
     const rows = () => harness.database.prepare('SELECT count(*) AS count FROM spans').get()?.['count']
     expect(rows()).toBe(0)
     await harness.clock.advance(500)
     await expect.poll(rows).toBe(2)
     settings.traces.keep_days = 0
     const next = harness.chat('a')
-    harness.ledger.cancelRun(person, next.id)
+    harness.ledger.lifecycle.cancelRun(person, next.id)
     await made.close?.()
     expect(rows()).toBe(2)
   })

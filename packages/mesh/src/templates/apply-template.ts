@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { TemplatePlan } from '@flotilla/protocol/templates-api'
 import type { Caller, PermissionGrants, PermissionStore } from '../access/index.ts'
 import { actorOf, isAtTerminal, raisedPeriod, requireProof, workerDefaultRecord } from '../access/index.ts'
-import type { Fleet } from '../agents/index.ts'
+import type { AgentAdmin, AgentBriefing } from '../agents/index.ts'
 import { agentSettingEdits, agentSettingsSchema } from '../config/index.ts'
 import type { SettingsFile } from '../config/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
@@ -32,7 +32,7 @@ export interface ApplyTemplateDeps extends StandingFleetDeps {
   }
   readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
   readonly applications: ApplicationTable
-  readonly agents: StandingFleetDeps['agents'] & Pick<Fleet, 'write' | 'refreshBriefings'>
+  readonly agents: StandingFleetDeps['agents'] & Pick<AgentAdmin, 'write'> & AgentBriefing
   readonly permissions: StandingFleetDeps['permissions'] & Pick<PermissionStore, 'edit'>
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
   readonly webhooks: StandingFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>

@@ -181,7 +181,7 @@ test('what is written out makes the same fleet in an empty home, whatever the fl
 test('what a template cannot grant is left out and named with the command that sets it', async () => {
   const harness = await aTemplatesHarness()
   try {
-    await harness.world.fleet.create(owner, {
+    await harness.world.fleet.admin.create(owner, {
       id: 'w',
       role: 'r',
       permissions: { can_spawn: true, allowed_credentials: ['bank'], can_message: ['x'] },
@@ -217,7 +217,7 @@ test('watchers of the workers are in it, and a file of them that is broken is na
   const harness = await aTemplatesHarness()
   const { watchersFile } = harness.paths
   try {
-    for (const id of ['w', 'other']) await harness.world.fleet.create(owner, { id, role: 'r' })
+    for (const id of ['w', 'other']) await harness.world.fleet.admin.create(owner, { id, role: 'r' })
     const entry = { path: '/srv/inbox', pattern: '*.pdf', agent: 'w', message: 'm' }
     const watchers = [entry, { ...entry, agent: 'other' }, { ...entry, agent: 'nobody' }]
     await writeFile(watchersFile, stringify({ watchers }))
@@ -243,11 +243,11 @@ test('texts that were edited are in it as they were given last, and make the sam
   const second = await aTemplatesHarness()
   try {
     const { fleet } = first.world
-    await fleet.create(owner, { id: 'w', role: 'r', instructions: 'First.' })
-    fleet.change('w', { instructions: 'Second.' })
-    fleet.seedFiles.given('w', 'INSTRUCTIONS.md', 'Second.')
-    fleet.seedFiles.given('w', 'SOUL.md', 'Loud.')
-    fleet.seedFiles.given('w', 'SOUL.md', 'Calm.')
+    await fleet.admin.create(owner, { id: 'w', role: 'r', instructions: 'First.' })
+    fleet.admin.change('w', { instructions: 'Second.' })
+    fleet.registry.seedFiles.given('w', 'INSTRUCTIONS.md', 'Second.')
+    fleet.registry.seedFiles.given('w', 'SOUL.md', 'Loud.')
+    fleet.registry.seedFiles.given('w', 'SOUL.md', 'Calm.')
     const { text } = first.exportFleet(owner, { name: 'fleet', agents: null })
     const [written] = parseTemplate('fleet', text).agents
     expect(written).toMatchObject({ instructions: 'Second.', files: { 'SOUL.md': 'Calm.' } })
@@ -300,9 +300,9 @@ test('a project is given its texts over what stands there, and keeps what the fi
 test('no secret, no archived agent and no operator is in it', async () => {
   const harness = await aTemplatesHarness()
   try {
-    await harness.world.fleet.ensureOperator()
-    for (const id of ['w', 'gone']) await harness.world.fleet.create(owner, { id, role: 'r' })
-    await harness.world.fleet.archive.archive(owner, 'gone')
+    await harness.world.fleet.lifecycle.ensureOperator()
+    for (const id of ['w', 'gone']) await harness.world.fleet.admin.create(owner, { id, role: 'r' })
+    await harness.world.fleet.admin.archive.archive(owner, 'gone')
     const { secret } = await harness.webhooks.manage.create(owner, {
       name: 'h',
       agentId: 'w',

@@ -1,6 +1,6 @@
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
-import type { Fleet } from '../agents/index.ts'
+import type { Agents } from '../agents/index.ts'
 import type { SettingsFile } from '../config/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { Projects } from '../collaboration/projects/index.ts'
@@ -23,7 +23,7 @@ import type { NotUndone } from './undo-application.ts'
 export { parseTemplate } from './template-file.ts'
 
 interface Needs {
-  readonly agents: Fleet
+  readonly agents: Pick<Agents, 'registry' | 'admin' | 'briefing'>
   readonly permissions: PermissionStore
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
   readonly webhooks: { readonly api: Pick<Webhooks, 'all' | 'prepare'> }
@@ -44,6 +44,7 @@ export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<Templa
   const deps = {
     ...needs,
     ...watches,
+    agents: { ...needs.agents.registry, ...needs.agents.admin, ...needs.agents.briefing },
     projects: projects.api,
     grants: createPermissionGrants(needs.permissions),
   }

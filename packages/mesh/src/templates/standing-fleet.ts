@@ -7,7 +7,7 @@ import type { PermissionStore } from '../access/index.ts'
 import { workerDefaultRecord } from '../access/index.ts'
 import { agentSettingsOf } from '../config/index.ts'
 import type { AgentSettings, SettingsFile } from '../config/index.ts'
-import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { AgentRecord, AgentRegistry } from '../agents/index.ts'
 import type { BlackboardWatches } from '../collaboration/blackboard/index.ts'
 import type { ProjectTexts, Projects } from '../collaboration/projects/index.ts'
 import type { Spending } from '../spending/index.ts'
@@ -17,7 +17,7 @@ import type { Hook, Webhooks } from '../triggers/webhook/index.ts'
 
 /** Where a fleet stands: what plans are made against, and exports are made of. */
 export interface StandingFleetDeps {
-  readonly agents: Pick<Fleet, 'find' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'>
+  readonly agents: Pick<AgentRegistry, 'find' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits'> }
   readonly webhooks: Pick<Webhooks, 'all'>

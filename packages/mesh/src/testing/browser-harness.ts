@@ -85,24 +85,29 @@ export async function aBrowserHarness({
       },
     },
     agents: {
-      find: (id) => (records.has(id) ? ({} as never) : null),
-      list: () => [],
-      isArchived: (id) => archived.has(id),
+      registry: {
+        find: (id) => (records.has(id) ? ({} as never) : null),
+        list: () => [],
+        isArchived: (id) => archived.has(id),
+      },
       meshIdentity: {
         publicKeyBase64url: 'key',
         linkKeyOf: () => Buffer.alloc(32),
         signFor: (subject) => `proof:${subject}`,
       },
-      reach: async () =>
-        ({
-          readFile: async (path: string) => ({
-            content: files.get(path) ?? Buffer.alloc(0),
-            giveBack: () => {},
-          }),
-          writeFile: async (path: string, content: Uint8Array) => void files.set(path, Buffer.from(content)),
-        }) as never,
+      connection: {
+        reach: async () =>
+          ({
+            readFile: async (path: string) => ({
+              content: files.get(path) ?? Buffer.alloc(0),
+              giveBack: () => {},
+            }),
+            writeFile: async (path: string, content: Uint8Array) =>
+              void files.set(path, Buffer.from(content)),
+          }) as never,
+      },
     },
-    runs: { tellRun: ledger.ledger.tellRun, holdLease: () => () => {} },
+    runs: { delivery: ledger.ledger.delivery, holdLease: () => () => {} },
     egress: {
       api: {
         fetchForMesh: solver.fetch,

@@ -124,7 +124,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
       },
     },
     runs: {
-      ...ledger,
+      ...ledgerOf.runs,
       sessions: {
         list: async () => ({ sessions: [], total: 0 }),
         history: async () => {
@@ -196,11 +196,12 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     /** As an agent does in the run that it works on. */
     saveArtifact: (agentId: string, name: string, content: Uint8Array) => {
       artifacts.set(`${agentId} ${name}`, content)
-      const runId = ledger.live.liveRunOf(agentId)?.runId ?? null
+      const runId = ledger.lifecycle.live.liveRunOf(agentId)?.runId ?? null
       ledgerOf.database.transaction(() => ledgerOf.hooks.artifactSaved.tell({ agentId, name, runId }))
     },
     rows: (sql: string, ...values: string[]) => ledgerOf.database.prepare(sql).all(...values),
-    openNotes: () => ledger.outbox.open(100).map(({ source, state: how }) => ({ source, state: how })),
+    openNotes: () =>
+      ledger.delivery.outbox.open(100).map(({ source, state: how }) => ({ source, state: how })),
     identityOf: (channel: ChannelName, id: string) => byIdentity(`${channel}:${id}`)?.name ?? null,
     /** Stops as a mesh does that is told to. */
     stop: async () => {

@@ -85,7 +85,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
   }
   const { newId, journal } = ledgerHarness
   const world: CronHarnessDeps = {
-    ledger: ledgerHarness.ledger,
+    ledger: ledgerHarness.runs,
     events: {
       publish: (event) => {
         told.push(event)
@@ -174,8 +174,8 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     },
     add: (job: Parameters<OpenCron['create']>[1]) => room.create(owner, job, noSignal),
     rows: (jobId: string) => [...table.newest(jobId, 1000)].toReversed(),
-    runs: () => [...ledgerHarness.ledger.list({ limit: 10_000 })].toReversed(),
-    end: (runId: string) => ledgerHarness.ledger.cancelRun(owner, runId),
+    runs: () => [...ledgerHarness.ledger.queries.list({ limit: 10_000 })].toReversed(),
+    end: (runId: string) => ledgerHarness.ledger.lifecycle.cancelRun(owner, runId),
     again: async (more: Partial<CronHarnessOptions> = {}) => {
       await ledgerHarness.ledger.close()
       return aCronHarness({

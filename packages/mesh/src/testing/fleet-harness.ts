@@ -325,7 +325,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
       return next
     },
     close: async () => {
-      for (const fleet of fleets) await fleet.close()
+      for (const fleet of fleets) await fleet.lifecycle.close()
       await runtime.close()
       database.close()
       await rm(deps.briefsFolder, { recursive: true, force: true })
@@ -336,7 +336,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
 /** A world with one worker `w`, not started. */
 export async function aWorker(changes: Partial<FleetDeps> = {}): Promise<FleetHarness> {
   const world = await aFleet(changes)
-  await world.fleet.create(owner, { id: 'w', role: 'does work' })
+  await world.fleet.admin.create(owner, { id: 'w', role: 'does work' })
   return world
 }
 
@@ -345,7 +345,7 @@ export const patient: AbortSignal = new AbortController().signal
 
 /** The state that people see. */
 export function stateOf(fleet: Fleet, agentId: string): string {
-  return fleet.viewOf(agentId, () => ({
+  return fleet.registry.viewOf(agentId, () => ({
     busy: false,
     queued: 0,
     waiting: 0,

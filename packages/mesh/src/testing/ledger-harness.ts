@@ -18,7 +18,7 @@ import type { FakeAgents } from './fake-agents.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createLedger } from '../runs/ledger.ts'
-import type { LedgerDeps } from '../runs/ledger.ts'
+import type { Ledger, LedgerDeps } from '../runs/ledger.ts'
 import type { RunRecord } from '../runs/lifecycle/run-record.ts'
 import type { RunTasks } from '../runs/lifecycle/run-tasks.ts'
 import type { SteerRunInput } from '../runs/steering/steer-run.ts'
@@ -68,11 +68,12 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     hooks,
   })
   const feedbackGiven: string[] = []
+  const runs = portsOf(ledger)
   const tasks = createTasks({
     ...shared,
     ...store,
     hooks,
-    ledger,
+    ledger: runs,
     log: silentLog,
     decide: options.decide ?? (() => ({ allowed: true })),
     requireAgent,
@@ -87,6 +88,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     hooks,
     agents,
     ledger,
+    runs,
     taskTable: store.table,
     /** What an agent at work on a task is told of it. */
     workOf: (taskId: string, runId = store.table.find(taskId)?.run_id ?? '') =>
@@ -101,32 +103,32 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     },
     completeTask: tasks.completeTask,
     chat: (agentId: string, message = 'hello', idempotencyKey?: string): RunRecord =>
-      ledger.submitRun(person, {
+      ledger.queue.submitRun(person, {
         agentId,
         input: { kind: 'chat', message, session: 'main' },
         idempotencyKey,
       }),
     /** A person says something to an agent. */
     steer: (agentId: string, text = 'also this', more: Partial<SteerRunInput> = {}): SteerRecord =>
-      ledger.steerRun(person, { agentId, text, ...more }),
+      ledger.steering.steerRun(person, { agentId, text, ...more }),
     steersOf: (run: { readonly id: string }) => {
-      const found = ledger.find(run.id)
-      return found ? ledger.view(found).steers : []
+      const found = ledger.queries.find(run.id)
+      return found ? ledger.queries.view(found).steers : []
     },
     /** The agent as the door knows it, on behalf of its live run. */
     callerOf: (agentId: string): Caller => ({
       kind: 'agent',
       agentId,
       token: 'door',
-      run: ledger.live.liveRunOf(agentId),
+      run: ledger.lifecycle.live.liveRunOf(agentId),
     }),
-    state: (run: { readonly id: string }) => ledger.find(run.id)?.state,
+    state: (run: { readonly id: string }) => ledger.queries.find(run.id)?.state,
     /** The heart of every agent that works: renews the leases. */
     beat: (): void => {
-      for (const run of ledger.list({ limit: 500 })) {
+      for (const run of ledger.queries.list({ limit: 500 })) {
         const atWork = agents.working(run.agentId)
         if (run.state !== 'running' || atWork?.runId !== run.id || atWork.fence !== run.fence) continue
-        ledger.lease.beat({ runId: run.id, fence: run.fence })
+        ledger.lifecycle.lease.beat({ runId: run.id, fence: run.fence })
       }
     },
     restarted: async () => {
@@ -135,6 +137,12 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     },
   }
 }
+
+/** All that is asked of runs, for whoever takes a few of them. */
+export function portsOf({ queries, queue, lifecycle, steering, delivery }: Ledger) {
+  return { ...queries, ...queue, ...lifecycle, ...steering, ...delivery }
+}
+
 function requireAgent(agentId: string): void {
   if (agentId === 'nobody') throw new Problem('unknown-agent')
 }

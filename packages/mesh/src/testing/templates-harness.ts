@@ -71,7 +71,7 @@ export async function aTemplatesHarness() {
     submitRun: () => {
       throw new Error('nobody delivers here')
     },
-    requireAgent: world.fleet.requireWorking,
+    requireAgent: world.fleet.registry.requireWorking,
     perMinute: () => 60,
     randomBytes: (count) => Buffer.alloc(count, 7),
   })
@@ -82,7 +82,7 @@ export async function aTemplatesHarness() {
     newId: ids,
     database: world.database,
     table: createBlackboardWatchTable(world.database),
-    agentExists: (agentId) => world.fleet.find(agentId) !== null,
+    agentExists: (agentId) => world.fleet.registry.find(agentId) !== null,
     heldBecause: () => null,
   })
   const fileWatches = createFileWatches({
@@ -93,9 +93,9 @@ export async function aTemplatesHarness() {
   const projects = createProjects({
     ...deps,
     database: world.database,
-    agents: world.fleet,
+    agents: world.fleet.registry,
     decide: () => ({ allowed: true }),
-    setAgentProject: (_caller, agentId, project) => world.fleet.setProject(agentId, project),
+    setAgentProject: (_caller, agentId, project) => world.fleet.registry.setProject(agentId, project),
     dropBudget: () => {},
     tasks: { countsOf: () => ({}), ofProject: () => [] },
     budgetOf: () => ({ daily_usd: null, monthly_usd: null, today_usd: 0, month_usd: 0 }),
@@ -133,7 +133,7 @@ export async function aTemplatesHarness() {
     },
     kernel: { ...deps, newId: ids },
     grants,
-    agents: world.fleet,
+    agents: { ...world.fleet.registry, ...world.fleet.admin, ...world.fleet.briefing },
     permissions: {
       snapshot: permissions.snapshot,
       edit: async (...edit: Parameters<typeof permissions.edit>) => {
@@ -201,12 +201,13 @@ export async function aTemplatesHarness() {
     /** Whatever a template may change, as comparable values without ids and moments that are made anew. */
     state: () => {
       const records: Record<string, PermissionRecord | null> = {}
-      for (const { id } of world.fleet.list()) records[id] = permissions.snapshot().recordOf(id) ?? null
+      for (const { id } of world.fleet.registry.list())
+        records[id] = permissions.snapshot().recordOf(id) ?? null
       return {
-        agents: world.fleet.list().map(({ createdAt: _made, ...record }) => ({
+        agents: world.fleet.registry.list().map(({ createdAt: _made, ...record }) => ({
           ...record,
-          files: world.fleet.seedFiles.of(record.id),
-          mcpServers: world.fleet.mcpServers.of(record.id),
+          files: world.fleet.registry.seedFiles.of(record.id),
+          mcpServers: world.fleet.registry.mcpServers.of(record.id),
           settings: agentSettingsOf(settingsFile.current(), record.id),
         })),
         records,
@@ -226,7 +227,7 @@ export async function aTemplatesHarness() {
             signed: secretNumber !== null,
           }))
           .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
-        watches: world.fleet
+        watches: world.fleet.registry
           .list()
           .flatMap(({ id }) => watches.of(id).map(({ pattern, tell }) => ({ id, pattern, tell }))),
         watchers: fileWatches.entries(),

@@ -46,7 +46,7 @@ export function aWebhookHarness(
       },
       submitRun: (caller, submitted) => {
         requireAgent(submitted.agentId)
-        return world.ledger.submitRun(caller, submitted)
+        return world.ledger.queue.submitRun(caller, submitted)
       },
       requireAgent,
       perMinute: () => options.perMinute ?? 60,
@@ -85,7 +85,9 @@ export function aWebhookHarness(
         .receive(Buffer.from(body)),
     history: (hook: Hook) => webhooks.history.list(owner, hook.id, { limit: 200 }),
     messages: () =>
-      world.ledger.list({ limit: 200 }).map((run) => (run.input.kind === 'chat' ? run.input.message : '')),
+      world.ledger.queries
+        .list({ limit: 200 })
+        .map((run) => (run.input.kind === 'chat' ? run.input.message : '')),
   }
 }
 export type WebhookHarness = ReturnType<typeof aWebhookHarness>

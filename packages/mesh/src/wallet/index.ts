@@ -19,7 +19,7 @@ import { createWalletChains } from './wallet-chains.ts'
 import { createWalletTable } from './wallet-table.ts'
 
 interface Needs {
-  readonly agents: Pick<Agents, 'find' | 'list'>
+  readonly agents: Pick<Agents, 'registry'>
   readonly egress: Pick<Egress, 'fetchForMesh'>
   /** Of the mesh: addresses of RPCs with a key in them. */
   readonly vault: Pick<Vault, 'system'>
@@ -35,7 +35,8 @@ export interface Wallet {
 
 /** The seed that the keys of all agents' wallets come of, whose index is whose, and what is paid. */
 export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<Wallet>> {
-  const { agents, egress, vault, paths } = needs
+  const { egress, vault, paths } = needs
+  const agents = needs.agents.registry
   const table = createWalletTable(kernel.database)
   const files = createSeedFiles({ seedPath: paths.walletSeed, keyPath: paths.walletKey, log: kernel.log })
   const seed = createSeedStore({ files, now: kernel.clock.now, randomBytes })

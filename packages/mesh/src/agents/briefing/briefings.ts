@@ -99,7 +99,10 @@ export function createBriefings(deps: BriefingDeps): Briefings {
       try {
         if (agents.find(record.id)) await write(record.id)
       } catch (error) {
-        deps.log.warn({ agentId: record.id, err: error }, 'briefing could not be written')
+        deps.log.warn(
+          { agentId: record.id, err: error },
+          'a briefing was not written; the agent reads its old one until the next is',
+        )
       }
     }
   }

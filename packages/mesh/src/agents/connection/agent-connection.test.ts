@@ -5,7 +5,7 @@ import { aWorker } from '../../testing/fleet-harness.ts'
 describeAgentConnections('the fleet', async () => {
   const world = await aWorker()
   return {
-    connections: world.fleet,
+    connections: world.fleet.connection,
     agentId: 'w',
     die: async () => {
       await world.runtime.kill('w', 137)

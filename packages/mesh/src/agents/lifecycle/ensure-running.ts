@@ -1,7 +1,7 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentConnection, AgentConnections } from '../connection/agent-connection.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import { endSandbox } from './end-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { isMisplaced } from './agent-placing.ts'
@@ -22,7 +22,7 @@ export interface Reach {
 
 /** Everybody's way to agents: started when needed, one start for all who ask. */
 export function createAgentConnections(
-  life: AgentLife,
+  context: AgentContext,
   starts: AgentStarts,
   { isolation }: { readonly isolation: Isolation },
 ): AgentConnections & Reach {
@@ -34,45 +34,45 @@ export function createAgentConnections(
       signal,
     }: { readonly fresh: boolean; readonly needsModel: boolean; readonly signal: AbortSignal },
   ): Promise<AgentConnection> {
-    const row = life.agents.require(agentId)
+    const row = context.agents.require(agentId)
     if (!isolation.hold()) {
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
     }
     signal.throwIfAborted()
-    refuseQuarantined(row, life.clock.now())
-    const starting = fresh || !isLive(row.state.kind) || !life.sandboxes.addresses.has(agentId)
+    refuseQuarantined(row, context.clock.now())
+    const starting = fresh || !isLive(row.state.kind) || !context.sandboxes.addresses.has(agentId)
     if (
       needsModel &&
       modelOf(row) === null &&
-      (starting || life.sandboxes.startedModels.get(agentId) === null)
+      (starting || context.sandboxes.startedModels.get(agentId) === null)
     )
       throw await noModel(agentId)
     if (starting) {
       await unlessAborted(starts.start(agentId, { fresh }), signal)
     }
-    const address = life.sandboxes.addresses.get(agentId)
+    const address = context.sandboxes.addresses.get(agentId)
     if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
-    life.sandboxes.lastUsed.set(agentId, life.clock.now())
-    life.hooks.agentReached.tell(agentId)
-    const connection = life.sandboxes.connect(agentId, address)
-    await life.seedFiles.deliver(agentId, connection, signal)
+    context.sandboxes.lastUsed.set(agentId, context.clock.now())
+    context.hooks.agentReached.tell(agentId)
+    const connection = context.sandboxes.connect(agentId, address)
+    await context.seedFiles.deliver(agentId, connection, signal)
     return connection
   }
 
   const noModel = async (agentId: string) =>
     new Problem('not-configured', {
-      detail: `agent ${agentId} has no model: ${await life.settings.missingModel()}`,
+      detail: `agent ${agentId} has no model: ${await context.settings.missingModel()}`,
     })
 
-  const modelOf = (row: AgentRow) => row.record.model ?? life.settings.defaultModel()
+  const modelOf = (row: AgentRow) => row.record.model ?? context.settings.defaultModel()
   /** Started with what is not true any more: the owner may choose another default model at any time. */
   const isOutdated = (agentId: string): boolean => {
-    const model = modelOf(life.agents.require(agentId))
-    const startedWith = life.sandboxes.startedModels.get(agentId)
+    const model = modelOf(context.agents.require(agentId))
+    const startedWith = context.sandboxes.startedModels.get(agentId)
     return (
-      life.sandboxes.outdated.has(agentId) ||
+      context.sandboxes.outdated.has(agentId) ||
       (startedWith !== undefined && model !== null && startedWith !== model) ||
-      isMisplaced(life.sandboxes.placed.get(agentId), life.placing.wishOf(agentId))
+      isMisplaced(context.sandboxes.placed.get(agentId), context.placing.wishOf(agentId))
     )
   }
 
@@ -84,24 +84,27 @@ export function createAgentConnections(
     },
     reach: (agentId, signal) => reach(agentId, { fresh: false, needsModel: false, signal }),
     standing: (agentId) => {
-      const { state, startId } = life.agents.require(agentId)
+      const { state, startId } = context.agents.require(agentId)
       if (state.kind === 'starting') return 'starting'
       if (isLive(state.kind)) return 'ready'
       return startId === null ? 'new' : 'stopped'
     },
     connectIfRunning: async (agentId) => {
-      const row = life.agents.find(agentId)
+      const row = context.agents.find(agentId)
       if (row === null || !isLive(row.state.kind)) return null
-      const sandbox = await life.runtime.inspect(agentId)
+      const sandbox = await context.runtime.inspect(agentId)
       if (!sandbox?.running || !sandbox.address || sandbox.labels[startIdLabel] !== row.startId) return null
-      return life.sandboxes.connect(agentId, sandbox.address)
+      return context.sandboxes.connect(agentId, sandbox.address)
     },
     giveUp: async (agentId, reason) => {
-      const row = life.agents.find(agentId)
+      const row = context.agents.find(agentId)
       if (row === null) return
-      life.log.warn({ agentId, reason }, 'agent is ended and will be started again')
-      await life.turns.take(agentId, () =>
-        endSandbox(life, row, { reason, action: 'agent.hung', gone: 'died' }),
+      context.log.warn(
+        { agentId, reason },
+        'an agent is ended since its work does not move; it is started again after a pause',
+      )
+      await context.turns.take(agentId, () =>
+        endSandbox(context, row, { reason, action: 'agent.hung', gone: 'died' }),
       )
     },
   }

@@ -17,7 +17,7 @@ const settle = async () => {
 
 async function sweepAfter(ms: number): Promise<void> {
   await world.clock.advance(ms)
-  await world.fleet.sweep()
+  await world.fleet.lifecycle.sweep()
 }
 
 /** The agent hangs until it is ended and well again; the seconds that it rested in between. */
@@ -44,7 +44,7 @@ describe('a sandbox that ends by itself', () => {
     world = await aWorker()
     const gone: unknown[] = []
     world.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     await world.runtime.kill('w', 137)
     await settle()
     expect(world.events.at(-1)).toEqual({
@@ -55,31 +55,31 @@ describe('a sandbox that ends by itself', () => {
     })
     expect(gone).toEqual([{ agentId: 'w', reason: 'died' }])
     expect(stateOf(world.fleet, 'w')).toBe('restarting')
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
-    expect(await world.fleet.connectIfRunning('w')).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(await world.fleet.connection.connectIfRunning('w')).toBeNull()
   })
 
   test('is started again by whoever needs it', async () => {
     heedsLesson(92)
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     await world.runtime.kill('w', 1)
     await settle()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.runtime.started).toHaveLength(2)
   })
 
   test('comes back with all that it was told before, and only its tokens are new', async () => {
     heedsLesson(96)
     world = await aWorker()
-    await world.fleet.ensureOperator()
+    await world.fleet.lifecycle.ensureOperator()
     world.grants.set('operator', { can_edit_agent_config: true })
-    world.fleet.change('operator', { model: 'scripted/of-its-own', role: 'speaks for all' })
-    await world.fleet.ensureRunning('operator', patient)
+    world.fleet.admin.change('operator', { model: 'scripted/of-its-own', role: 'speaks for all' })
+    await world.fleet.connection.ensureRunning('operator', patient)
     const first = await toldAtStart(0)
     await world.runtime.kill('operator', 137)
     await settle()
-    await world.fleet.ensureRunning('operator', patient)
+    await world.fleet.connection.ensureRunning('operator', patient)
     const second = await toldAtStart(1)
     expect(second).toEqual({ ...first, startId: second.startId })
     expect(second.spec.environment).toMatchObject({
@@ -92,18 +92,18 @@ describe('a sandbox that ends by itself', () => {
 
   test('an end of an earlier sandbox, told late, harms nothing', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.restart(owner, 'w')
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.lifecycle.restart(owner, 'w')
     world.runtime.tellEnd('w', 1)
     await settle()
     expect(stateOf(world.fleet, 'w')).toBe('running')
-    expect(world.fleet.verifyToken(doorTokenOf(1))).not.toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(1))).not.toBeNull()
     expect(world.events.map((event) => event.type)).not.toContain('agent.died')
   })
 
   test('is told although another sandbox runs in its place, since its tokens must not outlive it', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     const [spec] = world.runtime.started
     // As a backup that was put back on the engine would leave it there.
     await world.runtime.plant({ ...spec!, labels: { ...spec!.labels, [startIdLabel]: 'start_of_another' } })
@@ -111,8 +111,8 @@ describe('a sandbox that ends by itself', () => {
     await settle()
     expect(world.events.at(-1)).toMatchObject({ type: 'agent.died', agent_id: 'w', exit_code: 137 })
     expect(stateOf(world.fleet, 'w')).toBe('restarting')
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
-    expect(await world.fleet.connectIfRunning('w')).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(await world.fleet.connection.connectIfRunning('w')).toBeNull()
   })
 
   test('a listener that throws keeps no other from hearing', async () => {
@@ -122,8 +122,8 @@ describe('a sandbox that ends by itself', () => {
       throw new Error('defect')
     })
     world.deps.hooks.sandboxGone.subscribe(() => heard++)
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.stop('w', 'idle')
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.lifecycle.stop('w', 'idle')
     expect(heard).toBe(1)
   })
 })
@@ -133,7 +133,7 @@ describe('an agent that hangs', () => {
     world = await aWorker()
     const gone: unknown[] = []
     world.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.mute.add('w')
     await sweepAfter(30_000)
     await sweepAfter(30_000)
@@ -141,13 +141,13 @@ describe('an agent that hangs', () => {
     await sweepAfter(30_000)
     expect(stateOf(world.fleet, 'w')).toBe('restarting')
     expect(world.runtime.isRunning('w')).toBe(false)
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
     expect(gone).toEqual([{ agentId: 'w', reason: 'died' }])
   })
 
   test('an answer in between starts the count anew', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     for (const isMute of [true, true, false, true, true]) {
       if (isMute) world.runtime.mute.add('w')
       else world.runtime.mute.clear()
@@ -162,7 +162,7 @@ describe('an agent that hangs', () => {
 
   test('is started again when its pause is over, and well is well', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.mute.add('w')
     for (let miss = 0; miss < 3; miss++) await sweepAfter(30_000)
     world.runtime.mute.clear()
@@ -181,7 +181,7 @@ describe('an agent that hangs', () => {
       attempts.push(Math.round((world.clock.now() - start) / 1000))
       throw new Error('broken')
     }
-    await world.fleet.ensureRunning('w', patient).catch(() => {})
+    await world.fleet.connection.ensureRunning('w', patient).catch(() => {})
     for (let sweeps = 0; sweeps < 300; sweeps++) await sweepAfter(30_000)
     // The first is the caller's own; then pauses of 30, 60 and 120 s, and 20 minutes between trials in quarantine.
     expect(attempts).toEqual([0, 30, 90, 210, 1410, 2610, 3810, 5010, 6210, 7410, 8610])
@@ -190,7 +190,7 @@ describe('an agent that hangs', () => {
   test('has its whole budget of restarts again once it was well for ten minutes', async () => {
     heedsLesson(91)
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect([await hang(), await hang(), await hang()]).toEqual([30, 60, 120])
     for (let sweeps = 0; sweeps < 21; sweeps++) await sweepAfter(30_000)
     expect(await hang()).toBe(30)
@@ -198,7 +198,7 @@ describe('an agent that hangs', () => {
 
   test('keeps its restarts through eight minutes of good answers, or what hangs again and again is never let rest', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(await hang()).toBe(30)
     // Eight minutes of good answers, and then it hangs.
     for (let sweeps = 0; sweeps < 16; sweeps++) await sweepAfter(30_000)
@@ -211,7 +211,7 @@ describe('an agent that hangs', () => {
     let hold = true
     world = await aWorker({ isolation: { hold: () => hold } })
     world.runtime.beforeStart = () => Promise.reject(new Error('broken'))
-    await world.fleet.ensureRunning('w', patient).catch(() => {})
+    await world.fleet.connection.ensureRunning('w', patient).catch(() => {})
     hold = false
     await sweepAfter(600_000)
     expect(world.runtime.started).toHaveLength(1)
@@ -222,10 +222,10 @@ describe('an agent that hangs', () => {
 
   test('sweeps come every 30 s until they are called off', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.mute.add('w')
     const stop = new AbortController()
-    const running = world.fleet.run(stop.signal)
+    const running = world.fleet.lifecycle.run(stop.signal)
     const atRest = world.clock.sleepers()
     const states: string[] = []
     for (let sweeps = 0; sweeps < 3; sweeps++) {

@@ -1,6 +1,6 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { lifecycleLimits } from '@flotilla/protocol/limits'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { endSandbox } from './end-sandbox.ts'
 import type { Isolation } from './ensure-running.ts'
@@ -36,7 +36,7 @@ export interface FleetHealth {
  * is announced at once; the ledger decides what to send again.
  */
 export function watchHealth(
-  life: AgentLife,
+  context: AgentContext,
   starts: AgentStarts,
   deps: {
     readonly isolation: Isolation
@@ -52,52 +52,56 @@ export function watchHealth(
 
   async function ask(row: AgentRow): Promise<void> {
     const { id } = row.record
-    const address = life.sandboxes.addresses.get(id)
+    const address = context.sandboxes.addresses.get(id)
     if (!address) return
-    if (await isWell(life, row)) return settleWell(row)
+    if (await isWell(context, row)) return settleWell(row)
     const reason = 'it does not answer when asked how it stands'
-    await life.turns.take(id, async () => {
-      const now = life.agents.find(id)
+    await context.turns.take(id, async () => {
+      const now = context.agents.find(id)
       if (now === null || !isLive(now.state.kind) || now.startId !== row.startId) return
-      const { state } = life.agents.move(id, { kind: 'miss', at: life.clock.now(), reason })
+      const { state } = context.agents.move(id, { kind: 'miss', at: context.clock.now(), reason })
       const misses = state.kind === 'unhealthy' ? state.misses : 0
-      life.log.warn({ agentId: id, misses }, 'agent did not answer')
+      context.log.warn(
+        { agentId: id, misses },
+        'an agent did not answer; after a few times its sandbox is ended and started again',
+      )
       if (misses < lifecycleLimits.missesMax) return
-      await endSandbox(life, now, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' })
+      await endSandbox(context, now, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' })
     })
   }
 
   async function settleWell(row: AgentRow): Promise<void> {
     const { id } = row.record
     if (row.state.kind === 'unhealthy') {
-      await life.turns.take(id, async () => {
-        const now = life.agents.find(id)
+      await context.turns.take(id, async () => {
+        const now = context.agents.find(id)
         if (now?.state.kind !== 'unhealthy' || now.startId !== row.startId) return
-        life.agents.move(id, { kind: 'answer', at: life.clock.now() })
+        context.agents.move(id, { kind: 'answer', at: context.clock.now() })
       })
     }
     const { losses } = row
     const lastLoss = Math.max(losses.restarts.at(-1) ?? 0, losses.quarantinedAt ?? 0)
-    if (life.clock.now() - lastLoss >= wellAgainMs) life.database.transaction(() => forgiveLosses(life, id))
+    if (context.clock.now() - lastLoss >= wellAgainMs)
+      context.database.transaction(() => forgiveLosses(context, id))
     await deps.hibernateIdle(row)
   }
 
   async function startAgain(row: AgentRow): Promise<void> {
     const { id } = row.record
     if (row.state.kind !== 'restarting' && row.state.kind !== 'quarantined') return
-    const isDue = life.clock.now() >= row.state.dueAt || (row.state.kind === 'quarantined' && tryAllNow)
+    const isDue = context.clock.now() >= row.state.dueAt || (row.state.kind === 'quarantined' && tryAllNow)
     if (!isDue || !isolation.hold()) return
-    life.log.info({ agentId: id, state: row.state.kind }, 'agent is started again')
+    context.log.info({ agentId: id, state: row.state.kind }, 'an agent is started again after it was lost')
     await starts.start(id)
   }
 
   /** What was wanted and could not be done at once. */
   async function finish(row: AgentRow): Promise<void> {
     const { id } = row.record
-    await life.turns.take(id, async () => {
-      const now = life.agents.find(id)
-      if (now?.state.kind === 'stopping') await stopInTurn(life, id, now.state)
-      if (life.agents.find(id)?.state.kind === 'deleted') await deps.finishDeletion(id)
+    await context.turns.take(id, async () => {
+      const now = context.agents.find(id)
+      if (now?.state.kind === 'stopping') await stopInTurn(context, id, now.state)
+      if (context.agents.find(id)?.state.kind === 'deleted') await deps.finishDeletion(id)
     })
   }
 
@@ -109,7 +113,7 @@ export function watchHealth(
   }
 
   async function sweep(): Promise<void> {
-    const rows = life.agents.list()
+    const rows = context.agents.list()
     for (let from = 0; from < rows.length; from += askedAtOnce) {
       const batch = rows.slice(from, from + askedAtOnce)
       await Promise.all(
@@ -117,25 +121,37 @@ export function watchHealth(
           try {
             await tend(row)
           } catch (error) {
-            life.log.warn({ agentId: row.record.id, err: error }, 'agent could not be looked after')
+            context.log.warn(
+              { agentId: row.record.id, err: error },
+              'an agent could not be looked after; the next look tries again',
+            )
           }
         }),
       )
     }
     tryAllNow = false
     await meter.sweep().catch((error: unknown) => {
-      life.log.warn({ err: error }, 'what agents keep could not be counted')
+      context.log.warn(
+        { err: error },
+        'the data of agents could not be counted; limits hold by the last count',
+      )
     })
     await deps.removeOrphans().catch((error: unknown) => {
-      life.log.warn({ err: error }, 'sandboxes that belong to no agent could not be looked for')
+      context.log.warn(
+        { err: error },
+        'sandboxes that belong to no agent could not be looked for; the next look tries again',
+      )
     })
   }
 
-  const stopHearing = life.runtime.onEnd((end) => {
-    void life.turns
-      .take(end.agentId, () => settleEnd(life, end))
+  const stopHearing = context.runtime.onEnd((end) => {
+    void context.turns
+      .take(end.agentId, () => settleEnd(context, end))
       .catch((error: unknown) => {
-        life.log.error({ agentId: end.agentId, err: error }, 'the end of a sandbox could not be settled')
+        context.log.error(
+          { agentId: end.agentId, err: error },
+          'the end of a sandbox was not dealt with; its agent is found silent at the next looks',
+        )
       })
   })
 
@@ -147,7 +163,7 @@ export function watchHealth(
     close: stopHearing,
     run: async (signal) => {
       while (!signal.aborted) {
-        await life.clock.sleep(sweepIntervalMs, signal).catch(() => {})
+        await context.clock.sleep(sweepIntervalMs, signal).catch(() => {})
         if (!signal.aborted) await sweep()
       }
     },
@@ -155,12 +171,12 @@ export function watchHealth(
 }
 
 /** By what the agent says of itself: a server that answers and does not know how its agent stands is not well. */
-async function isWell(life: AgentLife, row: AgentRow): Promise<boolean> {
+async function isWell(context: AgentContext, row: AgentRow): Promise<boolean> {
   const { id } = row.record
-  const address = life.sandboxes.addresses.get(id)
+  const address = context.sandboxes.addresses.get(id)
   if (!address) return false
   try {
-    const status = await life.sandboxes.connect(id, address).status(AbortSignal.timeout(answerMaxMs))
+    const status = await context.sandboxes.connect(id, address).status(AbortSignal.timeout(answerMaxMs))
     return status.agent_id === id
   } catch {
     return false

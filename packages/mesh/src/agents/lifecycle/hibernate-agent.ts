@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 
 /**
  * Puts an agent to sleep now: its sandbox is stopped, and the next work wakes it. Idempotent. Problems `denied`,
@@ -10,13 +10,13 @@ export type HibernateAgent = (caller: Caller, agentId: string) => Promise<void>
 
 export function hibernateAgent(deps: {
   readonly guard: Guard
-  readonly life: AgentLife
+  readonly context: AgentContext
   readonly hibernate: (agentId: string, reason: string) => Promise<boolean>
 }): HibernateAgent {
-  const { life } = deps
+  const { context } = deps
   return async (caller, agentId) => {
     deps.guard(caller, { do: 'manage-agent', agentId })
-    if (life.agents.require(agentId).record.kind === 'operator') {
+    if (context.agents.require(agentId).record.kind === 'operator') {
       throw new Problem('reserved-agent-id', {
         detail: 'the operator does not hibernate',
         repair:
@@ -24,7 +24,7 @@ export function hibernateAgent(deps: {
       })
     }
     if (await deps.hibernate(agentId, 'somebody put it to sleep')) return
-    const { state } = life.agents.require(agentId)
+    const { state } = context.agents.require(agentId)
     throw new Problem('conflict', {
       detail:
         state.kind === 'running'

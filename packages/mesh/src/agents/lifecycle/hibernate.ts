@@ -1,4 +1,4 @@
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
 import { isAtRest } from './agent-state.ts'
@@ -8,42 +8,42 @@ import { stopInTurn } from './stop-agent.ts'
  * Puts agents to sleep of which nothing was asked for as long as the settings say. What they have stays; the next work
  * wakes them, which is a start like any other.
  */
-export function createHibernate(life: AgentLife): {
+export function createHibernate(context: AgentContext): {
   /** Where the agent is idle for long enough. */
   readonly idle: (row: AgentRow) => Promise<void>
   /** Now, unless something is going on in it: then false. */
   readonly now: (agentId: string, reason: string) => Promise<boolean>
 } {
   /** Asked in the agent's turn, with nothing awaited before its row is written: no run can begin in between. */
-  const isBusy = (agentId: string): boolean => life.hooks.reasonsToStayAwake.ask(agentId).length > 0
+  const isBusy = (agentId: string): boolean => context.hooks.reasonsToStayAwake.ask(agentId).length > 0
 
   function isIdle({ record, state }: AgentRow): boolean {
     if (record.kind === 'operator' || state.kind !== 'running') return false
-    const afterMs = life.settings.hibernateAfterMs(record.id)
+    const afterMs = context.settings.hibernateAfterMs(record.id)
     if (afterMs === null) return false
-    const usedAt = Math.max(state.since, life.sandboxes.lastUsed.get(record.id) ?? 0)
-    return life.clock.now() - usedAt >= afterMs && !isBusy(record.id)
+    const usedAt = Math.max(state.since, context.sandboxes.lastUsed.get(record.id) ?? 0)
+    return context.clock.now() - usedAt >= afterMs && !isBusy(record.id)
   }
 
   return {
     idle: async (row) => {
       if (!isIdle(row)) return
       const { id } = row.record
-      await life.turns.take(id, async () => {
-        const now = life.agents.find(id)
+      await context.turns.take(id, async () => {
+        const now = context.agents.find(id)
         if (now === null || now.startId !== row.startId || !isIdle(now)) return
-        await stopInTurn(life, id, { to: 'hibernated', reason: 'nothing was asked of it' })
+        await stopInTurn(context, id, { to: 'hibernated', reason: 'nothing was asked of it' })
       })
     },
     now: (agentId, reason) =>
-      life.turns.take(agentId, async () => {
-        const row = life.agents.require(agentId)
+      context.turns.take(agentId, async () => {
+        const row = context.agents.require(agentId)
         refuseArchived(row)
         const { state } = row
         // One that was stopped, or never started, sleeps as deep.
         if (isAtRest(state, 'hibernated')) return true
         if (state.kind !== 'running' || isBusy(agentId)) return false
-        await stopInTurn(life, agentId, { to: 'hibernated', reason })
+        await stopInTurn(context, agentId, { to: 'hibernated', reason })
         return true
       }),
   }

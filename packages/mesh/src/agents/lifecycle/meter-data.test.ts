@@ -16,7 +16,7 @@ const use = (bytes: number, more: { files?: number; complete?: boolean } = {}) =
 
 async function sweepAfter(ms: number): Promise<void> {
   await world.clock.advance(ms)
-  await world.fleet.sweep()
+  await world.fleet.lifecycle.sweep()
 }
 
 describe('the verdict on what an agent keeps', () => {
@@ -40,7 +40,7 @@ describe('the verdict on what an agent keeps', () => {
 describe('an agent whose data is metered', () => {
   test('runs on within its limit', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.uses.set('w', use(limitBytes))
     await sweepAfter(60_000)
     expect(stateOf(world.fleet, 'w')).toBe('running')
@@ -51,12 +51,12 @@ describe('an agent whose data is metered', () => {
     world = await aWorker()
     const gone: unknown[] = []
     world.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.uses.set('w', use(limitBytes * 3))
     await sweepAfter(60_000)
     expect(stateOf(world.fleet, 'w')).toBe('restarting')
     expect(world.runtime.isRunning('w')).toBe(false)
-    expect(world.fleet.verifyToken(world.runtime.doorTokens[0] ?? '')).toBeNull()
+    expect(world.fleet.connection.verifyToken(world.runtime.doorTokens[0] ?? '')).toBeNull()
     expect(world.events.at(-1)).toMatchObject({
       type: 'agent.stopped',
       reason: expect.stringContaining('300 MB of 100 MB') as unknown,
@@ -67,11 +67,13 @@ describe('an agent whose data is metered', () => {
 
   test('is not started until it keeps less, then it is by itself', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.uses.set('w', use(limitBytes * 3))
     await sweepAfter(60_000)
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'data-full' })
-    await expect(world.fleet.restart(owner, 'w')).rejects.toMatchObject({ code: 'data-full' })
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject({
+      code: 'data-full',
+    })
+    await expect(world.fleet.lifecycle.restart(owner, 'w')).rejects.toMatchObject({ code: 'data-full' })
     expect(world.runtime.started).toHaveLength(1)
     await sweepAfter(60_000)
     expect(stateOf(world.fleet, 'w')).toBe('restarting')
@@ -83,19 +85,19 @@ describe('an agent whose data is metered', () => {
   test('is started again once its limit is raised', async () => {
     let limit = limitBytes
     world = await aWorker({ dataLimitBytes: () => limit })
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.uses.set('w', use(limitBytes * 3))
     await sweepAfter(60_000)
     limit = limitBytes * 4
-    await world.fleet.restart(owner, 'w')
+    await world.fleet.lifecycle.restart(owner, 'w')
     expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.runtime.started.at(-1)?.dataLimitBytes).toBe(limit)
   })
 
   test('is counted once a minute at most, and a start that has no reason to wait does not', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.restart(owner, 'w')
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.lifecycle.restart(owner, 'w')
     expect(world.runtime.measured).toEqual([])
     for (let sweeps = 0; sweeps < 8; sweeps++) await sweepAfter(15_000)
     expect(world.runtime.measured).toHaveLength(2)
@@ -103,18 +105,18 @@ describe('an agent whose data is metered', () => {
 
   test('goes on when counting fails', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     world.runtime.measureData = () => Promise.reject(new Error('no engine'))
     await sweepAfter(60_000)
     expect(stateOf(world.fleet, 'w')).toBe('running')
-    expect(await reasonOf(world.fleet.sweep())).toBe('')
+    expect(await reasonOf(world.fleet.lifecycle.sweep())).toBe('')
   })
 })
 
 test('what a start could not have as asked is told, and the agent runs', async () => {
   world = await aWorker()
   world.runtime.warnings = ['the limit of 64 MB is below what its data takes']
-  await world.fleet.ensureRunning('w', patient)
+  await world.fleet.connection.ensureRunning('w', patient)
   expect(stateOf(world.fleet, 'w')).toBe('running')
   expect(world.events.at(-1)).toEqual({
     type: 'agent.warned',

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { endSandbox } from './end-sandbox.ts'
 import { judgeData } from './judge-data.ts'
@@ -20,15 +20,19 @@ export interface DataMeter {
   requireRoom(row: AgentRow): Promise<void>
 }
 
-export function createDataMeter(life: AgentLife): DataMeter {
+export function createDataMeter(context: AgentContext): DataMeter {
   let lastCount = -Infinity
 
   async function overLimits(agentIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const uses = await life.runtime.measureData(agentIds)
+    const uses = await context.runtime.measureData(agentIds)
     const over = new Map<string, string>()
     for (const [agentId, use] of uses) {
-      if (!use.complete) life.log.warn({ agentId, ...use }, 'the data of an agent was not counted to its end')
-      const reason = judgeData(agentId, use, life.settings.dataLimitBytes(agentId))
+      if (!use.complete)
+        context.log.warn(
+          { agentId, ...use },
+          'an agent keeps too many files to count to the end; its limit holds by what was counted',
+        )
+      const reason = judgeData(agentId, use, context.settings.dataLimitBytes(agentId))
       if (reason !== null) over.set(agentId, reason)
     }
     return over
@@ -36,18 +40,21 @@ export function createDataMeter(life: AgentLife): DataMeter {
 
   return {
     sweep: async () => {
-      const now = life.clock.now()
+      const now = context.clock.now()
       if (now - lastCount < countIntervalMs) return
-      const running = life.agents.list().filter((row) => isLive(row.state.kind))
+      const running = context.agents.list().filter((row) => isLive(row.state.kind))
       if (running.length === 0) return
       lastCount = now
       const over = await overLimits(running.map((row) => row.record.id))
       for (const row of running) {
         const reason = over.get(row.record.id)
         if (reason === undefined) continue
-        life.log.warn({ agentId: row.record.id, reason }, 'agent is over its data limit and is stopped')
-        await life.turns.take(row.record.id, () =>
-          endSandbox(life, row, { reason, action: 'agent.data-full', gone: 'stopped' }),
+        context.log.warn(
+          { agentId: row.record.id, reason },
+          'an agent is over its data limit; it is stopped, and not started until it keeps less or its limit is raised',
+        )
+        await context.turns.take(row.record.id, () =>
+          endSandbox(context, row, { reason, action: 'agent.data-full', gone: 'stopped' }),
         )
       }
     },
@@ -56,12 +63,15 @@ export function createDataMeter(life: AgentLife): DataMeter {
       const { id } = record
       const over = await overLimits([id]).catch((error: unknown) => {
         // Where counting does not work the start itself says why, or the next sweep counts.
-        life.log.warn({ agentId: id, err: error }, 'what an agent keeps could not be counted')
+        context.log.warn(
+          { agentId: id, err: error },
+          'the data of an agent could not be counted; its limit holds by the last count',
+        )
         return new Map<string, string>()
       })
       const reason = over.get(id)
       if (reason === undefined) return
-      loseSandbox(life, id, reason)
+      loseSandbox(context, id, reason)
       throw new Problem('data-full', { detail: reason })
     },
   }

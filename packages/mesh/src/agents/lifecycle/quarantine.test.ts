@@ -13,7 +13,7 @@ const settle = async () => {
 
 async function sweepAfter(ms: number, fleet: Fleet = world.fleet): Promise<void> {
   await world.clock.advance(ms)
-  await fleet.sweep()
+  await fleet.lifecycle.sweep()
 }
 
 async function die(code = 1): Promise<void> {
@@ -26,10 +26,10 @@ async function inQuarantine(): Promise<string[]> {
   world = await aWorker()
   const told: string[] = []
   world.deps.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
-  await world.fleet.ensureRunning('w', patient)
+  await world.fleet.connection.ensureRunning('w', patient)
   for (let loss = 0; loss < 3; loss++) {
     await die()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
   }
   await die()
   expect(stateOf(world.fleet, 'w')).toBe('quarantined')
@@ -53,10 +53,12 @@ describe('an agent that is lost for the fourth time within an hour', () => {
   test('is started by no work: whoever waits for an answer is told, other work waits', async () => {
     await inQuarantine()
     const quarantined = { code: 'agent-quarantined', retryAfterSeconds: 1200 }
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject(quarantined)
-    await expect(world.fleet.reach('w', patient)).rejects.toMatchObject(quarantined)
-    expect(() => world.fleet.requireWorking('w', 'waits')).toThrow(expect.objectContaining(quarantined))
-    expect(() => world.fleet.requireWorking('w')).not.toThrow()
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(quarantined)
+    await expect(world.fleet.connection.reach('w', patient)).rejects.toMatchObject(quarantined)
+    expect(() => world.fleet.registry.requireWorking('w', 'waits')).toThrow(
+      expect.objectContaining(quarantined),
+    )
+    expect(() => world.fleet.registry.requireWorking('w')).not.toThrow()
     expect(world.runtime.started).toHaveLength(4)
   })
 
@@ -90,7 +92,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
 
   test('is tried at once by a person, and as soon as the engine is back', async () => {
     await inQuarantine()
-    await world.fleet.restart(owner, 'w')
+    await world.fleet.lifecycle.restart(owner, 'w')
     expect(stateOf(world.fleet, 'w')).toBe('running')
     await world.close()
     await inQuarantine()
@@ -104,7 +106,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
   test('stays in quarantine over a restart of the mesh, and so do restarts that count', async () => {
     await inQuarantine()
     const next = world.again()
-    expect(await next.reconcile()).toEqual({ adopted: [], removed: [], stopped: [] })
+    expect(await next.lifecycle.reconcile()).toEqual({ adopted: [], removed: [], stopped: [] })
     expect(stateOf(next, 'w')).toBe('quarantined')
     await sweepAfter(1_200_000, next)
     await world.runtime.kill('w', 1)
@@ -115,11 +117,11 @@ describe('an agent that is lost for the fourth time within an hour', () => {
 
 test('an end for want of memory is named as such', async () => {
   world = await aWorker()
-  await world.fleet.ensureRunning('w', patient)
+  await world.fleet.connection.ensureRunning('w', patient)
   await world.runtime.stop('w', { graceMs: 0 })
   world.runtime.tellEnd('w', 137, true)
   await settle()
-  const [view] = world.fleet.view(() => ({
+  const [view] = world.fleet.registry.view(() => ({
     busy: false,
     queued: 0,
     waiting: 0,

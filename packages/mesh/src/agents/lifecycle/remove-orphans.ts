@@ -1,7 +1,7 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxState } from '../../sandbox/index.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 
 /** Between two looks at everything that the engine holds of this home. */
@@ -11,21 +11,21 @@ const lookIntervalMs = 600_000
  * Ends sandboxes that run and should not: of no agent, of an earlier start, or of an agent that rests. They have no
  * token that counts, and would still take memory. Their data stays; only a deletion destroys data.
  */
-export function createRemoveOrphans(life: AgentLife): () => Promise<void> {
-  let lookedAt = life.clock.now()
+export function createRemoveOrphans(context: AgentContext): () => Promise<void> {
+  let lookedAt = context.clock.now()
   return async () => {
-    const now = life.clock.now()
+    const now = context.clock.now()
     if (now - lookedAt < lookIntervalMs) return
     lookedAt = now
-    for (const sandbox of await life.runtime.list()) {
-      if (isWanted(life.agents.find(sandbox.agentId), sandbox)) continue
-      await life.turns.take(sandbox.agentId, async () => {
+    for (const sandbox of await context.runtime.list()) {
+      if (isWanted(context.agents.find(sandbox.agentId), sandbox)) continue
+      await context.turns.take(sandbox.agentId, async () => {
         const { agentId } = sandbox
         // It may be another by now: a start was under way.
-        const still = await life.runtime.inspect(agentId)
-        if (still === null || isWanted(life.agents.find(agentId), still)) return
-        life.log.warn({ agentId }, 'a sandbox that belongs to no start is taken away')
-        await life.runtime.remove(agentId, { data: false })
+        const still = await context.runtime.inspect(agentId)
+        if (still === null || isWanted(context.agents.find(agentId), still)) return
+        context.log.warn({ agentId }, 'a sandbox that belongs to no start of its agent is taken away')
+        await context.runtime.remove(agentId, { data: false })
       })
     }
   }

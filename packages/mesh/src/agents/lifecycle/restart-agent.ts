@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
 import type { Resumable } from '../../storage/index.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import type { Isolation } from './ensure-running.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
@@ -16,13 +16,13 @@ export type RestartAgent = (
 /** Re-creates an agent's sandbox and waits until it answers; its data stays, what it was doing is cut off. */
 export function restartAgent(deps: {
   readonly guard: Guard
-  readonly life: AgentLife
+  readonly context: AgentContext
   readonly starts: AgentStarts
   readonly isolation: Isolation
 }): RestartAgent {
   return async (caller, agentId, step) => {
     deps.guard(caller, { do: 'manage-agent', agentId })
-    const { startId } = deps.life.agents.require(agentId)
+    const { startId } = deps.context.agents.require(agentId)
     if (!deps.isolation.hold()) {
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
     }
@@ -30,7 +30,7 @@ export function restartAgent(deps: {
     const isDone = begun.success && begun.data.start !== startId
     if (!begun.success) step?.begin({ start: startId })
     // Whoever asks knows why it was lost, or wants to see: it counts as well from here on.
-    deps.life.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
+    deps.context.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
     await deps.starts.start(agentId, { fresh: !isDone })
   }
 }

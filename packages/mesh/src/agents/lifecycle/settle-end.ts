@@ -3,7 +3,7 @@ import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { sandboxSizes } from '../../sandbox/index.ts'
 import type { SandboxEnd } from '../../sandbox/index.ts'
 import type { AgentKind } from '../registry/agent-record.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import { loseSandbox } from './lose-sandbox.ts'
 
@@ -11,31 +11,34 @@ import { loseSandbox } from './lose-sandbox.ts'
  * A sandbox ended and nobody had asked for it; in the agent's turn. An end of an earlier sandbox, told late, is not the
  * end of the one that runs now.
  */
-export async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void> {
-  const row = life.agents.find(end.agentId)
+export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise<void> {
+  const row = context.agents.find(end.agentId)
   if (row === null || !isLive(row.state.kind)) return
-  const now = await life.runtime.inspect(end.agentId).catch(() => null)
+  const now = await context.runtime.inspect(end.agentId).catch(() => null)
   if (now?.running && now.labels[startIdLabel] === row.startId) return
   const reason = endWords(end, row.record.kind)
-  life.tokens.revoke(end.agentId)
-  life.sandboxes.addresses.delete(end.agentId)
-  life.database.transaction(() => {
-    loseSandbox(life, end.agentId, reason)
-    life.journal.append({
+  context.tokens.revoke(end.agentId)
+  context.sandboxes.addresses.delete(end.agentId)
+  context.database.transaction(() => {
+    loseSandbox(context, end.agentId, reason)
+    context.journal.append({
       actor: 'system',
       action: 'agent.died',
       subject: end.agentId,
       detail: { start_id: row.startId ?? '', exit_code: end.code, out_of_memory: end.outOfMemory, reason },
     })
-    life.events.publish({
+    context.events.publish({
       type: 'agent.died',
       agent_id: end.agentId,
       exit_code: end.code,
       out_of_memory: end.outOfMemory,
     })
   })
-  life.log.warn({ agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason }, 'agent died')
-  life.hooks.sandboxGone.tell({ agentId: end.agentId, reason: 'died' })
+  context.log.warn(
+    { agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason },
+    'the sandbox of an agent died; it is started again, and a run that was cut off is tried again',
+  )
+  context.hooks.sandboxGone.tell({ agentId: end.agentId, reason: 'died' })
 }
 
 /** Why it ended, for people. Pure. */

@@ -23,7 +23,7 @@ function promiseGate(): { readonly passed: Promise<void>; open(): void } {
 describe('starting an agent', () => {
   test('the sandbox is told who it is, where the door is and nothing secret but its program token', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     const spec = world.runtime.started[0]
     expect(spec?.environment).toEqual({
       FLOTILLA_AGENT_ID: 'w',
@@ -47,33 +47,35 @@ describe('starting an agent', () => {
       ANTHROPIC_BASE_URL: 'http://127.0.0.1:8420',
       ANTHROPIC_API_KEY: programTokenOf(0),
     })
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toEqual({ agentId: 'w', token: 'door' })
-    expect(world.fleet.verifyToken(programTokenOf(0))).toEqual({ agentId: 'w', token: 'program' })
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toEqual({ agentId: 'w', token: 'door' })
+    expect(world.fleet.connection.verifyToken(programTokenOf(0))).toEqual({ agentId: 'w', token: 'program' })
     expect(JSON.stringify(spec?.environment)).not.toContain(doorTokenOf(0))
   })
 
   test('agents that start together are each told their own', async () => {
     heedsLesson(66)
     world = await aFleet()
-    for (const id of ['w', 'v']) await world.fleet.create(owner, { id, role: 'r', instructions: '' })
-    await Promise.all(['w', 'v'].map((id) => world.fleet.ensureRunning(id, patient)))
+    for (const id of ['w', 'v']) await world.fleet.admin.create(owner, { id, role: 'r', instructions: '' })
+    await Promise.all(['w', 'v'].map((id) => world.fleet.connection.ensureRunning(id, patient)))
     for (const { agentId, environment } of world.runtime.started) {
       expect(environment['FLOTILLA_AGENT_ID']).toBe(agentId)
       const token = environment['OPENAI_API_KEY'] ?? ''
-      expect(world.fleet.verifyToken(token)).toEqual({ agentId, token: 'program' })
+      expect(world.fleet.connection.verifyToken(token)).toEqual({ agentId, token: 'program' })
     }
   })
 
   test('it is announced with the time it took', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.events).toContainEqual({ type: 'agent.started', agent_id: 'w', ready_ms: 0 })
     expect(stateOf(world.fleet, 'w')).toBe('running')
   })
 
   test('fifty callers share one start', async () => {
     world = await aWorker()
-    const lines = await Promise.all(Array.from({ length: 50 }, () => world.fleet.ensureRunning('w', patient)))
+    const lines = await Promise.all(
+      Array.from({ length: 50 }, () => world.fleet.connection.ensureRunning('w', patient)),
+    )
     expect(world.runtime.started).toHaveLength(1)
     expect(await Promise.all(lines.map((line) => line.healthy(patient)))).not.toContain(false)
   })
@@ -82,7 +84,7 @@ describe('starting an agent', () => {
     world = await aWorker()
     world.runtime.beforeStart = () => Promise.reject(new Error('no image'))
     const reasons = await Promise.all(
-      Array.from({ length: 50 }, () => reasonOf(world.fleet.ensureRunning('w', patient))),
+      Array.from({ length: 50 }, () => reasonOf(world.fleet.connection.ensureRunning('w', patient))),
     )
     expect(world.runtime.started).toHaveLength(1)
     expect(reasons.filter((reason) => reason.includes('no image'))).toHaveLength(50)
@@ -93,8 +95,8 @@ describe('starting an agent', () => {
     const gate = promiseGate()
     world.runtime.beforeStart = () => gate.passed
     const hasty = new AbortController()
-    const gaveUp = world.fleet.ensureRunning('w', hasty.signal)
-    const stays = world.fleet.ensureRunning('w', patient)
+    const gaveUp = world.fleet.connection.ensureRunning('w', hasty.signal)
+    const stays = world.fleet.connection.ensureRunning('w', patient)
     hasty.abort(new Error('no time'))
     await expect(gaveUp).rejects.toThrow('no time')
     gate.open()
@@ -104,11 +106,11 @@ describe('starting an agent', () => {
 
   test('an agent that starts does not keep another waiting', async () => {
     world = await aWorker()
-    await world.fleet.create(owner, { id: 'x', role: 'x' })
+    await world.fleet.admin.create(owner, { id: 'x', role: 'x' })
     const gate = promiseGate()
     world.runtime.beforeStart = (spec) => (spec.agentId === 'w' ? gate.passed : Promise.resolve())
-    const slow = world.fleet.ensureRunning('w', patient)
-    await world.fleet.ensureRunning('x', patient)
+    const slow = world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('x', patient)
     expect(stateOf(world.fleet, 'w')).toBe('starting')
     gate.open()
     await slow
@@ -120,15 +122,15 @@ describe('starting an agent', () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
     world.runtime.beforeHold = () => (ask(), gate.passed)
     let isReached = false
-    const reached = world.fleet.ensureRunning('w', patient).then(() => (isReached = true))
+    const reached = world.fleet.connection.ensureRunning('w', patient).then(() => (isReached = true))
     await asked
     for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
     expect([isReached, stateOf(world.fleet, 'w')]).toEqual([false, 'starting'])
-    expect(await world.fleet.connectIfRunning('w')).toBeNull()
+    expect(await world.fleet.connection.connectIfRunning('w')).toBeNull()
     gate.open()
     await reached
-    await world.fleet.stop('w', 'idle')
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.lifecycle.stop('w', 'idle')
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.runtime.held).toEqual(['w', 'w'])
   })
 
@@ -140,15 +142,15 @@ describe('starting an agent', () => {
       expect((await stat(spec.briefingDirectory)).mode & 0o777).toBe(0o755)
       expect((await stat(join(spec.briefingDirectory, 'PROJECT.md'))).mode & 0o777).toBe(0o644)
     }
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(brief).toContain('`w`, a worker')
   })
 
   test('ids that differ by one sign have briefings of their own', async () => {
     world = await aFleet()
     for (const id of ['a-b', 'a_b', 'A-b']) {
-      await world.fleet.create(owner, { id, role: id })
-      await world.fleet.ensureRunning(id, patient)
+      await world.fleet.admin.create(owner, { id, role: id })
+      await world.fleet.connection.ensureRunning(id, patient)
     }
     const folders = world.runtime.started.map((spec) => spec.briefingDirectory.toLowerCase())
     expect(new Set(folders).size).toBe(3)
@@ -159,8 +161,10 @@ describe('a start that fails', () => {
   test('leaves no token, no process and says why, with what was printed last', async () => {
     world = await aWorker()
     world.runtime.beforeStart = () => Promise.reject(new Error('no image'))
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'agent-unavailable' })
-    const view = world.fleet.viewOf('w', () => ({
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject({
+      code: 'agent-unavailable',
+    })
+    const view = world.fleet.registry.viewOf('w', () => ({
       busy: false,
       queued: 0,
       waiting: 0,
@@ -170,8 +174,8 @@ describe('a start that fails', () => {
     expect(view).toMatchObject({ state: 'restarting' })
     expect(view.last_error).toMatch(/no image.*no such model/s)
     expect(view.last_error).not.toContain('\u001B')
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
-    expect(world.fleet.verifyToken(programTokenOf(0))).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(world.fleet.connection.verifyToken(programTokenOf(0))).toBeNull()
     expect(world.runtime.isRunning('w')).toBe(false)
   })
 
@@ -179,7 +183,9 @@ describe('a start that fails', () => {
     world = await aWorker()
     world.runtime.mute.add('w')
     const before = world.clock.now()
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('did not answer within 60 s')
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toThrow(
+      'did not answer within 60 s',
+    )
     expect(world.clock.now() - before).toBeGreaterThanOrEqual(60_000)
     expect(world.clock.now() - before).toBeLessThan(62_000)
     expect(world.runtime.isRunning('w')).toBe(false)
@@ -188,7 +194,7 @@ describe('a start that fails', () => {
   test('an agent that cannot be held to its processor share is not started', async () => {
     world = await aWorker()
     world.runtime.beforeHold = () => Promise.reject(new Error('the engine refused'))
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('the engine refused')
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toThrow('the engine refused')
     expect([world.runtime.isRunning('w'), stateOf(world.fleet, 'w')]).toEqual([false, 'restarting'])
   })
 
@@ -196,7 +202,7 @@ describe('a start that fails', () => {
     world = await aWorker()
     world.runtime.mute.add('w')
     const before = world.clock.now()
-    const failed = reasonOf(world.fleet.ensureRunning('w', patient))
+    const failed = reasonOf(world.fleet.connection.ensureRunning('w', patient))
     while (!world.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
     await world.runtime.kill('w', 3)
     expect(await failed).toContain('ended with code 3')
@@ -207,15 +213,17 @@ describe('a start that fails', () => {
   test('is not the end: the next caller starts it again', async () => {
     world = await aWorker()
     world.runtime.beforeStart = () => Promise.reject(new Error('no image'))
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('no image')
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toThrow('no image')
     world.runtime.beforeStart = async () => {}
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(stateOf(world.fleet, 'w')).toBe('running')
   })
 
   test('an agent without any model is refused before anything is made', async () => {
     world = await aWorker({ defaultModel: () => null })
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'not-configured' })
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject({
+      code: 'not-configured',
+    })
     expect(world.runtime.started).toHaveLength(0)
     expect(stateOf(world.fleet, 'w')).toBe('created')
   })
@@ -223,10 +231,12 @@ describe('a start that fails', () => {
   test('a wall that does not hold starts nothing', async () => {
     let hold = true
     world = await aWorker({ isolation: { hold: () => hold } })
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     hold = false
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'fleet-paused' })
-    await expect(world.fleet.restart(owner, 'w')).rejects.toMatchObject({ code: 'fleet-paused' })
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject({
+      code: 'fleet-paused',
+    })
+    await expect(world.fleet.lifecycle.restart(owner, 'w')).rejects.toMatchObject({ code: 'fleet-paused' })
     expect(world.runtime.started).toHaveLength(1)
   })
 
@@ -241,10 +251,10 @@ describe('a start that fails', () => {
         adopted: () => {},
       },
     })
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toBe(refused)
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toBe(refused)
     expect(world.runtime.started).toHaveLength(0)
     expect(stateOf(world.fleet, 'w')).toBe('created')
-    expect(world.fleet.viewOf('w', idle).isolation).toEqual({
+    expect(world.fleet.registry.viewOf('w', idle).isolation).toEqual({
       wanted: 'gvisor',
       required: 'gvisor',
       runs_on: null,
@@ -254,7 +264,9 @@ describe('a start that fails', () => {
 
   test('an agent that does not exist is unknown', async () => {
     world = await aFleet()
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'unknown-agent' })
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject({
+      code: 'unknown-agent',
+    })
   })
 })
 
@@ -271,8 +283,8 @@ describe('the isolation of an agent', () => {
         adopted: () => {},
       },
     })
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.runtime.started.map(({ isolation }) => isolation)).toEqual(['container'])
     const message = `it runs on container and not on gvisor: ${fallback}`
     expect(world.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
@@ -297,8 +309,8 @@ describe('the isolation of an agent', () => {
     world.runtime.beforeStart = async ({ isolation }) => {
       if (isolation === 'gvisor') throw new Error('runsc is gone')
     }
-    await world.fleet.ensureRunning('w', patient)
-    expect(world.fleet.viewOf('w', idle)).toMatchObject({ state: 'running' })
+    await world.fleet.connection.ensureRunning('w', patient)
+    expect(world.fleet.registry.viewOf('w', idle)).toMatchObject({ state: 'running' })
     expect(world.runtime.started.at(-1)?.isolation).toBe('container')
     const message = `it runs on container and not on gvisor: ${fallback}`
     expect(world.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
@@ -318,7 +330,7 @@ describe('the isolation of an agent', () => {
     world.runtime.beforeStart = async () => {
       throw new Error('it had a bad day')
     }
-    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('it had a bad day')
+    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toThrow('it had a bad day')
     expect(rungs).toEqual(['gvisor'])
     expect(world.runtime.started.map(({ isolation }) => isolation)).not.toContain('container')
   })
@@ -335,15 +347,15 @@ describe('the isolation of an agent', () => {
         adopted: (rung) => void adopted.push(rung),
       },
     })
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     wanted = 'gvisor'
     expect(world.runtime.started).toHaveLength(1)
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.runtime.started.map(({ isolation }) => isolation)).toEqual(['container', 'gvisor'])
     const next = world.again()
-    await next.reconcile()
+    await next.lifecycle.reconcile()
     expect(adopted).toEqual(['gvisor'])
-    await next.ensureRunning('w', patient)
+    await next.connection.ensureRunning('w', patient)
     expect(world.runtime.started).toHaveLength(2)
   })
 })
@@ -351,12 +363,12 @@ describe('the isolation of an agent', () => {
 describe('stopping and restarting', () => {
   test('a stop ends the tokens and the process', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.stop('w', 'idle')
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.lifecycle.stop('w', 'idle')
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
     expect(world.runtime.isRunning('w')).toBe(false)
     expect(world.events.at(-1)).toEqual({ type: 'agent.stopped', agent_id: 'w', reason: 'idle' })
-    await world.fleet.stop('w', 'again')
+    await world.fleet.lifecycle.stop('w', 'again')
     expect(world.events.filter((event) => event.type === 'agent.stopped')).toHaveLength(1)
   })
 
@@ -364,28 +376,30 @@ describe('stopping and restarting', () => {
     heedsLesson(62)
     world = await aWorker()
     world.runtime.mute.add('w')
-    const started = reasonOf(world.fleet.ensureRunning('w', patient))
+    const started = reasonOf(world.fleet.connection.ensureRunning('w', patient))
     while (!world.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
-    await world.fleet.stop('w', 'not needed')
+    await world.fleet.lifecycle.stop('w', 'not needed')
     expect(await started).toContain('not needed')
     expect(world.runtime.isRunning('w')).toBe(false)
     expect(stateOf(world.fleet, 'w')).toBe('stopped')
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
   })
 
   test('a caller after a stop that waits gets a start of its own', async () => {
     world = await aWorker()
     const gate = promiseGate()
     world.runtime.beforeStart = () => gate.passed
-    const first = reasonOf(world.fleet.ensureRunning('w', patient))
-    const stopped = world.fleet.stop('w', 'not needed')
-    const second = world.fleet.ensureRunning('w', patient)
+    const first = reasonOf(world.fleet.connection.ensureRunning('w', patient))
+    const stopped = world.fleet.lifecycle.stop('w', 'not needed')
+    const second = world.fleet.connection.ensureRunning('w', patient)
     gate.open()
     expect(await first).toContain('not needed')
     await stopped
     expect(await (await second).healthy(patient)).toBe(true)
     expect(stateOf(world.fleet, 'w')).toBe('running')
-    expect(world.fleet.verifyToken(programTokenOf(world.runtime.started.length - 1))).not.toBeNull()
+    expect(
+      world.fleet.connection.verifyToken(programTokenOf(world.runtime.started.length - 1)),
+    ).not.toBeNull()
   })
 
   test.each(['restart', 'stop'] as const)(
@@ -396,15 +410,15 @@ describe('stopping and restarting', () => {
       const cutOff = async (begun: JsonValue): Promise<JsonValue> => {
         let mark: JsonValue = begun
         const step = { begun, begin: (next: JsonValue) => void (mark = next) }
-        if (way === 'restart') await fleet.restart(owner, 'w', step)
-        else await fleet.stop('w', 'asked', step)
+        if (way === 'restart') await fleet.lifecycle.restart(owner, 'w', step)
+        else await fleet.lifecycle.stop('w', 'asked', step)
         return mark
       }
-      await fleet.ensureRunning('w', patient)
+      await fleet.connection.ensureRunning('w', patient)
       // Cut off right after it was begun: nothing was ended yet.
       const begun = await cutOff(null)
       expect(runtime.started).toHaveLength(way === 'restart' ? 2 : 1)
-      await fleet.ensureRunning('w', patient)
+      await fleet.connection.ensureRunning('w', patient)
       const before = runtime.started.length
       expect(await cutOff(begun)).toEqual(begun)
       expect([runtime.started.length, runtime.isRunning('w')]).toEqual([before, true])
@@ -419,11 +433,11 @@ describe('stopping and restarting', () => {
     world = await aWorker()
     const gone: unknown[] = []
     world.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.restart(owner, 'w')
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.lifecycle.restart(owner, 'w')
     expect(world.runtime.started).toHaveLength(2)
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
-    expect(world.fleet.verifyToken(doorTokenOf(1))).toEqual({ agentId: 'w', token: 'door' })
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(1))).toEqual({ agentId: 'w', token: 'door' })
     expect(gone).toEqual([{ agentId: 'w', reason: 'restarted' }])
     expect(world.runtime.removed).toEqual([])
   })
@@ -436,27 +450,27 @@ describe('stopping and restarting', () => {
     const work = Array.from({ length: 60 }, async () => {
       for (let pause = next(5); pause > 0; pause--) await new Promise((resolve) => setImmediate(resolve))
       const choice = next(3)
-      if (choice === 0) await world.fleet.ensureRunning('w', patient).catch(() => {})
-      else if (choice === 1) await world.fleet.stop('w', 'test').catch(() => {})
-      else await world.fleet.restart(owner, 'w').catch(() => {})
+      if (choice === 0) await world.fleet.connection.ensureRunning('w', patient).catch(() => {})
+      else if (choice === 1) await world.fleet.lifecycle.stop('w', 'test').catch(() => {})
+      else await world.fleet.lifecycle.restart(owner, 'w').catch(() => {})
     })
     await Promise.all(work)
     const running = world.runtime.isRunning('w')
     expect(stateOf(world.fleet, 'w')).toBe(running ? 'running' : 'stopped')
     const last = world.runtime.started.length - 1
     const live = world.runtime.started.map(
-      (_spec, index) => world.fleet.verifyToken(doorTokenOf(index)) !== null,
+      (_spec, index) => world.fleet.connection.verifyToken(doorTokenOf(index)) !== null,
     )
     expect(live).toEqual(live.map((_value, index) => running && index === last))
   })
 
   test('a connection is given only to a sandbox that runs', async () => {
     world = await aWorker()
-    expect(await world.fleet.connectIfRunning('w')).toBeNull()
-    await world.fleet.ensureRunning('w', patient)
-    expect((await world.fleet.connectIfRunning('w'))?.agentId).toBe('w')
-    await world.fleet.stop('w', 'idle')
-    expect(await world.fleet.connectIfRunning('w')).toBeNull()
-    expect(await world.fleet.connectIfRunning('nobody')).toBeNull()
+    expect(await world.fleet.connection.connectIfRunning('w')).toBeNull()
+    await world.fleet.connection.ensureRunning('w', patient)
+    expect((await world.fleet.connection.connectIfRunning('w'))?.agentId).toBe('w')
+    await world.fleet.lifecycle.stop('w', 'idle')
+    expect(await world.fleet.connection.connectIfRunning('w')).toBeNull()
+    expect(await world.fleet.connection.connectIfRunning('nobody')).toBeNull()
   })
 })

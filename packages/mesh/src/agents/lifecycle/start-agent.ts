@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { reasonOf } from '../../sandbox/index.ts'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import type { Placed } from './agent-placing.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
 import { agentSandbox } from './agent-sandbox.ts'
@@ -29,23 +29,24 @@ export interface AgentStarts {
   breakOffAll(reason: string): void
 }
 
-export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStarts {
+export function createAgentStarts(context: AgentContext, meter: DataMeter): AgentStarts {
   const underWay = new Map<string, { readonly done: Promise<void>; readonly controller: AbortController }>()
 
   function start(agentId: string, options: { readonly fresh?: boolean } = {}): Promise<void> {
     const known = underWay.get(agentId)
     if (known) return known.done
     const controller = new AbortController()
-    const done = life.turns
+    const done = context.turns
       .take(agentId, async () => {
-        const row = life.agents.require(agentId)
+        const row = context.agents.require(agentId)
         refuseArchived(row)
-        if (isLive(row.state.kind) && options.fresh !== true && life.sandboxes.addresses.has(agentId)) return
-        const wish = life.placing.wishOf(agentId)
-        const placed = { wish, ...(await life.placing.place(wish)) }
-        if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
+        if (isLive(row.state.kind) && options.fresh !== true && context.sandboxes.addresses.has(agentId))
+          return
+        const wish = context.placing.wishOf(agentId)
+        const placed = { wish, ...(await context.placing.place(wish)) }
+        if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(context, agentId)
         await meter.requireRoom(row)
-        await startPlaced(life, { before: row, placed }, controller.signal)
+        await startPlaced(context, { before: row, placed }, controller.signal)
       })
       .finally(() => {
         if (underWay.get(agentId)?.controller === controller) underWay.delete(agentId)
@@ -71,77 +72,81 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
 
 /** Where a start fails on a rung that cannot be had any more, it goes on with the one to fall back to. */
 async function startPlaced(
-  life: AgentLife,
+  context: AgentContext,
   { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await startOnce(life, { before, placed }, signal)
+    await startOnce(context, { before, placed }, signal)
   } catch (error) {
     if (placed.rung === 'container' || signal.aborted) throw error
     // It may be why.
-    life.placing.doubt(placed.rung)
+    context.placing.doubt(placed.rung)
     const { wish } = placed
-    const now = await life.placing.place(wish).catch(() => placed)
+    const now = await context.placing.place(wish).catch(() => placed)
     if (now.rung === placed.rung) throw error
-    await startOnce(life, { before: life.agents.require(before.record.id), placed: { wish, ...now } }, signal)
+    await startOnce(
+      context,
+      { before: context.agents.require(before.record.id), placed: { wish, ...now } },
+      signal,
+    )
   }
 }
 
 async function startOnce(
-  life: AgentLife,
+  context: AgentContext,
   { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
   signal: AbortSignal,
 ): Promise<void> {
   const { id } = before.record
   signal.throwIfAborted()
-  const model = before.record.model ?? life.settings.defaultModel()
-  const startId = life.newId('start')
-  const since = life.clock.now()
-  const tokens = life.database.transaction(() => {
-    life.agents.move(id, { kind: 'start', at: since }, startId)
-    return life.tokens.issue(id, startId)
+  const model = before.record.model ?? context.settings.defaultModel()
+  const startId = context.newId('start')
+  const since = context.clock.now()
+  const tokens = context.database.transaction(() => {
+    context.agents.move(id, { kind: 'start', at: since }, startId)
+    return context.tokens.issue(id, startId)
   })
-  life.sandboxes.addresses.delete(id)
-  life.sandboxes.outdated.delete(id)
-  life.sandboxes.startedModels.set(id, model)
-  life.sandboxes.placed.set(id, placed)
+  context.sandboxes.addresses.delete(id)
+  context.sandboxes.outdated.delete(id)
+  context.sandboxes.startedModels.set(id, model)
+  context.sandboxes.placed.set(id, placed)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
-  if (isLive(before.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
+  if (isLive(before.state.kind)) context.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {
-    await life.briefings.write(id)
-    const link = life.sandboxes.links.keyFor(id, startId)
-    await life.briefings.layOnce(id, { doorToken: tokens.door, link })
+    await context.briefings.write(id)
+    const link = context.sandboxes.links.keyFor(id, startId)
+    await context.briefings.layOnce(id, { doorToken: tokens.door, link })
     signal.throwIfAborted()
-    const sandbox = await life.runtime.start(
+    const sandbox = await context.runtime.start(
       agentSandbox({
         agent: before.record,
         model,
         startId,
         tokens,
-        door: life.sandboxes.door(),
+        door: context.sandboxes.door(),
         link,
-        briefingDirectory: life.briefings.directoryOf(id),
-        loopLimits: life.settings.loopLimits,
-        dataLimitBytes: life.settings.dataLimitBytes(id),
+        briefingDirectory: context.briefings.directoryOf(id),
+        loopLimits: context.settings.loopLimits,
+        dataLimitBytes: context.settings.dataLimitBytes(id),
         placed,
       }),
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
-    const connection = life.sandboxes.connect(id, sandbox.address)
-    await waitUntilReady(life, { connection, doorToken: tokens.door, rung: placed.rung }, signal)
+    const connection = context.sandboxes.connect(id, sandbox.address)
+    await waitUntilReady(context, { connection, doorToken: tokens.door, rung: placed.rung }, signal)
     // Before any run: what a run starts must not find it.
-    await life.briefings.takeOnce(id)
-    life.sandboxes.addresses.set(id, sandbox.address)
-    life.sandboxes.lastUsed.set(id, life.clock.now())
-    announce(life, {
+    await context.briefings.takeOnce(id)
+    context.sandboxes.addresses.set(id, sandbox.address)
+    context.sandboxes.lastUsed.set(id, context.clock.now())
+    announce(context, {
       agentId: id,
       startId,
-      readyMs: life.clock.now() - since,
+      readyMs: context.clock.now() - since,
       warnings: [...(sandbox.warnings ?? []), ...fallbackWords(placed)],
     })
   } catch (error) {
-    throw await rollBack(life, { agentId: id, startId, error: signal.aborted ? signal.reason : error })
+    throw await rollBack(context, { agentId: id, startId, error: signal.aborted ? signal.reason : error })
   }
 }
 
@@ -150,56 +155,67 @@ function fallbackWords({ rung, wish, fallback }: Placed): readonly string[] {
 }
 
 function announce(
-  life: AgentLife,
+  context: AgentContext,
   started: { agentId: string; startId: string; readyMs: number; warnings: readonly string[] },
 ): void {
   const { agentId, startId, readyMs } = started
-  life.database.transaction(() => {
-    life.agents.move(agentId, { kind: 'answer', at: life.clock.now() })
-    life.journal.append({
+  context.database.transaction(() => {
+    context.agents.move(agentId, { kind: 'answer', at: context.clock.now() })
+    context.journal.append({
       actor: 'system',
       action: 'agent.started',
       subject: agentId,
       detail: { start_id: startId, ready_ms: readyMs },
     })
-    life.events.publish({ type: 'agent.started', agent_id: agentId, ready_ms: readyMs })
+    context.events.publish({ type: 'agent.started', agent_id: agentId, ready_ms: readyMs })
     for (const message of started.warnings) {
-      life.journal.append({ actor: 'system', action: 'agent.warned', subject: agentId, detail: { message } })
-      life.events.publish({ type: 'agent.warned', agent_id: agentId, message })
+      context.journal.append({
+        actor: 'system',
+        action: 'agent.warned',
+        subject: agentId,
+        detail: { message },
+      })
+      context.events.publish({ type: 'agent.warned', agent_id: agentId, message })
     }
   })
   for (const warning of started.warnings)
-    life.log.warn({ agentId, warning }, 'agent runs, not quite as asked')
-  life.log.info({ agentId, startId, readyMs }, 'agent started')
+    context.log.warn({ agentId, warning }, 'an agent was started otherwise than asked; the warning says how')
+  context.log.info({ agentId, startId, readyMs }, 'an agent was started and takes work')
 }
 
 /** Leaves no live token, no process and no `starting` row behind; returns what to throw. */
 async function rollBack(
-  life: AgentLife,
+  context: AgentContext,
   failed: { readonly agentId: string; readonly startId: string; readonly error: unknown },
 ): Promise<Problem> {
   const { agentId, startId, error } = failed
-  life.tokens.revoke(agentId)
-  life.sandboxes.addresses.delete(agentId)
-  await life.briefings.takeOnce(agentId)
-  const lastWords = await lastWordsOf(life, agentId)
+  context.tokens.revoke(agentId)
+  context.sandboxes.addresses.delete(agentId)
+  await context.briefings.takeOnce(agentId)
+  const lastWords = await lastWordsOf(context, agentId)
   try {
-    await life.runtime.stop(agentId, { graceMs: stopGraceMs })
+    await context.runtime.stop(agentId, { graceMs: stopGraceMs })
   } catch (stopError) {
-    life.log.error({ agentId, startId, err: stopError }, 'sandbox of a failed start could not be stopped')
+    context.log.error(
+      { agentId, startId, err: stopError },
+      'the sandbox of a failed start was not stopped; its token counts no more, and the next start replaces it',
+    )
   }
   const said = lastWords === '' ? '' : `; it said last:\n${lastWords}`
   const reason = `${reasonOf(error)}${said}`.slice(0, reasonMaxChars)
-  life.database.transaction(() => {
-    loseSandbox(life, agentId, reason)
-    life.journal.append({
+  context.database.transaction(() => {
+    loseSandbox(context, agentId, reason)
+    context.journal.append({
       actor: 'system',
       action: 'agent.start-failed',
       subject: agentId,
       detail: { start_id: startId, reason: reasonOf(error).slice(0, 300) },
     })
   })
-  life.log.warn({ agentId, startId, err: error }, 'agent could not be started')
+  context.log.warn(
+    { agentId, startId, err: error },
+    'an agent was not started; who asked for it is told, and the next asking tries again',
+  )
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} could not be started: ${reason}`,
     cause: error,
@@ -207,9 +223,9 @@ async function rollBack(
 }
 
 /** Printed inside a container, so without anything that a terminal would obey. */
-async function lastWordsOf(life: AgentLife, agentId: string): Promise<string> {
+async function lastWordsOf(context: AgentContext, agentId: string): Promise<string> {
   try {
-    return sanitizeForPrompt(await life.runtime.logs(agentId, lastWordsMaxBytes)).trim()
+    return sanitizeForPrompt(await context.runtime.logs(agentId, lastWordsMaxBytes)).trim()
   } catch {
     return ''
   }

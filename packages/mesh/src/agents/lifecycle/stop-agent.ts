@@ -1,5 +1,5 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
-import type { AgentLife } from './agent-life.ts'
+import type { AgentContext } from './agent-context.ts'
 import { isAtRest, restingStates } from './agent-state.ts'
 import type { AgentState, RestingState } from './agent-state.ts'
 import type { Resumable } from '../../storage/index.ts'
@@ -19,14 +19,14 @@ export type StopAgent = (
  * Stops an agent's sandbox; its data stays. A start under way is broken off first. Idempotent. Rejects with what
  * the runtime throws when the sandbox cannot be stopped; its tokens are dead even then. Problem `unknown-agent`.
  */
-export function stopAgent(life: AgentLife, starts: AgentStarts): StopAgent {
+export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent {
   return async (agentId, reason, step) => {
-    const { startId } = life.agents.require(agentId)
+    const { startId } = context.agents.require(agentId)
     const begun = startMarkSchema.safeParse(step?.begun)
     if (begun.success && begun.data.start !== startId) return
     if (!begun.success) step?.begin({ start: startId })
     starts.breakOff(agentId, reason)
-    await life.turns.take(agentId, () => stopInTurn(life, agentId, { to: 'stopped', reason }))
+    await context.turns.take(agentId, () => stopInTurn(context, agentId, { to: 'stopped', reason }))
   }
 }
 
@@ -35,37 +35,37 @@ export function stopAgent(life: AgentLife, starts: AgentStarts): StopAgent {
  * refuses, it is thrown, and the sweep of health goes on with it.
  */
 export async function stopInTurn(
-  life: AgentLife,
+  context: AgentContext,
   agentId: string,
   wanted: { readonly to: RestingState; readonly reason: string },
 ): Promise<void> {
-  const before = life.agents.require(agentId)
+  const before = context.agents.require(agentId)
   const { state } = before
   if (isAtRest(state, wanted.to)) return
-  const stopping = { kind: 'stop', at: life.clock.now(), ...strongest(state, wanted) } as const
-  life.database.transaction(() => {
-    life.agents.move(agentId, stopping)
-    life.tokens.revoke(agentId)
+  const stopping = { kind: 'stop', at: context.clock.now(), ...strongest(state, wanted) } as const
+  context.database.transaction(() => {
+    context.agents.move(agentId, stopping)
+    context.tokens.revoke(agentId)
   })
-  life.sandboxes.addresses.delete(agentId)
+  context.sandboxes.addresses.delete(agentId)
   const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
   try {
-    await life.runtime.stop(agentId, { graceMs: stopGraceMs })
+    await context.runtime.stop(agentId, { graceMs: stopGraceMs })
   } finally {
     // Without tokens it can do nothing more, also where the engine did not end it.
-    if (isLive(state.kind)) life.hooks.sandboxGone.tell({ agentId, reason: gone })
+    if (isLive(state.kind)) context.hooks.sandboxGone.tell({ agentId, reason: gone })
   }
-  life.database.transaction(() => {
-    life.agents.move(agentId, { kind: 'end', at: life.clock.now() })
-    life.journal.append({
+  context.database.transaction(() => {
+    context.agents.move(agentId, { kind: 'end', at: context.clock.now() })
+    context.journal.append({
       actor: 'system',
       action: stopping.to === 'hibernated' ? 'agent.hibernated' : 'agent.stopped',
       subject: agentId,
       detail: { reason: stopping.reason.slice(0, 300) },
     })
-    life.events.publish({ type: 'agent.stopped', agent_id: agentId, reason: stopping.reason })
+    context.events.publish({ type: 'agent.stopped', agent_id: agentId, reason: stopping.reason })
   })
-  life.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'agent stopped')
+  context.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'an agent was stopped')
 }
 
 /** A stop that broke off goes on, to what was wanted most (L3). */

@@ -11,51 +11,51 @@ const models = () => world.runtime.started.map((spec) => spec.environment['FLOTI
 describe('a change of an agent', () => {
   test('counts at once where no sandbox runs', async () => {
     world = await aWorker()
-    expect(world.fleet.change('w', { model: 'scripted/b' })).toEqual({ takesEffect: 'now' })
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.ensureRunning('w', patient)
+    expect(world.fleet.admin.change('w', { model: 'scripted/b' })).toEqual({ takesEffect: 'now' })
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(models()).toEqual(['scripted/b'])
   })
 
   test('made twice re-creates the sandbox once, and the model of the running one counts until then', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
-    world.fleet.change('w', { model: 'scripted/b' })
-    world.fleet.change('w', { model: 'scripted/c', role: 'other' })
-    expect(world.fleet.modelInUse('w')).toBe('scripted/demo')
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
+    world.fleet.admin.change('w', { model: 'scripted/b' })
+    world.fleet.admin.change('w', { model: 'scripted/c', role: 'other' })
+    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/demo')
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(models()).toEqual(['scripted/demo', 'scripted/c'])
     expect(world.runtime.started.at(-1)?.environment['FLOTILLA_AGENT_ROLE']).toBe('other')
-    expect(world.fleet.modelInUse('w')).toBe('scripted/c')
+    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/c')
   })
 
   test('is known of a sandbox that another mesh adopts, by its label', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.runtime.started[0]?.labels[modelLabel]).toBe('scripted/demo')
-    world.fleet.change('w', { model: 'scripted/b' })
+    world.fleet.admin.change('w', { model: 'scripted/b' })
     const next = world.again()
-    await next.reconcile()
-    expect(next.modelInUse('w')).toBe('scripted/demo')
-    await next.ensureRunning('w', patient)
+    await next.lifecycle.reconcile()
+    expect(next.lifecycle.modelInUse('w')).toBe('scripted/demo')
+    await next.connection.ensureRunning('w', patient)
     expect(models()).toEqual(['scripted/demo', 'scripted/b'])
   })
 
   test('of nobody is refused', async () => {
     world = await aWorker()
-    expect(() => world.fleet.change('ghost', { role: 'x' })).toThrow('no agent')
+    expect(() => world.fleet.admin.change('ghost', { role: 'x' })).toThrow('no agent')
   })
 })
 
 test('a deletion that was meant for an agent does not reach the one made anew under its id', async () => {
   world = await aWorker()
-  const meant = world.fleet.find('w')?.createdAt ?? 0
-  await world.fleet.delete(owner, 'w')
+  const meant = world.fleet.registry.find('w')?.createdAt ?? 0
+  await world.fleet.admin.delete(owner, 'w')
   await world.clock.advance(1000)
-  await world.fleet.create(owner, { id: 'w', role: 'another' })
-  await expect(world.fleet.delete(owner, 'w', { createdAt: meant })).rejects.toMatchObject({
+  await world.fleet.admin.create(owner, { id: 'w', role: 'another' })
+  await expect(world.fleet.admin.delete(owner, 'w', { createdAt: meant })).rejects.toMatchObject({
     code: 'conflict',
   })
-  expect(world.fleet.find('w')?.role).toBe('another')
+  expect(world.fleet.registry.find('w')?.role).toBe('another')
 })

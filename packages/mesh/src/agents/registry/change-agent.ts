@@ -1,5 +1,5 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
-import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentChanges } from './agent-table.ts'
 
 /**
@@ -11,16 +11,16 @@ export type ChangeAgent = (
   change: AgentChanges,
 ) => { readonly takesEffect: 'now' | 'next-run' }
 
-export function changeAgent(life: AgentLife): ChangeAgent {
+export function changeAgent(context: AgentContext): ChangeAgent {
   return (agentId, change) => {
-    const { record, state } = life.agents.require(agentId)
-    life.agents.change(agentId, change)
+    const { record, state } = context.agents.require(agentId)
+    context.agents.change(agentId, change)
     // The process was told role and model at its start and asks for that model still.
     const isTold = change.role !== undefined || change.model !== undefined
     const isRunning = isLive(state.kind) || state.kind === 'starting'
     if (!isTold || !isRunning) return { takesEffect: 'now' }
-    const startedWith = record.model ?? life.settings.defaultModel()
-    if (!life.sandboxes.outdated.has(agentId)) life.sandboxes.outdated.set(agentId, startedWith)
+    const startedWith = record.model ?? context.settings.defaultModel()
+    if (!context.sandboxes.outdated.has(agentId)) context.sandboxes.outdated.set(agentId, startedWith)
     return { takesEffect: 'next-run' }
   }
 }

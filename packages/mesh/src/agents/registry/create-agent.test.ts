@@ -18,7 +18,7 @@ describe('creating an agent', () => {
   test('it is a worker, never started, with the default budget and record', async () => {
     verifies('purpose:agent:worker-or-operator')
     world = await aWorker()
-    expect(world.fleet.find('w')).toEqual({
+    expect(world.fleet.registry.find('w')).toEqual({
       id: 'w',
       kind: 'worker',
       role: 'does work',
@@ -41,17 +41,17 @@ describe('creating an agent', () => {
       },
     })
     const create = (project?: string) =>
-      world.fleet.create(worker, { id: 'x', role: 'x', ...(project === undefined ? {} : { project }) })
+      world.fleet.admin.create(worker, { id: 'x', role: 'x', ...(project === undefined ? {} : { project }) })
     await expect(create('acme')).rejects.toMatchObject({ code: 'denied' })
-    expect(world.fleet.find('x')).toBeNull()
+    expect(world.fleet.registry.find('x')).toBeNull()
     await create()
-    expect(world.fleet.find('x')?.project).toBeNull()
+    expect(world.fleet.registry.find('x')?.project).toBeNull()
   })
 
   test.each(['operator', 'Operator', 'mesh', 'canary-probe'])('%s is reserved', async (id) => {
     verifies('purpose:operator:reserved-id')
     world = await aFleet()
-    await expect(world.fleet.create(owner, { id, role: 'x' })).rejects.toMatchObject({
+    await expect(world.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
       code: 'reserved-agent-id',
     })
     expect(world.grants.size).toBe(0)
@@ -59,22 +59,24 @@ describe('creating an agent', () => {
 
   test.each(['', '../x', 'a b', 'a/b', '-a', 'a'.repeat(65), 'ä', 'a\n'])('%j is no id', async (id) => {
     world = await aFleet()
-    await expect(world.fleet.create(owner, { id, role: 'x' })).rejects.toMatchObject({ code: 'bad-request' })
+    await expect(world.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
+      code: 'bad-request',
+    })
   })
 
   test('a second agent of one id is refused and changes nothing of the first', async () => {
     world = await aFleet()
-    await world.fleet.create(owner, { id: 'w', role: 'first', permissions: { can_use_browser: true } })
-    const again = world.fleet.create(owner, { id: 'w', role: 'second' })
+    await world.fleet.admin.create(owner, { id: 'w', role: 'first', permissions: { can_use_browser: true } })
+    const again = world.fleet.admin.create(owner, { id: 'w', role: 'second' })
     await expect(again).rejects.toMatchObject({ code: 'conflict' })
-    expect(world.fleet.find('w')?.role).toBe('first')
+    expect(world.fleet.registry.find('w')?.role).toBe('first')
     expect(world.grants.get('w')).toEqual({ can_use_browser: true })
   })
 
   test('of twenty at once exactly one is created', async () => {
     heedsLesson(67)
     world = await aFleet()
-    const tries = Array.from({ length: 20 }, () => world.fleet.create(owner, { id: 'w', role: 'x' }))
+    const tries = Array.from({ length: 20 }, () => world.fleet.admin.create(owner, { id: 'w', role: 'x' }))
     const ends = await Promise.allSettled(tries)
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
     expect(world.events).toHaveLength(1)
@@ -88,11 +90,11 @@ describe('creating an agent', () => {
     )
     for (let at = 1; at < lifecycleLimits.agentsMax; at++) row.run(`filled-${at}`)
     const tries = Array.from({ length: 10 }, (_, at) =>
-      world.fleet.create(owner, { id: `w${at}`, role: 'x' }),
+      world.fleet.admin.create(owner, { id: `w${at}`, role: 'x' }),
     )
     const ends = await Promise.allSettled(tries)
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
-    expect(world.fleet.list()).toHaveLength(lifecycleLimits.agentsMax)
+    expect(world.fleet.registry.list()).toHaveLength(lifecycleLimits.agentsMax)
     expect(world.grants.size).toBe(1)
     const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
     for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'unprocessable' })
@@ -108,20 +110,20 @@ describe('creating an agent', () => {
       { dailyUsd: 10.01, monthlyUsd: 1 },
       { dailyUsd: 1, monthlyUsd: 30_000 },
     ]) {
-      const made = world.fleet.create(caller, { id: 'w', role: 'x', budget })
+      const made = world.fleet.admin.create(caller, { id: 'w', role: 'x', budget })
       await expect(made).rejects.toMatchObject({ code: 'human-only' })
     }
-    expect(world.fleet.find('w')).toBeNull()
-    await world.fleet.create(caller, { id: 'w', role: 'x', budget: { dailyUsd: 10, monthlyUsd: 1 } })
+    expect(world.fleet.registry.find('w')).toBeNull()
+    await world.fleet.admin.create(caller, { id: 'w', role: 'x', budget: { dailyUsd: 10, monthlyUsd: 1 } })
     const budget = { dailyUsd: 1000, monthlyUsd: 30_000 }
-    expect((await world.fleet.create(owner, { id: 'x', role: 'x', budget })).budget).toEqual(budget)
+    expect((await world.fleet.admin.create(owner, { id: 'x', role: 'x', budget })).budget).toEqual(budget)
   })
 
   test('permissions that cannot be written leave no agent', async () => {
     world = await aFleet()
     world.deps.grants.grantDefaults = () => Promise.reject(new Error('disk full'))
-    await expect(world.fleet.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('disk full')
-    expect(world.fleet.find('w')).toBeNull()
+    await expect(world.fleet.admin.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('disk full')
+    expect(world.fleet.registry.find('w')).toBeNull()
     expect(world.events).toEqual([])
   })
 
@@ -130,28 +132,30 @@ describe('creating an agent', () => {
     world.deps.journal.append = () => {
       throw new Error('chain broken')
     }
-    await expect(world.fleet.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('chain broken')
-    expect(world.fleet.find('w')).toBeNull()
+    await expect(world.fleet.admin.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('chain broken')
+    expect(world.fleet.registry.find('w')).toBeNull()
     expect(world.grants.size).toBe(0)
   })
 
   test('whoever may not manage the fleet creates nothing', async () => {
     world = await aFleet()
-    await expect(world.fleet.create(worker, { id: 'x', role: 'x' })).rejects.toMatchObject({ code: 'denied' })
-    expect(world.fleet.list()).toEqual([])
+    await expect(world.fleet.admin.create(worker, { id: 'x', role: 'x' })).rejects.toMatchObject({
+      code: 'denied',
+    })
+    expect(world.fleet.registry.list()).toEqual([])
   })
 
   test('nobody but a person at the terminal gives more than the operator may', async () => {
     world = await aFleet({ guard: () => {} })
     const operator: Caller = { ...worker, agentId: 'operator' }
-    const made = world.fleet.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+    const made = world.fleet.admin.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
     await expect(made).rejects.toMatchObject({ code: 'human-only' })
     const chat = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' } as const
     for (const caller of [chat, { kind: 'internal' } as const]) {
-      const asked = world.fleet.create(caller, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+      const asked = world.fleet.admin.create(caller, { id: 'x', role: 'x', permissions: { can_spawn: true } })
       await expect(asked).rejects.toMatchObject({ code: 'human-only' })
     }
-    await world.fleet.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+    await world.fleet.admin.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
     expect(world.grants.get('x')).toEqual({ can_spawn: true })
   })
 
@@ -159,11 +163,11 @@ describe('creating an agent', () => {
     world = await aFleet()
     const asked = { id: 'm', role: 'reads', mcpServers: { files: { command: 'files', args: [], env: {} } } }
     const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
-    await expect(world.fleet.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
-    await world.fleet.create(owner, asked)
-    expect(world.fleet.mcpServers.of('m')).toMatchObject(asked.mcpServers)
-    await world.fleet.delete(owner, 'm')
-    expect(world.fleet.mcpServers.of('m')).toEqual({})
+    await expect(world.fleet.admin.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
+    await world.fleet.admin.create(owner, asked)
+    expect(world.fleet.registry.mcpServers.of('m')).toMatchObject(asked.mcpServers)
+    await world.fleet.admin.delete(owner, 'm')
+    expect(world.fleet.registry.mcpServers.of('m')).toEqual({})
   })
 
   test('whoever asks for a model is told with it, and one that is refused leaves no agent', async () => {
@@ -174,17 +178,17 @@ describe('creating an agent', () => {
         throw new Problem('human-only')
       },
     })
-    const made = world.fleet.create(owner, { id: 'x', role: 'x', model: 'perplexity/sonar' })
+    const made = world.fleet.admin.create(owner, { id: 'x', role: 'x', model: 'perplexity/sonar' })
     await expect(made).rejects.toMatchObject({ code: 'human-only' })
     expect(asked).toEqual([[owner, { agentId: 'x', model: 'perplexity/sonar' }]])
-    expect(world.fleet.find('x')).toBeNull()
+    expect(world.fleet.registry.find('x')).toBeNull()
   })
 
   test('those that run learn of the new one', async () => {
     world = await aWorker()
     world.grants.set('w', { can_message: ['*'], can_route_tasks: true })
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.create(owner, { id: 'x', role: 'paints' })
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.admin.create(owner, { id: 'x', role: 'paints' })
     const brief = await readFile(join(world.runtime.started[0]!.briefingDirectory, 'SYSTEM.md'), 'utf8')
     expect(brief).toContain('- `x`: paints')
   })
@@ -194,24 +198,26 @@ describe('the operator', () => {
   test('is created at start, once', async () => {
     verifies('purpose:operator:created-at-startup', 'purpose:operator:reserved-id')
     world = await aFleet()
-    await world.fleet.ensureOperator()
-    await world.again().ensureOperator()
-    expect(world.fleet.find('operator')).toMatchObject({ id: 'operator', kind: 'operator' })
+    await world.fleet.lifecycle.ensureOperator()
+    await world.again().lifecycle.ensureOperator()
+    expect(world.fleet.registry.find('operator')).toMatchObject({ id: 'operator', kind: 'operator' })
     expect(world.events).toHaveLength(1)
     expect([...world.grants.keys()]).toEqual(['operator'])
   })
 
   test('cannot be deleted', async () => {
     world = await aFleet()
-    await world.fleet.ensureOperator()
-    await expect(world.fleet.delete(owner, 'operator')).rejects.toMatchObject({ code: 'reserved-agent-id' })
+    await world.fleet.lifecycle.ensureOperator()
+    await expect(world.fleet.admin.delete(owner, 'operator')).rejects.toMatchObject({
+      code: 'reserved-agent-id',
+    })
   })
 
   test('gets the small container and its own briefing', async () => {
     world = await aFleet()
-    await world.fleet.ensureOperator()
+    await world.fleet.lifecycle.ensureOperator()
     world.grants.set('operator', { can_message: ['*'] })
-    await world.fleet.ensureRunning('operator', patient)
+    await world.fleet.connection.ensureRunning('operator', patient)
     const spec = world.runtime.started[0]!
     expect(spec.kind).toBe('operator')
     expect(spec.memoryLimitBytes).toBe(128 * 1024 * 1024)
@@ -225,12 +231,12 @@ describe('deleting an agent', () => {
     const forgotten: string[] = []
     world = await aWorker()
     world.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     const { briefingDirectory } = world.runtime.started[0]!
-    await world.fleet.delete(owner, 'w')
-    expect(world.fleet.find('w')).toBeNull()
+    await world.fleet.admin.delete(owner, 'w')
+    expect(world.fleet.registry.find('w')).toBeNull()
     expect(world.runtime.removed).toEqual([{ agentId: 'w', data: true }])
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
     expect(world.grants.size).toBe(0)
     expect(forgotten).toEqual(['w'])
     await expect(access(briefingDirectory)).rejects.toThrow('ENOENT')
@@ -244,7 +250,7 @@ describe('deleting an agent', () => {
 
   test('data goes also when the agent never ran', async () => {
     world = await aWorker()
-    await world.fleet.delete(owner, 'w')
+    await world.fleet.admin.delete(owner, 'w')
     expect(world.runtime.removed).toEqual([{ agentId: 'w', data: true }])
   })
 
@@ -254,11 +260,11 @@ describe('deleting an agent', () => {
     world.deps.hooks.agentFilesDropped.subscribe(async () => {
       if (broken) throw new Error('disk gone')
     })
-    await expect(world.fleet.delete(owner, 'w')).rejects.toThrow('disk gone')
-    expect(world.fleet.find('w')).not.toBeNull()
+    await expect(world.fleet.admin.delete(owner, 'w')).rejects.toThrow('disk gone')
+    expect(world.fleet.registry.find('w')).not.toBeNull()
     broken = false
-    await world.fleet.delete(owner, 'w')
-    expect(world.fleet.find('w')).toBeNull()
+    await world.fleet.admin.delete(owner, 'w')
+    expect(world.fleet.registry.find('w')).toBeNull()
   })
 
   test('is refused before anything is gone where a store cannot be freed of it', async () => {
@@ -266,17 +272,17 @@ describe('deleting an agent', () => {
     world.deps.hooks.agentLeaving.subscribe(async () => {
       throw new Error('a file is broken')
     })
-    await expect(world.fleet.delete(owner, 'w')).rejects.toThrow('a file is broken')
-    expect(world.fleet.find('w')).not.toBeNull()
+    await expect(world.fleet.admin.delete(owner, 'w')).rejects.toThrow('a file is broken')
+    expect(world.fleet.registry.find('w')).not.toBeNull()
     expect(world.runtime.removed).toEqual([])
   })
 
   test('during a start it breaks the start off', async () => {
     world = await aWorker()
     world.runtime.mute.add('w')
-    const started = reasonOf(world.fleet.ensureRunning('w', patient))
+    const started = reasonOf(world.fleet.connection.ensureRunning('w', patient))
     while (!world.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
-    await world.fleet.delete(owner, 'w')
+    await world.fleet.admin.delete(owner, 'w')
     expect(await started).toContain('deleted')
     expect(await world.runtime.list()).toEqual([])
   })
@@ -289,18 +295,18 @@ describe('deleting an agent', () => {
     { kind: 'system' },
   ])('is for people at a terminal: case %#', async (caller) => {
     world = await aWorker({ guard: () => {} })
-    await expect(world.fleet.delete(caller, 'w')).rejects.toMatchObject({ code: 'human-only' })
-    expect(world.fleet.find('w')).not.toBeNull()
+    await expect(world.fleet.admin.delete(caller, 'w')).rejects.toMatchObject({ code: 'human-only' })
+    expect(world.fleet.registry.find('w')).not.toBeNull()
   })
 
   test('a new agent of the same id is a new agent', async () => {
     world = await aWorker()
-    await world.fleet.ensureRunning('w', patient)
-    await world.fleet.delete(owner, 'w')
-    await world.fleet.create(owner, { id: 'w', role: 'new' })
+    await world.fleet.connection.ensureRunning('w', patient)
+    await world.fleet.admin.delete(owner, 'w')
+    await world.fleet.admin.create(owner, { id: 'w', role: 'new' })
     expect(stateOf(world.fleet, 'w')).toBe('created')
-    await world.fleet.ensureRunning('w', patient)
-    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    await world.fleet.connection.ensureRunning('w', patient)
+    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
   })
 })
 
@@ -312,22 +318,22 @@ describe('what is listed', () => {
           ? { allowed: true }
           : { allowed: false, reason: '', field: null },
     })
-    for (const id of ['w', 'x', 'y']) await world.fleet.create(owner, { id, role: id })
-    expect(world.fleet.listAgents(worker)).toEqual([
+    for (const id of ['w', 'x', 'y']) await world.fleet.admin.create(owner, { id, role: id })
+    expect(world.fleet.registry.listAgents(worker)).toEqual([
       { id: 'x', kind: 'worker', role: 'x', state: 'created', capabilities: [] },
     ])
   })
 
   test('people see model, state, work and money of all', async () => {
     world = await aFleet()
-    await world.fleet.create(owner, {
+    await world.fleet.admin.create(owner, {
       id: 'w',
       role: 'r',
       model: 'openai/x',
       budget: { dailyUsd: 2, monthlyUsd: 3 },
     })
-    await world.fleet.create(owner, { id: 'x', role: 'r' })
-    const views = world.fleet.view((id) => ({
+    await world.fleet.admin.create(owner, { id: 'x', role: 'r' })
+    const views = world.fleet.registry.view((id) => ({
       busy: id === 'w',
       queued: 1,
       waiting: 2,

@@ -9,7 +9,7 @@ import { actorOf, isAtTerminal, raisedPeriod, requireAtTerminal, requireProof } 
 import { onceOnly } from '../../storage/index.ts'
 import type { Resumable } from '../../storage/index.ts'
 import { spawnedPrefix } from '../../kernel/index.ts'
-import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
 /**
@@ -49,7 +49,7 @@ export type CreateAgent = (
 export function createAgent(deps: {
   readonly guard: Guard
   readonly grants: PermissionGrants
-  readonly life: AgentLife
+  readonly context: AgentContext
   readonly requireModel: RequireModel
 }): CreateAgent {
   return async (caller, input, step) => {
@@ -78,9 +78,9 @@ export function createAgent(deps: {
       instructions: sanitizeForPrompt(input.instructions ?? ''),
       budget: input.budget ?? defaultBudget,
       project: input.project ?? null,
-      createdAt: deps.life.clock.now(),
+      createdAt: deps.context.clock.now(),
     }
-    const { agentPlanned, agentUnplanned } = deps.life.hooks
+    const { agentPlanned, agentUnplanned } = deps.context.hooks
     const plan = {
       // Before the row: a worker that is there, and answered with, never goes on with another heartbeat than asked for.
       make: () => agentPlanned.tell({ agentId: record.id, heartbeat: input.heartbeat }),
@@ -99,7 +99,7 @@ export const defaultBudget: AgentBudget = {
 
 /** Row and record of permissions together, in the agent's turn. */
 export function addAgent(
-  deps: { readonly grants: PermissionGrants; readonly life: AgentLife },
+  deps: { readonly grants: PermissionGrants; readonly context: AgentContext },
   added: {
     readonly record: AgentRecord
     readonly overrides: Partial<PermissionRecord>
@@ -110,42 +110,42 @@ export function addAgent(
     readonly plan?: { readonly make: () => Promise<void>; readonly drop: () => Promise<void> }
   },
 ): Promise<void> {
-  const { life, grants } = deps
-  const { record, step = onceOnly(life.database) } = added
-  return life.turns.take(record.id, async () => {
+  const { context, grants } = deps
+  const { record, step = onceOnly(context.database) } = added
+  return context.turns.take(record.id, async () => {
     // Checked before permissions are touched, so that a second creation cannot change those of the first.
-    requireRoom(life, record.id)
+    requireRoom(context, record.id)
     try {
       await grants.grantDefaults(record.id, record.kind, added.overrides)
       await added.plan?.make()
       step.settle(() => {
-        requireRoom(life, record.id)
-        insertAgent(life, { ...added, record })
+        requireRoom(context, record.id)
+        insertAgent(context, { ...added, record })
         return record
       })
     } catch (error) {
-      await takeBack(life, record.id, [() => grants.revokeAll(record.id), added.plan?.drop])
+      await takeBack(context, record.id, [() => grants.revokeAll(record.id), added.plan?.drop])
       throw error
     }
-    await life.briefings.refresh()
+    await context.briefings.refresh()
   })
 }
 
 /** The row of a worker or operator, and that it was made. Joins the caller's transaction. */
 export function insertAgent(
-  life: Pick<AgentLife, 'agents' | 'mcpServers' | 'journal' | 'events' | 'hooks'>,
+  context: Pick<AgentContext, 'agents' | 'mcpServers' | 'journal' | 'events' | 'hooks'>,
   {
     record,
     mcpServers,
     actor,
   }: { readonly record: AgentRecord; readonly mcpServers?: McpServers | undefined; readonly actor: string },
 ): void {
-  life.agents.insert(record)
+  context.agents.insert(record)
   if (record.project !== null) {
-    life.hooks.membershipChanged.tell({ agentId: record.id, project: record.project })
+    context.hooks.membershipChanged.tell({ agentId: record.id, project: record.project })
   }
-  if (mcpServers) life.mcpServers.put(record.id, mcpServers)
-  life.journal.append({
+  if (mcpServers) context.mcpServers.put(record.id, mcpServers)
+  context.journal.append({
     actor,
     action: 'agent.created',
     subject: record.id,
@@ -158,11 +158,11 @@ export function insertAgent(
       mcp_servers: Object.keys(mcpServers ?? {}),
     },
   })
-  life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
+  context.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
 }
 
 async function takeBack(
-  life: AgentLife,
+  context: AgentContext,
   agentId: string,
   drops: readonly ((() => void | Promise<void>) | undefined)[],
 ): Promise<void> {
@@ -170,9 +170,9 @@ async function takeBack(
     try {
       await drop?.()
     } catch (error) {
-      life.log.error(
+      context.log.error(
         { agentId, err: error },
-        'permissions or heartbeat of an agent that was not created could not be taken back',
+        'an agent was not created, and its permissions or heartbeat are left in the files of the owner; take them out by hand',
       )
     }
   }
@@ -193,12 +193,12 @@ export function requireFreeId(agentId: string): void {
   }
 }
 
-export function requireRoom(life: AgentLife, agentId: string): void {
-  if (life.agents.find(agentId)) {
+export function requireRoom(context: AgentContext, agentId: string): void {
+  if (context.agents.find(agentId)) {
     throw new Problem('conflict', { detail: `there is an agent ${agentId} already` })
   }
   const { agentsMax } = lifecycleLimits
-  if (life.agents.count() >= agentsMax) {
+  if (context.agents.count() >= agentsMax) {
     throw new Problem('unprocessable', { detail: `a fleet has ${agentsMax} agents at most` })
   }
 }

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { operatorStaysWords } from './operator-stays.ts'
 import type { Caller, Guard, PermissionGrants } from '../../access/index.ts'
 import { actorOf, requireAtTerminal } from '../../access/index.ts'
-import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentRow } from './agent-table.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopInTurn } from '../lifecycle/stop-agent.ts'
@@ -23,28 +23,28 @@ export type DeleteAgent = (
 export function deleteAgent(deps: {
   readonly guard: Guard
   readonly grants: PermissionGrants
-  readonly life: AgentLife
+  readonly context: AgentContext
   readonly starts: AgentStarts
 }): DeleteAgent {
-  const { life } = deps
+  const { context } = deps
   return async (caller, agentId, only) => {
     deps.guard(caller, { do: 'manage-agent', agentId })
     requireAtTerminal(caller, 'delete an agent')
-    if (life.agents.require(agentId).record.kind === 'operator') {
+    if (context.agents.require(agentId).record.kind === 'operator') {
       throw new Problem('reserved-agent-id', {
         detail: 'the operator cannot be deleted',
         repair: operatorStaysWords,
       })
     }
-    requireSame(life.agents.require(agentId), only)
+    requireSame(context.agents.require(agentId), only)
     deps.starts.breakOff(agentId, 'the agent is being deleted')
-    await life.turns.take(agentId, async () => {
-      requireSame(life.agents.require(agentId), only)
+    await context.turns.take(agentId, async () => {
+      requireSame(context.agents.require(agentId), only)
       // Before anything is gone: an agent that is half deleted is of no use to anybody.
-      await life.hooks.agentLeaving.tell(agentId)
+      await context.hooks.agentLeaving.tell(agentId)
       await deleteInTurn(deps, agentId, actorOf(caller))
     })
-    await life.briefings.refresh()
+    await context.briefings.refresh()
   }
 }
 
@@ -53,19 +53,19 @@ export function deleteAgent(deps: {
  * off, the sweep of health goes on with it.
  */
 export async function deleteInTurn(
-  { life, grants }: { readonly life: AgentLife; readonly grants: PermissionGrants },
+  { context, grants }: { readonly context: AgentContext; readonly grants: PermissionGrants },
   agentId: string,
   actor: string,
 ): Promise<void> {
-  await stopInTurn(life, agentId, { to: 'deleted', reason: 'deleted' })
-  await life.runtime.remove(agentId, { data: true })
-  await life.briefings.remove(agentId)
-  await life.hooks.agentFilesDropped.tell(agentId)
+  await stopInTurn(context, agentId, { to: 'deleted', reason: 'deleted' })
+  await context.runtime.remove(agentId, { data: true })
+  await context.briefings.remove(agentId)
+  await context.hooks.agentFilesDropped.tell(agentId)
   await grants.revokeAll(agentId)
-  life.database.transaction(() => {
-    life.hooks.agentDeleted.tell(agentId)
-    life.agents.remove(agentId)
-    life.journal.append({ actor, action: 'agent.deleted', subject: agentId, detail: {} })
+  context.database.transaction(() => {
+    context.hooks.agentDeleted.tell(agentId)
+    context.agents.remove(agentId)
+    context.journal.append({ actor, action: 'agent.deleted', subject: agentId, detail: {} })
   })
 }
 

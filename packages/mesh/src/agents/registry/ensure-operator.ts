@@ -1,5 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
 import { addAgent, defaultBudget } from './create-agent.ts'
 import type { PermissionGrants } from '../../access/index.ts'
 
@@ -17,10 +17,10 @@ const operatorInstructions = `# Instructions
 /** Creates the reserved operator where this home has none; what the owner changed on an existing one stays. */
 export async function ensureOperator(deps: {
   readonly grants: PermissionGrants
-  readonly life: AgentLife
+  readonly context: AgentContext
 }): Promise<void> {
-  const { life } = deps
-  if (life.agents.find(operatorAgentId)) return
+  const { context } = deps
+  if (context.agents.find(operatorAgentId)) return
   await addAgent(deps, {
     record: {
       id: operatorAgentId,
@@ -30,10 +30,10 @@ export async function ensureOperator(deps: {
       instructions: operatorInstructions,
       budget: defaultBudget,
       project: null,
-      createdAt: life.clock.now(),
+      createdAt: context.clock.now(),
     },
     overrides: {},
     actor: 'system',
   })
-  life.log.info({ agentId: operatorAgentId }, 'operator created')
+  context.log.info({ agentId: operatorAgentId }, 'the operator was created, since the fleet had none')
 }

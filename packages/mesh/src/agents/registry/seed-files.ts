@@ -65,7 +65,10 @@ export function createSeedFiles(deps: {
 
   function refused(agentId: string, path: string, error: Problem): void {
     const message = `the file ${path} of its template was refused: ${error.detail}`.slice(0, 500)
-    deps.log.warn({ agentId, path, err: error }, 'an agent refused a file of its template')
+    deps.log.warn(
+      { agentId, path, err: error },
+      'an agent refused a file of its template; it works without that file',
+    )
     database.transaction(() => {
       deps.journal.append({ actor: 'system', action: 'agent.warned', subject: agentId, detail: { message } })
       deps.events.publish({ type: 'agent.warned', agent_id: agentId, message })

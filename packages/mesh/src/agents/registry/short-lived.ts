@@ -2,7 +2,7 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PermissionGrants } from '../../access/index.ts'
 import type { Resumable } from '../../storage/index.ts'
-import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import type { AgentRecord } from './agent-record.ts'
 import { addAgent } from './create-agent.ts'
@@ -24,10 +24,10 @@ export interface ShortLived {
 
 export function createShortLived(deps: {
   readonly grants: PermissionGrants
-  readonly life: AgentLife
+  readonly context: AgentContext
   readonly starts: AgentStarts
 }): ShortLived {
-  const { life, grants, starts } = deps
+  const { context, grants, starts } = deps
   return {
     make: ({ permissions, actor, ...made }, step) =>
       addAgent(deps, {
@@ -36,7 +36,7 @@ export function createShortLived(deps: {
           kind: 'worker',
           role: sanitizeForPrompt(made.role),
           instructions: sanitizeForPrompt(made.instructions),
-          createdAt: life.clock.now(),
+          createdAt: context.clock.now(),
         },
         overrides: permissions,
         actor,
@@ -44,10 +44,10 @@ export function createShortLived(deps: {
       }),
     remove: async (agentId) => {
       starts.breakOff(agentId, 'its life is over')
-      await life.turns.take(agentId, async () => {
+      await context.turns.take(agentId, async () => {
         // What stands in a file before the row does may be all that there is.
-        if (life.agents.find(agentId) === null) return grants.revokeAll(agentId)
-        await life.hooks.agentLeaving.tell(agentId)
+        if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)
+        await context.hooks.agentLeaving.tell(agentId)
         await deleteInTurn(deps, agentId, 'system')
       })
     },

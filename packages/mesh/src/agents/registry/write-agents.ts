@@ -2,7 +2,7 @@ import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf, requireAtTerminal } from '../../access/index.ts'
-import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
 import { changeAgent } from './change-agent.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 import { defaultBudget, insertAgent, requireFreeId, requireRoom } from './create-agent.ts'
@@ -38,17 +38,17 @@ export interface WriteAgents {
 
 export function writeAgents(deps: {
   readonly guard: Guard
-  readonly life: AgentLife
+  readonly context: AgentContext
   readonly requireModel: RequireModel
 }): WriteAgents {
-  const { life, guard } = deps
-  const change = changeAgent(life)
+  const { context, guard } = deps
+  const change = changeAgent(context)
 
   function inTurns<T>(agentIds: readonly string[], work: () => Promise<T>): Promise<T> {
     // In one order for all, so that two who want the same agents never wait for each other.
     const [first, ...rest] = [...new Set(agentIds)].toSorted()
     if (first === undefined) return work()
-    return life.turns.take(first, () => inTurns(rest, work))
+    return context.turns.take(first, () => inTurns(rest, work))
   }
 
   return {
@@ -56,7 +56,7 @@ export function writeAgents(deps: {
     requireMay: (caller, agents) => {
       guard(caller, { do: 'manage-fleet' })
       for (const agent of agents) {
-        if (!life.agents.find(agent.id)) requireFreeId(agent.id)
+        if (!context.agents.find(agent.id)) requireFreeId(agent.id)
         if (agent.project !== undefined) guard(caller, { do: 'manage-projects' })
         if (agent.model !== undefined) deps.requireModel(caller, { agentId: agent.id, model: agent.model })
         if (Object.keys(agent.mcpServers ?? {}).length > 0)
@@ -65,7 +65,7 @@ export function writeAgents(deps: {
     },
     rows: (caller, { created, changed }) => {
       guard(caller, { do: 'manage-fleet' })
-      for (const agent of created) insert(life, caller, agent)
+      for (const agent of created) insert(context, caller, agent)
       for (const agent of changed) rewrite(agent)
     },
   }
@@ -85,20 +85,20 @@ export function writeAgents(deps: {
       ...(model === undefined ? {} : { model }),
       ...(instructions === undefined ? {} : { instructions: sanitizeForPrompt(instructions) }),
     })
-    if (budget) life.agents.setBudget(id, budget)
+    if (budget) context.agents.setBudget(id, budget)
     if (project !== undefined) {
-      life.agents.setProject(id, project)
-      life.hooks.membershipChanged.tell({ agentId: id, project })
+      context.agents.setProject(id, project)
+      context.hooks.membershipChanged.tell({ agentId: id, project })
     }
-    if (mcpServers) life.mcpServers.put(id, mcpServers)
+    if (mcpServers) context.mcpServers.put(id, mcpServers)
     // The first content of a file that the agent keeps itself: an agent that lives has it, and is given the new one.
     const told = instructions === undefined ? {} : { 'INSTRUCTIONS.md': sanitizeForPrompt(instructions) }
-    life.seedFiles.put(id, { ...files, ...told })
+    context.seedFiles.put(id, { ...files, ...told })
   }
 }
 
-function insert(life: AgentLife, caller: Caller, input: CreatedAgent): void {
-  requireRoom(life, input.id)
+function insert(context: AgentContext, caller: Caller, input: CreatedAgent): void {
+  requireRoom(context, input.id)
   const record: AgentRecord = {
     id: input.id,
     kind: 'worker',
@@ -107,8 +107,8 @@ function insert(life: AgentLife, caller: Caller, input: CreatedAgent): void {
     instructions: sanitizeForPrompt(input.instructions ?? ''),
     budget: input.budget ?? defaultBudget,
     project: input.project ?? null,
-    createdAt: life.clock.now(),
+    createdAt: context.clock.now(),
   }
-  insertAgent(life, { record, mcpServers: input.mcpServers, actor: actorOf(caller) })
-  life.seedFiles.put(input.id, input.files)
+  insertAgent(context, { record, mcpServers: input.mcpServers, actor: actorOf(caller) })
+  context.seedFiles.put(input.id, input.files)
 }

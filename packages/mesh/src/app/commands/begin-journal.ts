@@ -33,7 +33,7 @@ export async function beginJournal({ environment, env, tell, pid }: CommandConte
       path: paths.database,
       folder: paths.dataFolder,
       clock: systemClock,
-      onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
+      onEffectError: (error) => log.error({ err: error }, 'what follows a commit failed; the rows stand'),
     })
     try {
       await refuseNeedless(paths, env, database)

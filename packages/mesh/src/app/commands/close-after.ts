@@ -12,7 +12,8 @@ export async function closeAfter<Result>(
   const faults: unknown[] = []
   const done = await settled(work, faults)
   for (const close of closers) await settled(close, faults)
-  for (const err of faults.slice(1)) log.error({ err }, 'what a mesh stood on could not be closed')
+  for (const err of faults.slice(1))
+    log.error({ err }, 'a part of the mesh was not closed at its end; the process ends all the same')
   if (done === null || faults.length > 0) throw faults[0]
   return done.result
 }

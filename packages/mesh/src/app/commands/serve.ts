@@ -55,11 +55,11 @@ export async function serve(context: CommandContext): Promise<number> {
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
     // Since the process began: where the time goes until a mesh that died is there again.
     const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }
-    log.info(rounded(sinceBegin), 'mesh is ready')
+    log.info(rounded(sinceBegin), 'the mesh is ready and takes work')
     tell({ ready: true, url, pid: context.pid, notices })
     if (!stopped.aborted)
       await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
-    log.info({}, 'mesh is stopping')
+    log.info({}, 'the mesh is stopping; nothing new begins, and agents are stopped')
     return 0
   }
   const removeState = () => rm(paths.stateFile, { force: true })

@@ -2,7 +2,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { ApprovalView } from '@flotilla/protocol/agent-edit'
 import type { ChannelName, PersonRole } from '@flotilla/protocol/people'
 import type { Action, Decision, Guard, HumanCaller } from '../../access/index.ts'
-import type { Ledger, Runs } from '../../runs/index.ts'
+import type { RunLifecycle, RunQueries, RunQueue, RunSteering, Runs } from '../../runs/index.ts'
 import type { Spending } from '../../spending/index.ts'
 import type { ChannelButton } from '../adapter.ts'
 import type { RunPlaces } from '../delivery/run-places.ts'
@@ -13,7 +13,11 @@ import type { TalkTable } from '../intake/talk-table.ts'
 export interface CommandDeps {
   readonly guard: Guard
   readonly decide: (caller: HumanCaller, action: Action) => Decision
-  readonly runs: Pick<Ledger, 'submitRun' | 'steerRun' | 'cancelRun' | 'find'> & Pick<Runs, 'sessions'>
+  readonly runs: Pick<RunQueue, 'submitRun'> &
+    Pick<RunSteering, 'steerRun'> &
+    Pick<RunLifecycle, 'cancelRun'> &
+    Pick<RunQueries, 'find'> &
+    Pick<Runs, 'sessions'>
   readonly agents: () => readonly AgentView[]
   readonly approvals: {
     list(

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { SettledRun } from '../../kernel/index.ts'
-import type { Ledger } from '../../runs/index.ts'
+import type { RunDelivery } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
@@ -24,7 +24,7 @@ export function createDeliverOutcomes(deps: {
   readonly files: RunFiles
   readonly talks: Pick<TalkTable, 'lastPlaceOf' | 'isTold'>
   readonly letters: LetterTable
-  readonly outbox: Pick<Ledger['outbox'], 'outcomeRead' | 'markFor'>
+  readonly outbox: Pick<RunDelivery['outbox'], 'outcomeRead' | 'markFor'>
   readonly wake: (channel: ChannelName) => void
   readonly clock: Clock
 }): DeliverOutcomes {

@@ -6,7 +6,9 @@ import { artifactPeopleRoutes } from './people.routes.ts'
 
 interface Needs {
   readonly folder: string
-  readonly agents: { find(agentId: string): { readonly project: string | null } | null }
+  readonly agents: {
+    readonly registry: { find(agentId: string): { readonly project: string | null } | null }
+  }
   readonly tasks: {
     sharesArtifact(agentId: string, artifact: { readonly ownerId: string; readonly name: string }): boolean
   }
@@ -19,7 +21,7 @@ export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs
   const artifacts = createArtifacts({
     ...kernel,
     artifactsFolder: folder,
-    projectOf: (agentId) => agents.find(agentId)?.project ?? null,
+    projectOf: (agentId) => agents.registry.find(agentId)?.project ?? null,
     sharedByTask: tasks.sharesArtifact,
     saved: kernel.hooks.artifactSaved.tell,
   })

@@ -4,7 +4,7 @@ import { createBlackboard } from './blackboard.ts'
 import type { Blackboard } from './blackboard.ts'
 import { blackboardPeopleRoutes } from './people.routes.ts'
 
-import type { Ledger } from '../../runs/index.ts'
+import type { Runs } from '../../runs/index.ts'
 import { createBlackboardWatches } from './set-watch.ts'
 import type { BlackboardWatches } from './set-watch.ts'
 import { createTellWatchers } from './tell-watchers.ts'
@@ -14,9 +14,12 @@ export type { Blackboard } from './blackboard.ts'
 export type { BlackboardWatches } from './set-watch.ts'
 export type { CrossProjectCounts } from './cross-project-counts.ts'
 
-type WatchRuns = Pick<Ledger, 'submitRun' | 'steerRun' | 'find'>
+interface Needs {
+  readonly agents: { readonly registry: BlackboardAgents }
+  readonly runs: Pick<Runs, 'queue' | 'steering' | 'queries'>
+}
 
-interface Agents {
+interface BlackboardAgents {
   find(agentId: string): { readonly project: string | null } | null
   list(): readonly { readonly id: string }[]
 }
@@ -24,11 +27,15 @@ interface Agents {
 /** Entries that agents share. */
 export function blackboardModule(
   kernel: Kernel,
-  { agents, runs }: { readonly agents: Agents; readonly runs: WatchRuns },
+  { agents: { registry: agents }, runs }: Needs,
 ): MeshModule<Blackboard & { readonly watches: BlackboardWatches }> {
   const { hooks, log } = kernel
   const table = createBlackboardWatchTable(kernel.database)
-  const watchers = createTellWatchers({ ...kernel, table, runs })
+  const watchers = createTellWatchers({
+    ...kernel,
+    table,
+    runs: { ...runs.queue, ...runs.steering, ...runs.queries },
+  })
   const watches = createBlackboardWatches({
     ...kernel,
     table,
@@ -76,7 +83,7 @@ export function blackboardModule(
   }
 }
 
-function crossProjectMetric({ crossProject }: Blackboard, agents: Agents): Metric {
+function crossProjectMetric({ crossProject }: Blackboard, agents: BlackboardAgents): Metric {
   return {
     name: 'flotilla_blackboard_xproject_count',
     kind: 'counter',

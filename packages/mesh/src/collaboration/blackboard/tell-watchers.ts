@@ -10,7 +10,7 @@ import { keyMatches } from '../../access/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
 import type { Log } from '../../platform/index.ts'
-import type { Ledger } from '../../runs/index.ts'
+import type { RunQueries, RunQueue, RunSteering } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardWatchTable, WatchRow, WatchedChange } from './watch-table.ts'
 
@@ -38,7 +38,7 @@ export function createTellWatchers(deps: {
   readonly database: Database
   readonly table: BlackboardWatchTable
   readonly decide: (caller: Caller, action: Action) => Decision
-  readonly runs: Pick<Ledger, 'submitRun' | 'steerRun' | 'find'>
+  readonly runs: Pick<RunQueue, 'submitRun'> & Pick<RunSteering, 'steerRun'> & Pick<RunQueries, 'find'>
   readonly hooks: Pick<Hooks, 'reasonsToPause'>
   readonly clock: Clock
   readonly log: Log
@@ -112,7 +112,10 @@ export function createTellWatchers(deps: {
       } catch (error) {
         // A full lane, a full disk, an archived agent: it waits and is tried again.
         if (error instanceof Problem) continue
-        deps.log.error({ watchId: watch.id, err: error }, 'a watcher was not told; it is tried again')
+        deps.log.error(
+          { watchId: watch.id, err: error },
+          'a watcher was not told of a change of the blackboard; it is tried again',
+        )
       }
     }
   }

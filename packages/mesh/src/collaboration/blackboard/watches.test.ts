@@ -33,7 +33,7 @@ async function aBoard(before?: LedgerHarness) {
       : ({ allowed: true } as const)
   const shared = { ...world, decide }
   const table = createBlackboardWatchTable(world.database)
-  const watchers = createTellWatchers({ ...shared, table, runs: world.ledger, log: silentLog })
+  const watchers = createTellWatchers({ ...shared, table, runs: world.runs, log: silentLog })
   const watches = createBlackboardWatches({
     ...shared,
     table,
@@ -70,7 +70,7 @@ describe('a watch', () => {
     expect(told('scout')).toEqual([
       'What you watch on the blackboard was written by others:\n- output/report: version 1, by auditor\nRead what you need with read_blackboard.',
     ])
-    const [run] = world.ledger.list({ agentId: 'scout', limit: 5 })
+    const [run] = world.ledger.queries.list({ agentId: 'scout', limit: 5 })
     expect(run).toMatchObject({ origin: { kind: 'watcher', channel: 'mesh' }, proactive: true })
   })
 
@@ -137,7 +137,7 @@ describe('a watch', () => {
     expect(later.told('scout').filter((message) => message.includes('output/a'))).toHaveLength(
       later.world.agents.sent.length,
     )
-    expect(later.world.ledger.list({ limit: 10 })).toHaveLength(1)
+    expect(later.world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 
   test('shows nothing that its agent may not read, now or when it is told', async () => {
@@ -173,7 +173,7 @@ describe('a watch', () => {
       world.agents.finish('scout')
       await world.clock.settle()
     }
-    expect(world.ledger.list({ agentId: 'scout', limit: 500 })).toHaveLength(
+    expect(world.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
       watchLimits.toldPerAgentAndHourMax,
     )
     expect(watches.list(agent('scout'))[0]?.held).toContain('in this hour')
@@ -191,7 +191,7 @@ describe('a watch', () => {
       world.agents.finish('scout')
       await world.clock.settle()
     }
-    const runs = () => world.ledger.list({ agentId: 'scout', limit: 500 }).length
+    const runs = () => world.ledger.queries.list({ agentId: 'scout', limit: 500 }).length
     expect(runs()).toBe(watchLimits.toldPerAgentAndHourMax)
     watches.set(agent('scout'), watching())
     write('auditor', 'output/a')
@@ -203,7 +203,7 @@ describe('a watch', () => {
     })
     await later.world.clock.advance(3600_000)
     await later.deliver()
-    expect(later.world.ledger.list({ agentId: 'scout', limit: 500 })).toHaveLength(
+    expect(later.world.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
       watchLimits.toldPerAgentAndHourMax + 1,
     )
   })
@@ -211,7 +211,7 @@ describe('a watch', () => {
   test('that steers calls its agent as a trigger does, at once or after its work', async () => {
     const { watches, write, deliver, world } = await aBoard()
     const [watch] = watches.set(agent('scout'), watching('steer'))
-    const newest = () => world.ledger.list({ agentId: 'scout', limit: 1 })[0]
+    const newest = () => world.ledger.queries.list({ agentId: 'scout', limit: 1 })[0]
     write('auditor', 'output/a')
     await deliver()
     const calledByWatch = { origin: { kind: 'watcher', channel: 'mesh', user: watch?.id }, proactive: true }
@@ -220,7 +220,7 @@ describe('a watch', () => {
     await deliver()
     world.agents.finish('scout')
     await world.clock.settle()
-    expect(world.ledger.list({ agentId: 'scout', limit: 5 })).toHaveLength(2)
+    expect(world.ledger.queries.list({ agentId: 'scout', limit: 5 })).toHaveLength(2)
     expect(newest()).toMatchObject(calledByWatch)
   })
 

@@ -1,7 +1,8 @@
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import type { Runs } from '../../runs/index.ts'
 import { messageAgentRoutes } from './agent.routes.ts'
 import { messageOperatorRoutes } from './operator.routes.ts'
-import type { MessageAgents, MessagePeople, MessageRuns } from './message-deps.ts'
+import type { MessageAgents, MessagePeople } from './message-deps.ts'
 import { createMessages } from './messages.ts'
 import type { Messages } from './messages.ts'
 import { messagePeopleRoutes } from './people.routes.ts'
@@ -11,9 +12,19 @@ export type { KeptMessages, Messages } from './messages.ts'
 /** What agents ask each other; each message that begins work ends in `submitRun`. */
 export function messagesModule(
   kernel: Kernel,
-  needs: { readonly agents: MessageAgents; readonly runs: MessageRuns; readonly people: MessagePeople },
+  needs: {
+    readonly agents: { readonly registry: MessageAgents }
+    readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'delivery'>
+    readonly people: MessagePeople
+  },
 ): MeshModule<Messages> {
-  const messages = createMessages({ ...kernel, ...needs })
+  const { runs } = needs
+  const messages = createMessages({
+    ...kernel,
+    ...needs,
+    agents: needs.agents.registry,
+    runs: { ...runs.queue, ...runs.queries, ...runs.lifecycle, ...runs.delivery },
+  })
   const { hooks } = kernel
   hooks.runSettled.subscribe(messages.runSettled)
   hooks.runAwaits.subscribe(messages.openOf)

@@ -1,15 +1,15 @@
 import type { Person } from '@flotilla/protocol/people'
 import type { EventBus } from '../../events/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
-import type { Ledger } from '../../runs/index.ts'
+import type { RunDelivery, RunLifecycle, RunQueries, RunQueue } from '../../runs/index.ts'
 import type { CapabilityTable } from './capability-table.ts'
 import type { MessageRecord, MessageTable } from './message-table.ts'
 
 /** What messages ask of runs. */
-export type MessageRuns = Pick<
-  Ledger,
-  'submitRun' | 'live' | 'chainOf' | 'askersOf' | 'tellRun' | 'takeNote' | 'laneOf' | 'isLaneFull'
->
+export type MessageRuns = Pick<RunQueue, 'submitRun' | 'laneOf' | 'isLaneFull'> &
+  Pick<RunQueries, 'chainOf' | 'askersOf'> &
+  Pick<RunLifecycle, 'live'> &
+  Pick<RunDelivery, 'tellRun' | 'takeNote'>
 
 /** What they ask of the fleet. */
 export interface MessageAgents {

@@ -44,7 +44,7 @@ function around(ledger: LedgerHarness): World {
       return allows(action) ? { allowed: true } : { allowed: false, reason: 'no', field: null }
     },
     people: { byName: (name) => people.get(name) ?? null },
-    runs: ledger.ledger,
+    runs: ledger.runs,
     agents: {
       find: (agentId) => (agentId === 'nobody' ? null : {}),
       isArchived: (agentId) => archived.has(agentId),
@@ -97,7 +97,7 @@ describe('a message', () => {
   test('is a run of the other below that of the asker, with its caps, in a conversation of the two', async () => {
     verifies('purpose:mesh:routes-messages')
     const world = await started()
-    const asking = world.ledger.submitRun(person, {
+    const asking = world.ledger.queue.submitRun(person, {
       agentId: 'ada',
       input: { kind: 'chat', message: 'ask bob', session: 'main' },
       budgetUsd: 0.5,
@@ -106,7 +106,7 @@ describe('a message', () => {
     await world.clock.settle()
     const message = send(world, ['ada', 'bob'])
     expect(message).toMatchObject({ sender: 'ada', recipient: 'bob', capability: null, state: 'sent' })
-    expect(world.ledger.find(message.run_id ?? '')).toMatchObject({
+    expect(world.ledger.queries.find(message.run_id ?? '')).toMatchObject({
       agentId: 'bob',
       parentId: asking.id,
       depth: 1,
@@ -127,18 +127,24 @@ describe('a message', () => {
     const message = send(world, ['ada', 'bob'])
     world.agents.finish('ada', { response: 'I asked bob' })
     await world.clock.settle()
-    const parked = world.ledger.find(run.id)
-    expect(parked && world.ledger.view(parked)).toMatchObject({ state: 'waiting', waiting_on: [message.id] })
+    const parked = world.ledger.queries.find(run.id)
+    expect(parked && world.ledger.queries.view(parked)).toMatchObject({
+      state: 'waiting',
+      waiting_on: [message.id],
+    })
     world.agents.finish('bob', { response: 'seven' })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', turn: 1 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', turn: 1 })
     expect(sentTo(world, run.id)).toEqual([
       'ask bob',
       'Your message to bob ("how many?") is answered (done).\nAnswer: seven',
     ])
     world.agents.finish('ada', { response: 'there are seven' })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'done', outcome: { text: 'there are seven' } })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({
+      state: 'done',
+      outcome: { text: 'there are seven' },
+    })
     expect(world.messages.list(person, { limit: 5 })).toMatchObject([
       { id: message.id, state: 'answered', answer: { state: 'done', text: 'seven' } },
     ])
@@ -156,7 +162,7 @@ describe('a message', () => {
     expect(await awaitOf(world, 'ada', [id, 30])).toMatchObject({ state: 'answered' })
     world.agents.finish('ada', { response: 'there are seven' })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'done', turn: 0 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'done', turn: 0 })
     expect(sentTo(world, run.id)).toEqual(['ask bob'])
   })
 
@@ -186,7 +192,7 @@ describe('a message', () => {
   test('of a run that is cancelled is cancelled with it', async () => {
     const { world, run } = await adaAtWork()
     const { id, run_id: below } = send(world, ['ada', 'bob'])
-    world.ledger.cancelRun(person, run.id)
+    world.ledger.lifecycle.cancelRun(person, run.id)
     expect(world.state({ id: below ?? '' })).toBe('cancelled')
     expect(world.messages.list(person, { limit: 1 })).toMatchObject([
       { id, state: 'answered', answer: { state: 'cancelled' } },
@@ -212,7 +218,7 @@ describe('a message', () => {
     expect(send(world, ['ada', 'bob'], { text: 'how many?', key: 'run_1:1' })).toEqual(first)
     expect(codeOf(() => send(world, ['ada', 'bob'], { text: 'how few?', key: 'run_1:1' }))).toBe('conflict')
     expect(codeOf(() => send(world, ['ada', 'cleo'], { text: 'how many?', key: 'run_1:1' }))).toBe('conflict')
-    expect(world.ledger.list({ agentId: 'bob', limit: 5 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ agentId: 'bob', limit: 5 })).toHaveLength(1)
   })
 
   test('is nobody else’s to await', async () => {
@@ -229,7 +235,7 @@ describe('a message', () => {
   ])('to one %s is refused', async (_name, to, code) => {
     const { world } = await adaAtWork()
     expect(codeOf(() => send(world, ['ada', to]))).toBe(code)
-    expect(world.ledger.list({ limit: 5 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ limit: 5 })).toHaveLength(1)
   })
 
   test('is for agents, in a live run', async () => {
@@ -294,7 +300,7 @@ describe('a worker’s message to the operator', () => {
   test('for a person’s sake is a run of the operator', async () => {
     const { world } = await adaAtWork()
     expect(send(world, ['ada', 'operator']).state).toBe('sent')
-    expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
   })
 
   const member: HumanCaller = {
@@ -308,7 +314,7 @@ describe('a worker’s message to the operator', () => {
   /** `ada` works on what `ann` asked; then the file of people says this of her. */
   async function askedByAnn(now: Pick<Person, 'role' | 'agents'> | null) {
     const world = await started()
-    world.ledger.submitRun(member, {
+    world.ledger.queue.submitRun(member, {
       agentId: 'ada',
       input: { kind: 'chat', message: 'tell the operator', session: 'main' },
     })
@@ -323,7 +329,7 @@ describe('a worker’s message to the operator', () => {
   ] as const)('for the sake of one who %s is a run of the operator', async (_name, { role, agents }) => {
     const world = await askedByAnn({ role, agents: [...agents] })
     expect(send(world, ['ada', 'operator']).state).toBe('sent')
-    expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
   })
 
   test.each([
@@ -334,18 +340,18 @@ describe('a worker’s message to the operator', () => {
   ] as const)('for the sake of one who %s is kept', async (_name, now) => {
     const world = await askedByAnn(now && { role: now.role, agents: [...now.agents] })
     expect(send(world, ['ada', 'operator'])).toMatchObject({ state: 'kept', run_id: null })
-    expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toEqual([])
+    expect(world.ledger.queries.list({ agentId: 'operator', limit: 5 })).toEqual([])
   })
 
   test('is kept where somebody who may not has steered the owner’s run, taken or not', async () => {
     for (const taken of [false, true]) {
       const { world } = await adaAtWork()
       world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
-      const steer = world.ledger.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
+      const steer = world.ledger.steering.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
       expect(steer.state).toBe('waiting')
-      if (taken) world.ledger.takeSteers(world.callerOf('ada'), { ids: [steer.id], step: 1 })
+      if (taken) world.ledger.steering.takeSteers(world.callerOf('ada'), { ids: [steer.id], step: 1 })
       expect(send(world, ['ada', 'operator'])).toMatchObject({ state: 'kept', run_id: null })
-      expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toEqual([])
+      expect(world.ledger.queries.list({ agentId: 'operator', limit: 5 })).toEqual([])
     }
   })
 
@@ -354,14 +360,14 @@ describe('a worker’s message to the operator', () => {
     send(above.world, ['ada', 'bob'])
     await above.world.clock.settle()
     above.world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
-    above.world.ledger.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
+    above.world.ledger.steering.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
     expect(send(above.world, ['bob', 'operator']).state).toBe('kept')
 
     // `bob` works for the owner; `ada`, on what ann asked, says something to it.
     const world = await askedByAnn({ role: 'member', agents: ['ada'] })
     world.chat('bob')
     await world.clock.settle()
-    world.ledger.steerRun(world.callerOf('ada'), { agentId: 'bob', text: 'tell the operator' })
+    world.ledger.steering.steerRun(world.callerOf('ada'), { agentId: 'bob', text: 'tell the operator' })
     expect(send(world, ['bob', 'operator']).state).toBe('kept')
   })
 
@@ -371,18 +377,18 @@ describe('a worker’s message to the operator', () => {
       const world = await started()
       const owners = (session: string) => {
         const input = { kind: 'chat', message: 'go on', session } as const
-        world.ledger.submitRun(person, { agentId: 'ada', input })
+        world.ledger.queue.submitRun(person, { agentId: 'ada', input })
       }
       world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
       if (said === 'a turn') {
         const input = { kind: 'chat', message: 'tell the operator', session: 'main' } as const
-        world.ledger.submitRun(member, { agentId: 'ada', input })
+        world.ledger.queue.submitRun(member, { agentId: 'ada', input })
         await world.clock.settle()
       } else {
         owners('main')
         await world.clock.settle()
-        const { id } = world.ledger.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
-        world.ledger.takeSteers(world.callerOf('ada'), { ids: [id], step: 1 })
+        const { id } = world.ledger.steering.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
+        world.ledger.steering.takeSteers(world.callerOf('ada'), { ids: [id], step: 1 })
       }
       world.agents.finish('ada')
       await world.clock.settle()
@@ -399,7 +405,7 @@ describe('a worker’s message to the operator', () => {
 
   test('is kept where a watch told the run something', async () => {
     const { world } = await adaAtWork()
-    world.ledger.steerRun(
+    world.ledger.steering.steerRun(
       { kind: 'system' },
       { agentId: 'ada', text: 'a key changed', trigger: 'watcher', triggerId: 'watch_1' },
     )
@@ -409,7 +415,10 @@ describe('a worker’s message to the operator', () => {
   test('is a run where those who steered may give the operator work', async () => {
     const { world } = await adaAtWork()
     world.people.set('ann', { name: 'ann', role: 'member', agents: ['ada', 'operator'] })
-    world.ledger.steerRun({ ...member, agents: ['ada', 'operator'] }, { agentId: 'ada', text: 'go on' })
+    world.ledger.steering.steerRun(
+      { ...member, agents: ['ada', 'operator'] },
+      { agentId: 'ada', text: 'go on' },
+    )
     world.steer('ada')
     expect(send(world, ['ada', 'operator']).state).toBe('sent')
   })
@@ -423,14 +432,14 @@ describe('a worker’s message to the operator', () => {
 
   test('that nobody stands behind begins nothing and waits for one heartbeat', async () => {
     const world = await started()
-    world.ledger.submitRun(
+    world.ledger.queue.submitRun(
       { kind: 'system' },
       { agentId: 'ada', input: { kind: 'chat', message: 'tick', session: 'cron' }, trigger: 'cron' },
     )
     await world.clock.settle()
     const message = send(world, ['ada', 'operator'], { text: 'the disk is odd' })
     expect(message).toMatchObject({ state: 'kept', run_id: null })
-    expect(world.ledger.list({ agentId: 'operator', limit: 5 })).toEqual([])
+    expect(world.ledger.queries.list({ agentId: 'operator', limit: 5 })).toEqual([])
     expect(world.messages.keptFor('operator')).toMatchObject({
       count: 1,
       oldest: [{ id: message.id, from: 'ada', text: 'the disk is odd' }],
@@ -441,11 +450,11 @@ describe('a worker’s message to the operator', () => {
     // It parks nobody: no answer comes.
     world.agents.finish('ada')
     await world.clock.settle()
-    expect(world.ledger.list({ agentId: 'ada', limit: 1 })).toMatchObject([{ state: 'done' }])
+    expect(world.ledger.queries.list({ agentId: 'ada', limit: 1 })).toMatchObject([{ state: 'done' }])
   })
 
   const tick = async (world: World, agentId: string) => {
-    world.ledger.submitRun(
+    world.ledger.queue.submitRun(
       { kind: 'system' },
       { agentId, input: { kind: 'chat', message: 'tick', session: 'cron' }, trigger: 'cron' },
     )

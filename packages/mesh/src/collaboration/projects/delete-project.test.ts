@@ -83,9 +83,11 @@ async function aWorld({ mayDropBudget = true } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-projects-'))
   homes.push(folder)
   const agents = {
-    find: (id: string) => rows.get(id) ?? null,
-    list: () => [...rows.values()],
-    refreshBriefings: async () => {},
+    registry: {
+      find: (id: string) => rows.get(id) ?? null,
+      list: () => [...rows.values()],
+    },
+    briefing: { refreshBriefings: async () => {} },
   }
   const tasks = createTaskTable(database)
   const access = createTaskAccess({

@@ -1,4 +1,5 @@
 import type { BudgetView } from '@flotilla/protocol/money-api'
+import type { AgentBriefing } from '../../agents/index.ts'
 import type { Caller } from '../../access/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import type { ProjectAgents } from './manage-project.ts'
@@ -11,7 +12,7 @@ export type { Projects } from './projects.ts'
 export type { ProjectTexts } from './project-texts.ts'
 
 interface Needs {
-  readonly agents: ProjectAgents & { refreshBriefings(): Promise<void> }
+  readonly agents: { readonly registry: ProjectAgents; readonly briefing: AgentBriefing }
   readonly tasks: ReadProjectDeps['tasks']
   readonly budgets: {
     setAgentProject(caller: Caller, agentId: string, project: string | null): void
@@ -28,7 +29,7 @@ interface Needs {
 export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs): MeshModule<Projects> {
   const projects = createProjects({
     ...kernel,
-    agents,
+    agents: agents.registry,
     tasks,
     setAgentProject: budgets.setAgentProject,
     dropBudget: (caller, id) =>
@@ -43,7 +44,7 @@ export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs
       }
     },
     refreshBriefings: () => {
-      agents.refreshBriefings().catch((error: unknown) => {
+      agents.briefing.refreshBriefings().catch((error: unknown) => {
         kernel.log.error(
           { err: error },
           'briefings were not refreshed; members read their old PROJECT.md until they are',

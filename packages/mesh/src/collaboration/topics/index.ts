@@ -9,7 +9,7 @@ export type { Topics, UnreadSummary } from './topics.ts'
 /** Signals to whoever subscribed. */
 export function topicsModule(
   kernel: Kernel,
-  needs: { readonly agents: { find(agentId: string): unknown } },
+  needs: { readonly agents: { readonly registry: { find(agentId: string): unknown } } },
 ): MeshModule<Topics> {
   const topics = createTopics(kernel)
   kernel.hooks.runSettled.subscribe(topics.runSettled)
@@ -18,7 +18,7 @@ export function topicsModule(
   return {
     api: topics,
     routes: {
-      people: (surface) => topicPeopleRoutes(surface, { ...needs, topics }),
+      people: (surface) => topicPeopleRoutes(surface, { agents: needs.agents.registry, topics }),
       agent: (surface) => topicAgentRoutes(surface, topics),
     },
     maintain: () => void topics.sweep(),

@@ -57,7 +57,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
         wasDone: ({ what }) => (what === 'what is gone' ? 'Wiped.' : null),
       },
     },
-    tellRun: world.ledger.tellRun,
+    tellRun: world.ledger.delivery.tellRun,
     originOf: (caller) => originOf(caller),
     runCosts: () => null,
     log: silentLog,
@@ -288,13 +288,13 @@ describe('the run that asked', () => {
   test('waits, and goes on with what the person decided', async () => {
     const { world, run, row } = await asking()
     expect(world.state(run)).toBe('waiting')
-    expect(world.ledger.view(world.ledger.find(run.id)!).waiting_on).toEqual([row.id])
+    expect(world.ledger.queries.view(world.ledger.queries.find(run.id)!).waiting_on).toEqual([row.id])
     await world.approvals.confirm(person, row)
     await world.clock.settle()
     expect(world.agents.working('operator')?.message).toContain(`${row.id}: wipe "all") is done. Wiped.`)
     world.agents.finish('operator', { response: 'It is gone.' })
     await world.clock.settle()
-    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ status: 'done', text: 'It is gone.' })
+    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ status: 'done', text: 'It is gone.' })
     await world.ledger.close()
   })
 
@@ -311,7 +311,7 @@ describe('the run that asked', () => {
 
   test('takes what it asked for with it when it is cancelled', async () => {
     const { world, run, row } = await asking()
-    world.ledger.cancelRun(person, run.id)
+    world.ledger.lifecycle.cancelRun(person, run.id)
     expect(world.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })
     await world.ledger.close()
   })

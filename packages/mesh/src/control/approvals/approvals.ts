@@ -140,7 +140,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         try {
           sweep()
         } catch (error) {
-          log.error({ err: error }, 'what nobody confirmed could not be ended')
+          log.error(
+            { err: error },
+            'actions that nobody confirmed in time were not ended; the next round does',
+          )
         }
         await clock.sleep(sweepIntervalMs, signal).catch(() => {})
       }

@@ -86,7 +86,10 @@ export async function carryOut(
       throw new Problem('unprocessable', { detail: `this release does not know the kind ${row.kind}` })
     end = { to: 'done', detail: await kind.carryOut(person, row.args) }
   } catch (error) {
-    deps.log.error({ approvalId: row.id, kind: row.kind, err: error }, 'a confirmed action failed')
+    deps.log.error(
+      { approvalId: row.id, kind: row.kind, err: error },
+      'a confirmed action failed; its approval says so, and the run that asked is told',
+    )
     const words = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
     end = { to: 'failed', detail: words }
   }

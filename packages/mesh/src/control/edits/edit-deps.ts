@@ -1,6 +1,12 @@
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import type { HoldCeiling, PermissionStore } from '../../access/index.ts'
-import type { AgentTurns, Fleet, RequireModel } from '../../agents/index.ts'
+import type {
+  AgentAdmin,
+  AgentBriefing,
+  AgentRegistry,
+  AgentTurns,
+  RequireModel,
+} from '../../agents/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { ChangeTable } from './change-table.ts'
 import type { ReachTexts } from './edit-file.ts'
@@ -13,9 +19,11 @@ export interface EditsDeps extends Pick<
   'database' | 'guard' | 'journal' | 'clock' | 'newId' | 'log'
 > {
   readonly events: Pick<Kernel['events'], 'publish'>
-  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings' | 'seedFiles'> & {
-    readonly reach: ReachTexts
-  }
+  readonly fleet: Pick<AgentRegistry, 'find' | 'mcpServers' | 'seedFiles'> &
+    Pick<AgentAdmin, 'change'> &
+    AgentBriefing & {
+      readonly reach: ReachTexts
+    }
   readonly permissions: Pick<PermissionStore, 'edit'>
   readonly holdCeiling: HoldCeiling
   readonly setBudget: SetAgentBudget

@@ -3,7 +3,7 @@ import type { editableFiles } from '@flotilla/protocol/workspace-file'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
-import type { AgentConnection, Fleet } from '../../agents/index.ts'
+import type { AgentAdmin, AgentConnection, AgentRegistry } from '../../agents/index.ts'
 import type { Editable } from './editable.ts'
 import { overtaken } from './overtaken.ts'
 
@@ -19,7 +19,8 @@ export type ReachTexts = (
 ) => Promise<Pick<AgentConnection, 'readWorkspaceFile' | 'writeWorkspaceFile'>>
 
 /** Agents whose texts are edited. What they were given last is kept beside them: an export of the fleet has it. */
-export type EditedAgents = Pick<Fleet, 'change' | 'seedFiles'> & { readonly reach: ReachTexts }
+export type EditedAgents = Pick<AgentAdmin, 'change'> &
+  Pick<AgentRegistry, 'seedFiles'> & { readonly reach: ReachTexts }
 
 /**
  * A text of the agent's workspace. It lies in the agent's own volume, so what comes back of it is the agent's word:

@@ -2,14 +2,14 @@ import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
-import type { AgentBudget, AgentRecord, Fleet, RequireModel } from '../../agents/index.ts'
+import type { AgentAdmin, AgentBudget, AgentRecord, AgentRegistry, RequireModel } from '../../agents/index.ts'
 import type { Caller } from '../../access/index.ts'
 import { sameJson } from './change-table.ts'
 import type { Difference, Editable, TakesEffect, WriteRows } from './editable.ts'
 import { overtaken } from './overtaken.ts'
 
 type Edit<Field extends AgentEdit['field']> = Extract<AgentEdit, { field: Field }>
-type RecordFleet = Pick<Fleet, 'find' | 'change'>
+type RecordFleet = Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'change'>
 
 /** The module of spending, which holds the ranges and gives back what was set aside under the old limits. */
 export type SetAgentBudget = (

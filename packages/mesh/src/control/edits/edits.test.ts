@@ -32,12 +32,12 @@ describe('an edit', () => {
     const { edits, world, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     const all: readonly [AgentEdit, minutes: number, now: () => unknown, undoneBy?: Caller][] = [
-      [role('reads'), 5, () => world.fleet.find('w')?.role],
-      [{ field: 'model', value: 'scripted/b', reason: '' }, 30, () => world.fleet.find('w')?.model],
+      [role('reads'), 5, () => world.fleet.registry.find('w')?.role],
+      [{ field: 'model', value: 'scripted/b', reason: '' }, 30, () => world.fleet.registry.find('w')?.model],
       [
         { field: 'budget', value: { daily_usd: 3 }, reason: '' },
         30,
-        () => world.fleet.find('w')?.budget,
+        () => world.fleet.registry.find('w')?.budget,
         // Taking a lowering back raises.
         atTerminal,
       ],
@@ -62,14 +62,14 @@ describe('an edit', () => {
     heedsLesson(85)
     const { edits, world } = made
     await edits.apply(atTerminal, 'w', { edit: { field: 'budget', value: { daily_usd: 3 }, reason: '' } })
-    expect(world.fleet.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
+    expect(world.fleet.registry.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
   })
 
   test('to a model that nobody set up is refused, and nothing is written', async () => {
     const { edits, world } = made
     const edit: AgentEdit = { field: 'model', value: noModel, reason: '' }
     await expect(edits.apply(operator, 'w', { edit })).rejects.toMatchObject({ code: 'unprocessable' })
-    expect(world.fleet.find('w')?.model).toBeNull()
+    expect(world.fleet.registry.find('w')?.model).toBeNull()
     expect(edits.list(operator, { limit: 10 })).toEqual([])
   })
 
@@ -87,11 +87,11 @@ describe('an edit', () => {
         const refused = edits.apply(caller, 'w', { edit })
         await expect(refused, value).rejects.toMatchObject({ code: 'human-only' })
       }
-      expect(world.fleet.find('w')?.model).toBeNull()
+      expect(world.fleet.registry.find('w')?.model).toBeNull()
       expect(journal.at(-1)).toMatchObject({ action: 'ceiling.refused', subject: 'w' })
     }
     await edits.apply(atTerminal, 'w', { edit: { field: 'model', value: models[0] ?? '', reason: '' } })
-    expect(world.fleet.find('w')?.model).toBe(models[0])
+    expect(world.fleet.registry.find('w')?.model).toBe(models[0])
   })
 
   test('with a key that was used is the same change, and no other', async () => {
@@ -160,20 +160,20 @@ describe('an edit', () => {
 
   test('of model or role re-creates a running sandbox before its next run, and never under one', async () => {
     const { edits, world } = made
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     const change = await edits.apply(operator, 'w', {
       edit: { field: 'model', value: 'scripted/b', reason: '' },
     })
     expect(change.takes_effect).toBe('next-run')
-    expect(world.fleet.modelInUse('w')).toBe('scripted/demo')
-    await world.fleet.reach('w', patient)
+    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/demo')
+    await world.fleet.connection.reach('w', patient)
     expect(world.runtime.started).toHaveLength(1)
-    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.connection.ensureRunning('w', patient)
     expect(world.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])).toEqual([
       'scripted/demo',
       'scripted/b',
     ])
-    expect(world.fleet.modelInUse('w')).toBe('scripted/b')
+    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/b')
   })
 
   test('is journalled with values of settings and without words of texts', async () => {
@@ -195,8 +195,12 @@ describe('an edit of what was looked at', () => {
     texts.set('w/SOUL.md', 'old soul')
     await edits.apply(atTerminal, 'w', { edit: permissions({ can_message: ['operator'] }) })
     const all: readonly [AgentEdit, seen: unknown, stale: unknown][] = [
-      [role('reads'), world.fleet.find('w')?.role, 'another role'],
-      [{ field: 'model', value: 'scripted/b', reason: '' }, world.fleet.find('w')?.model, 'scripted/c'],
+      [role('reads'), world.fleet.registry.find('w')?.role, 'another role'],
+      [
+        { field: 'model', value: 'scripted/b', reason: '' },
+        world.fleet.registry.find('w')?.model,
+        'scripted/c',
+      ],
       [
         { field: 'budget', value: { daily_usd: 3 }, reason: '' },
         { daily_usd: 10, monthly_usd: 200 },
@@ -216,7 +220,7 @@ describe('an edit of what was looked at', () => {
       await expect(asked(seen), edit.field).rejects.toMatchObject({ code: 'edit-overtaken' })
     }
     expect(texts.get('w/SOUL.md')).toBe('new soul')
-    expect(world.fleet.find('w')?.role).toBe('reads')
+    expect(world.fleet.registry.find('w')?.role).toBe('reads')
     // What an agent wrote with marks that nobody sees is shown without them, and can be changed all the same.
     texts.set('w/SOUL.md', 'calm\u200B soul')
     await edits.apply(atTerminal, 'w', { edit: { ...soul('calmer'), seen: 'calm soul' } })
@@ -242,7 +246,7 @@ describe('an undoing', () => {
     const late = await edits.apply(operator, 'w', { edit: role('d') })
     await world.clock.advance(5 * minuteMs)
     await expect(edits.undo(atTerminal, late.undo_token)).rejects.toMatchObject({ code: 'undo-expired' })
-    expect(world.fleet.find('w')?.role).toBe('d')
+    expect(world.fleet.registry.find('w')?.role).toBe('d')
     await expect(edits.undo(operator, 'change_none')).rejects.toMatchObject({ code: 'not-found' })
   })
 
@@ -258,7 +262,7 @@ describe('an undoing', () => {
     const { edits, again, world } = made
     const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
     await again().undo(atTerminal, token)
-    expect(world.fleet.find('w')?.role).toBe('works')
+    expect(world.fleet.registry.find('w')?.role).toBe('works')
   })
 
   test('of what a person changed is not the operator’s, and looks as if it were not there', async () => {
@@ -288,7 +292,7 @@ describe('an undoing', () => {
 
 describe('a budget', () => {
   const budget = (daily_usd: number): AgentEdit => ({ field: 'budget', value: { daily_usd }, reason: '' })
-  const now = () => made.world.fleet.find('w')?.budget.dailyUsd
+  const now = () => made.world.fleet.registry.find('w')?.budget.dailyUsd
 
   test('rises by a person at the terminal and by nobody else, by an edit or by an undoing', async () => {
     const { edits } = made
@@ -408,7 +412,7 @@ describe('an edit that the mesh died in', () => {
 
 test('what an agent was given last is kept beside it, but for what it remembers', async () => {
   const { edits, world, close } = await anEditsHarness()
-  const given = () => [world.fleet.find('w')?.instructions, world.fleet.seedFiles.of('w')]
+  const given = () => [world.fleet.registry.find('w')?.instructions, world.fleet.registry.seedFiles.of('w')]
   try {
     const edit = (field: 'INSTRUCTIONS.md' | 'SOUL.md' | 'MEMORY.md', value: string) =>
       edits.apply(atTerminal, 'w', { edit: { field, value, reason: '' } })

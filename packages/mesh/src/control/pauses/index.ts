@@ -1,7 +1,9 @@
+import type { Agents } from '../../agents/index.ts'
 import { makerOf } from '../../kernel/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import type { Runs } from '../../runs/index.ts'
 import { createPauses } from './pauses.ts'
-import type { PausedLanes, Pauses } from './pauses.ts'
+import type { Pauses } from './pauses.ts'
 import { pausePeopleRoutes } from './people.routes.ts'
 
 export type { Pauses } from './pauses.ts'
@@ -10,14 +12,14 @@ export type { Pauses } from './pauses.ts'
 export function pausesModule(
   kernel: Kernel,
   needs: {
-    readonly runs: PausedLanes
-    readonly agents: { list(): readonly { readonly id: string }[] }
+    readonly runs: Pick<Runs, 'queue' | 'lifecycle'>
+    readonly agents: Pick<Agents, 'registry'>
   },
 ): MeshModule<Pauses> {
   const pauses = createPauses({
     ...kernel,
-    lanes: needs.runs,
-    agentIds: () => needs.agents.list().map(({ id }) => id),
+    lanes: { ...needs.runs.queue, ...needs.runs.lifecycle },
+    agentIds: () => needs.agents.registry.list().map(({ id }) => id),
     makerOf: (agentId) => makerOf(kernel.hooks, agentId),
   })
   kernel.hooks.reasonsToPause.subscribe((agentId) => {

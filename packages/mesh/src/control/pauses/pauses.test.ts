@@ -16,13 +16,13 @@ function aPausedHarness(before?: ReturnType<typeof aLedgerHarness>) {
   const makers = new Map<string, string>()
   const pauses = createPauses({
     ...world,
-    lanes: world.ledger,
+    lanes: world.runs,
     agentIds: () => ['w', 'x', ...makers.keys()],
     makerOf: (agentId) => makers.get(agentId) ?? null,
   })
   held.pauses = pauses
   const trigger = (agentId: string, key: string, kind: 'cron' | 'webhook' = 'webhook') =>
-    world.ledger.submitRun(mesh, {
+    world.ledger.queue.submitRun(mesh, {
       agentId,
       input: { kind: 'chat', message: key, session: `hook:${key}` },
       idempotencyKey: key,
@@ -129,14 +129,14 @@ describe('while the fleet is paused', () => {
     world.pauses.pause(person, whole)
     const order = { to: 'x', title: 'do', description: 'this', data: {} }
     const held = world.handOff(world.callerOf('w'), { ...order, idempotencyKey: 'a' })
-    expect(world.ledger.find(cause.id)?.proactive).toBe(true)
-    expect(world.ledger.proactiveOf('x').map((run) => run.taskId)).toEqual([held.task_id])
+    expect(world.ledger.queries.find(cause.id)?.proactive).toBe(true)
+    expect(world.ledger.queue.proactiveOf('x').map((run) => run.taskId)).toEqual([held.task_id])
     world.agents.finish('w', { response: 'done' })
     await world.clock.advance(5000)
     expect(world.agents.working('x')).toBeNull()
     const asked = world.chat('w')
     await world.clock.advance(2000)
-    expect(world.ledger.live.liveRunOf('w')?.runId).toBe(asked.id)
+    expect(world.ledger.lifecycle.live.liveRunOf('w')?.runId).toBe(asked.id)
     world.handOff(world.callerOf('w'), { ...order, idempotencyKey: 'b' })
     await world.clock.advance(2000)
     expect(world.agents.working('x')).not.toBeNull()
@@ -170,7 +170,7 @@ describe('the end of a pause', () => {
     const pauses = createPauses({
       ...before,
       journal,
-      lanes: before.ledger,
+      lanes: before.runs,
       agentIds: () => ['w'],
       makerOf: () => null,
     })
@@ -206,7 +206,7 @@ describe('a run that lost its agent and waits for its next attempt', () => {
     await world.clock.advance(2000)
     world.agents.die('w')
     for (let at = 0; at < 100 && world.state(run) !== 'queued'; at++) await world.clock.advance(100)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'queued', attempt: 2 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'queued', attempt: 2 })
     expect(world.pauses.pause(person, whole)).toMatchObject({ held: 0, working: [run.id] })
     expect(world.pauses.pause(person, { ...whole, now: true })).toMatchObject({ held: 0, working: [] })
     expect(world.state(run)).toBe('cancelled')

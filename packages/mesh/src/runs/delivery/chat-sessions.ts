@@ -8,7 +8,7 @@ import type { AgentConnection } from '../../agents/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
-import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunQueries } from '../ledger.ts'
 
 /** An agent may have to be started first, milliseconds. */
 const answerMaxMs = 120_000
@@ -32,16 +32,13 @@ export interface ChatSessions {
 export function createChatSessions(deps: {
   readonly guard: Guard
   readonly journal: Journal
-  readonly ledger: {
-    /** The run that has spoken in a conversation and has not ended, or null. */
-    readonly runIn: (agentId: string, session: string) => RunRecord | null
-  }
+  readonly queries: Pick<RunQueries, 'runIn'>
   readonly agents: {
     readonly requireWorking: (agentId: string) => void
     readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
   }
 }): ChatSessions {
-  const { guard, journal, ledger, agents } = deps
+  const { guard, journal, queries, agents } = deps
 
   async function asking<T>(
     agentId: string,
@@ -53,7 +50,7 @@ export function createChatSessions(deps: {
   }
 
   function refuseInUse(agentId: string, session: string): void {
-    const run = ledger.runIn(agentId, session)
+    const run = queries.runIn(agentId, session)
     if (!run) return
     throw new Problem('conflict', {
       detail: `run ${run.id} is ${run.state} and goes on in the conversation ${session}; wait for its end, or cancel it`,

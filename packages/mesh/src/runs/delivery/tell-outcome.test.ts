@@ -20,11 +20,11 @@ async function aStartedHarness(): Promise<LedgerHarness> {
 const never = new AbortController().signal
 
 async function read(world: LedgerHarness, runId: string, into: ChatStreamFrame[]): Promise<void> {
-  for await (const frame of world.ledger.outcomes.follow(runId, never)) into.push(frame)
+  for await (const frame of world.ledger.delivery.outcomes.follow(runId, never)) into.push(frame)
 }
 
 async function ended(world: LedgerHarness, runId: string, signal: AbortSignal) {
-  for await (const frame of world.ledger.outcomes.follow(runId, signal))
+  for await (const frame of world.ledger.delivery.outcomes.follow(runId, signal))
     if (frame.type === 'ended') return frame.run
   throw new Error('it has no end')
 }
@@ -67,9 +67,10 @@ describe('a subscriber of a run', () => {
     )
     expect(JSON.stringify(told)).not.toContain(other.id)
     expect(frames.at(-1)).toMatchObject({ type: 'ended', run: { outcome: { text: 'the end' } } })
-    const note = () => world.ledger.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
+    const note = () =>
+      world.ledger.delivery.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
     expect(note()?.state).toBe('pending')
-    world.ledger.outcomes.read(person, run.id)
+    world.ledger.delivery.outcomes.read(person, run.id)
     expect(note()?.state).toBe('delivered')
   })
 
@@ -79,11 +80,11 @@ describe('a subscriber of a run', () => {
     await world.clock.settle()
     world.agents.finish('operator', { response: 'four' })
     await world.clock.advance(700_000)
-    expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'undeliverable' }])
+    expect(world.ledger.delivery.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'undeliverable' }])
     expect((await ended(world, run.id, never)).outcome?.text).toBe('four')
-    expect(world.ledger.outbox.open(10)).toHaveLength(1)
-    world.ledger.outcomes.read(person, run.id)
-    expect(world.ledger.outbox.open(10)).toEqual([])
+    expect(world.ledger.delivery.outbox.open(10)).toHaveLength(1)
+    world.ledger.delivery.outcomes.read(person, run.id)
+    expect(world.ledger.delivery.outbox.open(10)).toEqual([])
   })
 
   test('who hangs up before the end is not told', async () => {
@@ -96,17 +97,17 @@ describe('a subscriber of a run', () => {
     await expect(waiting).rejects.toThrow('hung up')
     world.agents.finish('operator')
     await world.clock.settle()
-    expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
+    expect(world.ledger.delivery.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
   })
 
   test('cannot say that it read an outcome before there is one', async () => {
     const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
-    expect(() => world.ledger.outcomes.read(person, run.id)).toThrow(
+    expect(() => world.ledger.delivery.outcomes.read(person, run.id)).toThrow(
       expect.objectContaining({ code: 'conflict' }),
     )
-    expect(() => world.ledger.outcomes.read(person, 'run_none')).toThrow(
+    expect(() => world.ledger.delivery.outcomes.read(person, 'run_none')).toThrow(
       expect.objectContaining({ code: 'not-found' }),
     )
   })

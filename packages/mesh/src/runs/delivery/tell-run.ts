@@ -7,6 +7,8 @@ import type { Outbox } from './outbox.ts'
 import type { RunInbox } from './run-inbox.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { TakeNote, TellRun } from '../lifecycle/run-tasks.ts'
+import { notesForOneMessage } from '../lifecycle/continuation-text.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
 
 /**
  * Puts a note before a run that asked, exactly once (R5): a waiting run is queued again, a queued or running one
@@ -48,5 +50,26 @@ export function createTakeNote({
 }): TakeNote {
   return (runId, source) => {
     if (inbox.take(runId, source)) outbox.markFor({ source, recipient: `run:${runId}` }, 'delivered')
+  }
+}
+
+/** Gives a run at its dispatch what it is told in this turn, so that every attempt of the turn says the same. */
+export type BindNotes = (run: RunRecord) => void
+
+export function createBindNotes({
+  inbox,
+  outbox,
+}: {
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+}): BindNotes {
+  return (run) => {
+    if (run.turn === 0 || inbox.ofTurn(run.id, run.turn).length > 0) return
+    const rows = notesForOneMessage(inbox.unseen(run.id))
+    inbox.bind(
+      rows.map((row) => row.id),
+      run.turn,
+    )
+    for (const row of rows) outbox.markFor({ source: row.source, recipient: `run:${run.id}` }, 'delivered')
   }
 }

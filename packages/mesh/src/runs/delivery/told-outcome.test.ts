@@ -35,7 +35,7 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
   const { ledger } = world
   const server: FastifyInstance = createServer(silentLog)
   const viewOf = (run: RunRecord): RunView => {
-    const view = ledger.view(run)
+    const view = ledger.queries.view(run)
     return answer === undefined || !view.outcome
       ? view
       : { ...view, outcome: { ...view.outcome, text: answer } }
@@ -45,11 +45,12 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
     ...world,
     guard,
     table: createRunTable(world.database),
-    outbox: ledger.outbox,
+    outbox: ledger.delivery.outbox,
     view: viewOf,
   })
-  const told = { ...ledger, view: viewOf, outcomes }
-  const lookUp = createLookUpRuns({ guard, ledger: told })
+  const queries = { ...ledger.queries, view: viewOf }
+  const told = { ...ledger, queries, delivery: { ...ledger.delivery, outcomes } }
+  const lookUp = createLookUpRuns({ guard, queries })
   openPeople(
     server,
     [{ routes: { people: (surface) => runPeopleRoutes(surface, { ledger: told, lookUp }) } }],
@@ -94,7 +95,7 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
     })
   }
 
-  const open = () => ledger.outbox.open(10).map(({ state }) => state)
+  const open = () => ledger.delivery.outbox.open(10).map(({ state }) => state)
   return {
     world,
     hangUp,
@@ -103,10 +104,10 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
       const socket = send('/api/agents/operator/chat', more, '{"message":"work"}')
       await eventually('the run works', async () => {
         await world.clock.settle()
-        const state = ledger.list({ limit: 1 })[0]?.state
+        const state = ledger.queries.list({ limit: 1 })[0]?.state
         return state === 'running' || state === 'done' || null
       })
-      return { socket, run: ledger.list({ limit: 1 })[0]?.id ?? '' }
+      return { socket, run: ledger.queries.list({ limit: 1 })[0]?.id ?? '' }
     },
     finish: async (response: string) => {
       world.agents.finish('operator', { response })
@@ -204,6 +205,6 @@ describe.each([
     const again = await ask({ ...accept, ...key })
     expect(await wholeOf(again.socket)).toContain(run)
     await eventually('it counts as told', async () => open().length === 0 || null)
-    expect(world.ledger.list({ limit: 10 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 })

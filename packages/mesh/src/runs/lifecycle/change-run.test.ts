@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
+import type { Journal } from '../../journal/journal.ts'
 import { aLedgerHarness } from '../../testing/ledger-harness.ts'
-import { createMoveRun } from './change-run.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
+import { createRunChanges } from './change-run.ts'
 import { createRunTable } from './run-table.ts'
+
+function changesIn(world: LedgerHarness, journal: Pick<Journal, 'append'>) {
+  const { outbox } = world.ledger.delivery
+  const bell = { tell: () => {} }
+  return createRunChanges({ ...world, table: createRunTable(world.database), journal, outbox, bell })
+}
 
 /** A queued run, and what is told of it from here on. */
 function aQueuedRun() {
@@ -10,7 +18,7 @@ function aQueuedRun() {
   const run = world.chat('ada')
   const journal = collectJournal()
   const before = world.events.lastSeq()
-  const move = createMoveRun({ ...world, table: createRunTable(world.database), journal })
+  const { move } = changesIn(world, journal)
   return { world, run, move, journal, told: () => world.events.since(before, 10).map(({ body }) => body) }
 }
 
@@ -18,7 +26,7 @@ describe('a change of a run', () => {
   test('stands in its row, in the journal with where the run is now, and is announced', () => {
     const { world, run, move, journal, told } = aQueuedRun()
     const next = move(run, { kind: 'dispatched', fence: 7 })
-    expect(world.ledger.find(run.id)).toEqual(next)
+    expect(world.ledger.queries.find(run.id)).toEqual(next)
     expect(journal.entries).toEqual([
       {
         actor: 'system',
@@ -42,7 +50,7 @@ describe('a change of a run', () => {
   test('is none where its state does not allow it, and nobody hears of one', () => {
     const { world, run, move, journal, told } = aQueuedRun()
     expect(move(run, { kind: 'resumed' })).toBe(null)
-    expect(world.ledger.find(run.id)).toEqual(run)
+    expect(world.ledger.queries.find(run.id)).toEqual(run)
     expect([journal.entries, told()]).toEqual([[], []])
   })
 
@@ -50,7 +58,7 @@ describe('a change of a run', () => {
     const { world, run, move, journal, told } = aQueuedRun()
     move(run, { kind: 'settled', outcome: { status: 'cancelled', text: 'first', code: 'cancelled' } })
     expect(move(run, { kind: 'settled', outcome: { status: 'done', text: 'second' } })).toBe(null)
-    expect(world.ledger.find(run.id)?.outcome?.text).toBe('first')
+    expect(world.ledger.queries.find(run.id)?.outcome?.text).toBe('first')
     expect(journal.entries).toHaveLength(1)
     expect(told()).toMatchObject([{ state: 'cancelled', outcome: { status: 'cancelled', text: 'first' } }])
   })
@@ -62,9 +70,9 @@ describe('a change of a run', () => {
         throw new Error('no room')
       },
     }
-    const move = createMoveRun({ ...world, table: createRunTable(world.database), journal })
+    const { move } = changesIn(world, journal)
     expect(() => move(run, { kind: 'dispatched', fence: 7 })).toThrow('no room')
-    expect(world.ledger.find(run.id)).toEqual(run)
+    expect(world.ledger.queries.find(run.id)).toEqual(run)
     expect(told()).toEqual([])
   })
 })

@@ -3,26 +3,45 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
+import { createHook } from '../../kernel/index.ts'
 import type { Hook } from '../../kernel/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { Outbox } from '../delivery/outbox.ts'
 import { failedOutcome, transition } from './run-record.ts'
 import type { RunEvent, RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
-import type { RunSettledHandler } from './run-tasks.ts'
+
+/** The ways in which a run changes its state, each in one transaction. */
+export interface RunChanges {
+  readonly move: MoveRun
+  readonly settle: SettleRun
+  readonly interrupt: InterruptRun
+  /** Told inside the transaction that settles a run; a listener that throws takes the settlement back. */
+  readonly settled: Pick<Hook<RunRecord>, 'subscribe'>
+}
+
+interface ChangeDeps {
+  readonly database: Database
+  readonly table: RunTable
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly outbox: Outbox
+  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly clock: Clock
+}
+
+export function createRunChanges(deps: ChangeDeps): RunChanges {
+  const settled = createHook<RunRecord>()
+  const move = createMoveRun(deps)
+  const settle = createSettleRun(deps, move, settled)
+  return { move, settle, settled, interrupt: createInterruptRun(deps, { move, settle }) }
+}
 
 /** The run after the event, written, announced and journalled; null where the row does not allow it any more. */
 export type MoveRun = (run: RunRecord, event: RunEvent) => RunRecord | null
 
 /** The one way in which a run changes its state. */
-export function createMoveRun(deps: {
-  readonly database: Database
-  readonly table: RunTable
-  readonly events: EventBus
-  readonly journal: Journal
-  readonly clock: Clock
-}): MoveRun {
-  const { database, table, events, journal, clock } = deps
+function createMoveRun({ database, table, events, journal, clock }: ChangeDeps): MoveRun {
   return (run, event) =>
     database.transaction(() => {
       const next = transition(run, event, clock.now())
@@ -60,16 +79,13 @@ export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | nul
 
 /**
  * Writes the one terminal outcome (R4): in one transaction the outcome, the journal, the note to whoever asked,
- * and whatever `handlers` write (the task, the parent run, reservations).
+ * and whatever listeners to `settled` write (the task, the parent run, reservations).
  */
-export function createSettleRun(deps: {
-  readonly database: Database
-  readonly move: MoveRun
-  readonly outbox: Outbox
-  readonly bell: Pick<Hook<string>, 'tell'>
-  readonly handlers: readonly RunSettledHandler[]
-}): SettleRun {
-  const { database, move, outbox, bell, handlers } = deps
+function createSettleRun(
+  { database, outbox, bell }: ChangeDeps,
+  move: MoveRun,
+  told: Pick<Hook<RunRecord>, 'tell'>,
+): SettleRun {
   return (run, outcome) =>
     database.transaction(() => {
       const settled = move(run, { kind: 'settled', outcome })
@@ -79,7 +95,7 @@ export function createSettleRun(deps: {
       if (asker) {
         outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
       }
-      for (const handler of handlers) handler(settled)
+      told.tell(settled)
       database.afterCommit(() => bell.tell(run.agentId))
       return settled
     })
@@ -105,14 +121,10 @@ const retryDelayMs = 2000
 /** A running run has lost its agent (R2): it is queued again for the next attempt, or ends `interrupted` after the last. */
 export type InterruptRun = (run: RunRecord, why: string) => void
 
-export function createInterruptRun(deps: {
-  readonly database: Database
-  readonly move: MoveRun
-  readonly settle: SettleRun
-  readonly bell: Pick<Hook<string>, 'tell'>
-  readonly clock: Clock
-}): InterruptRun {
-  const { database, move, settle, bell, clock } = deps
+function createInterruptRun(
+  { database, bell, clock }: ChangeDeps,
+  { move, settle }: Pick<RunChanges, 'move' | 'settle'>,
+): InterruptRun {
   return (run, why) =>
     database.transaction(() => {
       const availableAt = clock.now() + retryDelayMs * run.attempt

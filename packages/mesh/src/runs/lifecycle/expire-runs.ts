@@ -3,7 +3,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import type { AgentConnections } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { SettleRun } from './change-run.ts'
-import type { FollowedRuns } from './perform-run.ts'
+import type { FollowedRuns } from './followed-runs.ts'
 import { failedOutcome, withInterim } from './run-record.ts'
 import type { Outbox } from '../delivery/outbox.ts'
 import type { RunTable } from './run-table.ts'
@@ -31,7 +31,10 @@ export function createExpireRuns(deps: {
   function giveUp(agentId: string): void {
     const reason = `its work went on for ${turnMaxMs / 1000} s, beyond its own limit`
     deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
-      deps.log.error({ agentId, err }, 'an agent whose turn did not end could not be ended')
+      deps.log.error(
+        { agentId, err },
+        'an agent whose turn went on for too long was not ended; its run has ended all the same',
+      )
     })
   }
 

@@ -16,7 +16,7 @@ test('an agent that floods makes 50 rows a second at most, and its next words an
   const run = world.chat('operator')
   const frames: ChatStreamFrame[] = []
   const reading = (async () => {
-    for await (const frame of world.ledger.outcomes.follow(run.id, new AbortController().signal)) {
+    for await (const frame of world.ledger.delivery.outcomes.follow(run.id, new AbortController().signal)) {
       frames.push(frame)
     }
   })()

@@ -106,6 +106,9 @@ function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): voi
     const entries = result.promote_to_blackboard
     deps.hooks.entriesPromoted.tell({ runId: run.id, agentId: run.agentId, entries })
   } catch (error) {
-    deps.log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'promotion to the blackboard refused')
+    deps.log.warn(
+      { runId: run.id, agentId: run.agentId, err: error },
+      'entries of a turn were not put on the blackboard; the outcome stands without them',
+    )
   }
 }

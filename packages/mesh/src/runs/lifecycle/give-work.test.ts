@@ -58,11 +58,11 @@ test.each([
   const world = aLedgerHarness()
   world.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
-  world.ledger.submitRun(person, { agentId: 'operator', input, budgetUsd: runUsd })
+  world.ledger.queue.submitRun(person, { agentId: 'operator', input, budgetUsd: runUsd })
   await world.clock.settle()
   const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: asked }
   const given = world.handOff(world.callerOf('operator'), work)
-  const run = world.ledger.find(given.run_id)!
+  const run = world.ledger.queries.find(given.run_id)!
   const tasks = { work: () => ({ inputData: {}, context: {} }) }
   expect(taskAssignment(run, tasks as unknown as RunTasks)?.token_budget).toEqual(told)
   // The model door holds it to the same.
@@ -74,7 +74,7 @@ test('work that a capped run gives away is held to the caps of all that it works
   const world = aLedgerHarness()
   world.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
-  const top = world.ledger.submitRun(person, {
+  const top = world.ledger.queue.submitRun(person, {
     agentId: 'operator',
     input,
     budgetUsd: 0.2,
@@ -84,12 +84,12 @@ test('work that a capped run gives away is held to the caps of all that it works
   const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: null }
   const { run_id: below } = world.handOff(world.callerOf('operator'), work)
   await world.clock.settle()
-  const { fence } = world.ledger.find(below)!
-  expect(world.ledger.live.ticketOf(below, fence).capsAbove).toEqual([
+  const { fence } = world.ledger.queries.find(below)!
+  expect(world.ledger.lifecycle.live.ticketOf(below, fence).capsAbove).toEqual([
     { runId: top.id, budgetUsd: 0.2, budgetTokens: 900 },
   ])
-  expect(world.ledger.treeOf(top.id).toSorted()).toEqual([top.id, below].toSorted())
-  expect(world.ledger.treeOf(below)).toEqual([below])
+  expect(world.ledger.queries.treeOf(top.id).toSorted()).toEqual([top.id, below].toSorted())
+  expect(world.ledger.queries.treeOf(below)).toEqual([below])
   await world.ledger.close()
 })
 

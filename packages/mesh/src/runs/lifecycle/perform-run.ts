@@ -4,11 +4,10 @@ import { isTerminal } from '@flotilla/protocol/run'
 import type { AgentConnection, AgentConnections } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
-import type { Outbox } from '../delivery/outbox.ts'
-import type { RunInbox } from '../delivery/run-inbox.ts'
+import type { BindNotes } from '../delivery/tell-run.ts'
 import type { HoldLease } from '../hold-lease.ts'
-import type { InterruptRun, MoveRun, SettleRun } from './change-run.ts'
-import { notesForOneMessage } from './continuation-text.ts'
+import type { RunChanges } from './change-run.ts'
+import type { FollowedRuns } from './followed-runs.ts'
 import type { FollowRun } from './follow-run.ts'
 import type { RunPulses } from './run-pulses.ts'
 import { failedOutcome } from './run-record.ts'
@@ -32,17 +31,14 @@ export interface PerformRun {
 export interface PerformRunDeps {
   readonly database: Database
   readonly table: RunTable
-  readonly inbox: RunInbox
-  readonly outbox: Outbox
   readonly tasks: RunTasks
   readonly connections: AgentConnections
   readonly follow: FollowRun
   readonly followed: FollowedRuns
   readonly pulses: Pick<RunPulses, 'beat'>
   readonly holdLease: HoldLease
-  readonly interrupt: InterruptRun
-  readonly settle: SettleRun
-  readonly move: MoveRun
+  readonly changes: RunChanges
+  readonly bindNotes: BindNotes
   readonly clock: Clock
   readonly log: Log
 }
@@ -58,7 +54,10 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
     try {
       if (isLive(table, run)) await follow(run, connection, signals.following)
     } catch (error) {
-      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'line to a running run lost')
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'the line to a run at work broke; its lane asks the agent about it next',
+      )
     }
     await tellIfEnded(deps, run, { connection, closing: signals.closing })
   }
@@ -101,18 +100,21 @@ async function reach(
   }
 }
 
-function unreachable(deps: PerformRunDeps, run: RunRecord, error: unknown): void {
+function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, error: unknown): void {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
-  deps.log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'agent of a run not reached')
+  log.warn(
+    { runId: run.id, agentId: run.agentId, code: problem.code, err: error },
+    'the agent of a run was not reached; by the code the run waits, is tried again or fails',
+  )
   if (problem.code === 'fleet-paused' || problem.code === 'agent-quarantined') {
     // Not the run's fault: it waits, and no attempt is used up.
-    deps.move(run, { kind: 'postponed', availableAt: deps.clock.now() + pausedRetryMs })
+    changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
   } else if (problem.code === 'unknown-agent') {
-    deps.settle(run, failedOutcome(run, 'unknown-agent', 'The agent was deleted.'))
+    changes.settle(run, failedOutcome(run, 'unknown-agent', 'The agent was deleted.'))
   } else if (ownerMendsIt.includes(problem.code)) {
-    deps.settle(run, failedOutcome(run, problem.code, problem.detail))
+    changes.settle(run, failedOutcome(run, problem.code, problem.detail))
   } else {
-    deps.interrupt(run, `its agent could not be started or reached (${problem.detail})`)
+    changes.interrupt(run, `its agent could not be started or reached (${problem.detail})`)
   }
 }
 
@@ -131,58 +133,23 @@ async function tellIfEnded(
   } catch (error) {
     deps.log.warn(
       { runId: run.id, agentId: run.agentId, err: error },
-      'agent not told that its run has ended',
+      'an agent was not told that its run has ended; the fence of its next run ends it',
     )
   }
 }
 
 /**
  * Takes a queued run into its lane: as it is running now, under a fence of its own; null when it is not queued any more.
- * A continuation gets its notes here, bound to its turn, so that every attempt of that turn says the same.
  */
 function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
-  const { table, tasks } = deps
+  const { table, tasks, changes } = deps
   return deps.database.transaction(() => {
     const queued = table.find(run.id)
     if (queued?.state !== 'queued') return null
-    const running = deps.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
+    const running = changes.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
     if (!running) return null
-    bindNotes(deps, running)
+    deps.bindNotes(running)
     tasks.began(running)
     return running
   })
-}
-
-function bindNotes({ inbox, outbox }: PerformRunDeps, run: RunRecord): void {
-  if (run.turn === 0 || inbox.ofTurn(run.id, run.turn).length > 0) return
-  const rows = notesForOneMessage(inbox.unseen(run.id))
-  inbox.bind(
-    rows.map((row) => row.id),
-    run.turn,
-  )
-  for (const row of rows) outbox.markFor({ source: row.source, recipient: `run:${run.id}` }, 'delivered')
-}
-
-/** Runs that this process follows now. Only a lever to stop following: the rows are the truth. */
-export interface FollowedRuns {
-  /** Runs `work` with a signal that fires with `closing`, or when the run is let go. */
-  during<T>(runId: string, closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Stops following, if it is followed; the lane then looks at the row. */
-  letGo(runId: string): void
-}
-
-export function createFollowedRuns(): FollowedRuns {
-  const controllers = new Map<string, AbortController>()
-  return {
-    during: async (runId, closing, work) => {
-      const controller = new AbortController()
-      controllers.set(runId, controller)
-      try {
-        return await work(AbortSignal.any([closing, controller.signal]))
-      } finally {
-        controllers.delete(runId)
-      }
-    },
-    letGo: (runId) => controllers.get(runId)?.abort(new Problem('cancelled')),
-  }
 }

@@ -45,7 +45,10 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
     try {
       connection = await connections.connectIfRunning(run.agentId)
     } catch (error) {
-      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'engine not asked about a run')
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'the engine did not say whether the agent of a run lives; its lane asks again for a while',
+      )
       return deadForMs(run) > engineSilenceMaxMs ? lost('the container engine did not answer') : 'no-answer'
     }
     if (!connection) return lost('its container is gone')
@@ -54,7 +57,10 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
       if (found.working && pulses.silentMs(run) >= silenceMaxMs) return hung(silentWords)
       return found.finding
     } catch (error) {
-      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'agent not asked about its run')
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'an agent did not say how its run stands; its lane asks again until the lease of the run is dead',
+      )
       if (deadForMs(run) < 0) return 'no-answer'
       // Whoever takes it next would wait on the same process.
       const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs

@@ -9,9 +9,6 @@ export type TellRun = (runId: string, source: string, note: RunNote) => void
 /** The run read that news while it worked, so that no later turn is told of it. In the caller's transaction. */
 export type TakeNote = (runId: string, source: string) => void
 
-/** Called inside the transaction that settles a run. A throw takes the settlement back. */
-export type RunSettledHandler = (run: RunRecord) => void
-
 export interface TaskWork {
   readonly inputData: JsonObject
   readonly context: JsonObject

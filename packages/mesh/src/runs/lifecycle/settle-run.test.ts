@@ -2,23 +2,25 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Caller } from '../../access/caller.ts'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../../testing/ledger-harness.ts'
-import { createMoveRun, createSettleRun } from './change-run.ts'
-import type { RunSettledHandler } from './run-tasks.ts'
+import { createRunChanges } from './change-run.ts'
+import type { RunRecord } from './run-record.ts'
 import { createRunTable } from './run-table.ts'
+
+type SettledListener = (run: RunRecord) => void
 
 let world: LedgerHarness
 afterEach(() => world.ledger.close())
 
 const said = { kind: 'chat', message: 'look', session: 'main' } as const
 const recipientsOf = (run: { readonly id: string }) =>
-  world.ledger.outbox.ofRun(run.id).map(({ recipient }) => recipient)
+  world.ledger.delivery.outbox.ofRun(run.id).map(({ recipient }) => recipient)
 
 describe('the end of a run', () => {
   test('is told to the person who asked for it, once', async () => {
     world = aLedgerHarness()
     world.ledger.start()
     const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram' }
-    const run = world.ledger.submitRun(inChat, { agentId: 'ada', input: said })
+    const run = world.ledger.queue.submitRun(inChat, { agentId: 'ada', input: said })
     await world.clock.settle()
     world.agents.finish('ada')
     await world.clock.settle()
@@ -31,7 +33,7 @@ describe('the end of a run', () => {
     world.ledger.start()
     const parent = world.chat('ada')
     await world.clock.settle()
-    const child = world.ledger.submitRun(person, { agentId: 'bob', input: said, parent })
+    const child = world.ledger.queue.submitRun(person, { agentId: 'bob', input: said, parent })
     await world.clock.settle()
     world.agents.finish('bob')
     world.agents.finish('ada')
@@ -47,7 +49,7 @@ describe('the end of a run', () => {
   ] as const)('that %s asked for is told to nobody outside', async (_who, caller) => {
     world = aLedgerHarness()
     world.ledger.start()
-    const run = world.ledger.submitRun(caller, { agentId: 'ada', input: said })
+    const run = world.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })
     await world.clock.settle()
     world.agents.finish('ada')
     await world.clock.settle()
@@ -72,17 +74,17 @@ describe('the end of a run', () => {
     await world.clock.settle()
     world.agents.finish('ada', said)
     await world.clock.settle()
-    expect(world.ledger.outbox.ofRun(run.id)).toMatchObject([{ source: `run:${run.id}`, body }])
-    expect(world.ledger.outbox.ofRun(run.id)[0]?.body).toEqual(body)
+    expect(world.ledger.delivery.outbox.ofRun(run.id)).toMatchObject([{ source: `run:${run.id}`, body }])
+    expect(world.ledger.delivery.outbox.ofRun(run.id)[0]?.body).toEqual(body)
   })
 
   test('gives up what still waits for it, which nobody will read, and nothing that waits for another', () => {
     world = aLedgerHarness()
     const [run, other] = [world.chat('ada'), world.chat('ada')]
-    const { outbox } = world.ledger
+    const { outbox } = world.ledger.delivery
     for (const { id } of [run, other])
       outbox.add({ source: 'task:task_1', recipient: `run:${id}`, runId: id, body: null })
-    world.ledger.cancelRun(person, run.id)
+    world.ledger.lifecycle.cancelRun(person, run.id)
     expect(outbox.ofRun(run.id)).toContainEqual(
       expect.objectContaining({
         recipient: `run:${run.id}`,
@@ -97,19 +99,19 @@ describe('the end of a run', () => {
     const outcome = { status: 'cancelled', text: 'stopped', code: 'cancelled' } as const
 
     /** A queued run, and the one function that ends it, with what is to be written along. */
-    function aQueuedRun(...handlers: RunSettledHandler[]) {
+    function aQueuedRun(...handlers: SettledListener[]) {
       world = aLedgerHarness()
       return queuedBy(person, handlers)
     }
 
-    function queuedBy(caller: Caller, handlers: readonly RunSettledHandler[] = []) {
-      const run = world.ledger.submitRun(caller, { agentId: 'ada', input: said })
+    function queuedBy(caller: Caller, handlers: readonly SettledListener[] = []) {
+      const run = world.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })
       const notes: (string | null)[] = []
-      const { outbox } = world.ledger
+      const { outbox } = world.ledger.delivery
       const rung: (string | undefined)[] = []
-      const settle = createSettleRun({
-        database: world.database,
-        move: createMoveRun({ ...world, table: createRunTable(world.database) }),
+      const { settle, settled } = createRunChanges({
+        ...world,
+        table: createRunTable(world.database),
         outbox: {
           ...outbox,
           add: (note) => {
@@ -120,19 +122,19 @@ describe('the end of a run', () => {
         bell: {
           tell: (agentId) => void rung.push(`${agentId} ${world.state(run)}`),
         },
-        handlers,
       })
+      handlers.forEach(settled.subscribe)
       return { run, rung, notes, settle }
     }
 
     test('stands before the lane is rung for, in the order of the parts that write it', () => {
       const written: string[] = []
       const note =
-        (name: string): RunSettledHandler =>
+        (name: string): SettledListener =>
         (settled) =>
           void written.push(`${name} ${settled.state} ${rung.length}`)
       const { run, rung, settle } = aQueuedRun(note('task'), note('money'))
-      expect(settle(run, outcome)).toEqual(world.ledger.find(run.id))
+      expect(settle(run, outcome)).toEqual(world.ledger.queries.find(run.id))
       expect(written).toEqual(['task cancelled 0', 'money cancelled 0'])
       expect(rung).toEqual(['ada cancelled'])
     })
@@ -142,7 +144,7 @@ describe('the end of a run', () => {
         throw new Error('no room')
       })
       expect(() => settle(run, outcome)).toThrow('no room')
-      expect(world.ledger.find(run.id)).toEqual(run)
+      expect(world.ledger.queries.find(run.id)).toEqual(run)
       expect([recipientsOf(run), rung]).toEqual([[], []])
     })
 

@@ -22,7 +22,10 @@ export async function runSweeps(deps: {
       try {
         sweep.run()
       } catch (error) {
-        log.error({ sweep: sweep.name, err: error }, 'sweep failed')
+        log.error(
+          { sweep: sweep.name, err: error },
+          'a sweep of the ledger failed; the others went on, and it comes again in a second',
+        )
       }
     }
     await clock.sleep(sweepIntervalMs, signal).catch(() => {})

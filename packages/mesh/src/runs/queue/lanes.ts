@@ -17,8 +17,6 @@ export interface Lanes {
   start(): void
   /** Stops following and resolves when every lane has stopped. Running runs stay running in their containers. */
   close(): Promise<void>
-  /** Resolves when no lane is at work. For tests and a drain before an upgrade. */
-  idle(): Promise<void>
 }
 
 export function createLanes(deps: {
@@ -57,7 +55,10 @@ export function createLanes(deps: {
         if (!(await step(agentId))) break
       } catch (error) {
         if (closing.signal.aborted) break
-        log.error({ agentId, err: error }, 'lane stumbled')
+        log.error(
+          { agentId, err: error },
+          'a step of a lane failed; the lane looks at its rows again in a second',
+        )
         await clock.sleep(restMs, closing.signal).catch(() => {})
       }
     }
@@ -88,9 +89,6 @@ export function createLanes(deps: {
     close: async () => {
       closing.abort()
       await Promise.all(pumps.values())
-    },
-    idle: async () => {
-      while (pumps.size > 0) await Promise.all(pumps.values())
     },
   }
 }

@@ -44,7 +44,10 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
         return
       }
     } catch (error) {
-      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'steer not brought to its agent')
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'a steer did not reach its agent; it is sent again in a moment, and with the next turn',
+      )
     }
     await clock.sleep(restMs, closing.signal)
   }
@@ -59,7 +62,11 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
     try {
       while (hasMore(run, told)) await tell(run, told)
     } catch (error) {
-      if (!closing.signal.aborted) log.error({ runId: run.id, err: error }, 'steers not brought')
+      if (!closing.signal.aborted)
+        log.error(
+          { runId: run.id, err: error },
+          'steers of a run are not sent now; the next one said to it, or its next turn, brings them',
+        )
     } finally {
       // In the same step as the last look: a steer that comes after it finds no pump and begins one.
       under.delete(key)

@@ -37,7 +37,7 @@ const heard = (world: LedgerHarness, agentId = 'ada') => [
   ...(world.agents.working(agentId)?.steers.keys() ?? []),
 ]
 const take = (world: LedgerHarness, ids: readonly string[], step = 3) =>
-  world.ledger.takeSteers(world.callerOf('ada'), { ids, step })
+  world.ledger.steering.takeSteers(world.callerOf('ada'), { ids, step })
 
 describe('a steer to an agent at work', () => {
   test('is a row attached to its run, reaches the agent, and is no run', async () => {
@@ -50,7 +50,7 @@ describe('a steer to an agent at work', () => {
       from: 'your user',
       text: 'also this',
     })
-    expect(world.ledger.list({ limit: 10 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 
   test.each([
@@ -68,7 +68,7 @@ describe('a steer to an agent at work', () => {
   ] as const)('of %s tells the agent truthfully who says it', async (_who, caller, from) => {
     const { world } = await atWork()
     const more = caller.kind === 'system' ? ({ trigger: 'watcher', triggerId: 'watch_1' } as const) : {}
-    const { id } = world.ledger.steerRun(caller, { agentId: 'ada', text: 'also this', ...more })
+    const { id } = world.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this', ...more })
     await world.clock.settle()
     expect(world.agents.working('ada')?.steers.get(id)?.from).toBe(from)
   })
@@ -81,7 +81,7 @@ describe('a steer to an agent at work', () => {
     expect(world.steersOf(run)).toMatchObject([{ id, state: 'taken', step: 3, became_run_id: null }])
     world.agents.finish('ada')
     await world.clock.settle()
-    expect(world.ledger.list({ limit: 10 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
     const told = world.database
       .prepare("SELECT action FROM journal WHERE action LIKE 'steer.%' ORDER BY seq")
       .all()
@@ -102,7 +102,10 @@ describe('a steer to an agent at work', () => {
       (world: LedgerHarness) =>
         void world.agents.finish('ada', { status: 'failed', error: { code: 'model-failed', detail: 'no' } }),
     ],
-    ['cancelled', (world: LedgerHarness, run: { id: string }) => void world.ledger.cancelRun(person, run.id)],
+    [
+      'cancelled',
+      (world: LedgerHarness, run: { id: string }) => void world.ledger.lifecycle.cancelRun(person, run.id),
+    ],
   ] as const)('that its run did not take is a run of its own when that is %s', async (state, end) => {
     const { world, run } = await atWork()
     const { id } = world.steer('ada')
@@ -110,7 +113,7 @@ describe('a steer to an agent at work', () => {
     await world.clock.settle()
     expect(world.state(run)).toBe(state)
     const [now] = world.steersOf(run)
-    const became = world.ledger.find(now?.became_run_id ?? '')
+    const became = world.ledger.queries.find(now?.became_run_id ?? '')
     expect(now).toMatchObject({ id, state: 'became-run', step: null })
     expect(became).toMatchObject({
       state: 'running',
@@ -138,9 +141,9 @@ describe('a steer to an agent at work', () => {
     await world.clock.settle()
     world.agents.finish('ada')
     await world.clock.settle()
-    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
     const late = { ids: [steer?.id ?? ''], step: 9 }
-    expect(codeOf(() => world.ledger.takeSteers(world.callerOf('operator'), late))).toBe('not-found')
+    expect(codeOf(() => world.ledger.steering.takeSteers(world.callerOf('operator'), late))).toBe('not-found')
   })
 
   test('comes with the next attempt of a run whose agent died, whether it was taken or not', async () => {
@@ -149,7 +152,7 @@ describe('a steer to an agent at work', () => {
     take(world, [taken.id], 2)
     world.agents.die('ada')
     await world.clock.advance(5000)
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
     expect(heard(world)).toEqual([taken.id, waiting.id])
     // A checkpoint that was lost begins anew, and reads again what it had read.
     take(world, [taken.id, waiting.id], 7)
@@ -166,14 +169,14 @@ describe('a steer to an agent at work', () => {
     const operator = world.callerOf('operator')
     world.handOff(operator, { to: 'ada', title: 'work', description: '', data: {} })
     const steer = world.steer('operator')
-    world.ledger.takeSteers(operator, { ids: [steer.id], step: 1 })
+    world.ledger.steering.takeSteers(operator, { ids: [steer.id], step: 1 })
     world.agents.finish('operator')
     await world.clock.settle()
     world.agents.finish('ada')
     await world.clock.settle()
     world.agents.finish('ada')
     await world.clock.settle()
-    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
     expect(heard(world, 'operator')).toEqual([])
   })
 
@@ -245,7 +248,7 @@ describe('a steer to an agent at work', () => {
         .prepare(`INSERT INTO steers (id, ${columns}) SELECT ?, ${columns} FROM steers WHERE id = ?`)
         .run(`${id}-${count}`, id)
     }
-    const run = world.ledger.submitRun(
+    const run = world.ledger.queue.submitRun(
       { kind: 'system' },
       {
         agentId: 'ada',
@@ -276,7 +279,7 @@ describe('a steer to an agent that is not at work on that', () => {
     const world = await started()
     const steer = world.steer('ada')
     expect(steer).toMatchObject({ state: 'became-run', runId: null })
-    expect(world.ledger.find(steer.becameRunId ?? '')?.input).toEqual({
+    expect(world.ledger.queries.find(steer.becameRunId ?? '')?.input).toEqual({
       kind: 'chat',
       message: 'also this',
       session: 'default',
@@ -286,8 +289,10 @@ describe('a steer to an agent that is not at work on that', () => {
   test('is a run in the conversation of whoever says it, and not in that of the terminal', async () => {
     const world = await started()
     const caller = { kind: 'human', role: 'owner', channel: 'telegram', user: '17' } as const
-    const steer = world.ledger.steerRun(caller, { agentId: 'ada', text: 'also this' })
-    expect(world.ledger.find(steer.becameRunId ?? '')?.input).toMatchObject({ session: 'telegram:17' })
+    const steer = world.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this' })
+    expect(world.ledger.queries.find(steer.becameRunId ?? '')?.input).toMatchObject({
+      session: 'telegram:17',
+    })
   })
 
   test.each(['heartbeat', 'task:task_1', 'tool:run_1'])(
@@ -296,8 +301,10 @@ describe('a steer to an agent that is not at work on that', () => {
       const world = await started()
       const input = { kind: 'chat', message: 'close it', session } as const
       expect(codeOf(() => world.steer('ada', 'also this', { session }))).toBe('bad-request')
-      expect(codeOf(() => world.ledger.submitRun(person, { agentId: 'ada', input }))).toBe('bad-request')
-      expect(world.ledger.list({ limit: 5 })).toEqual([])
+      expect(codeOf(() => world.ledger.queue.submitRun(person, { agentId: 'ada', input }))).toBe(
+        'bad-request',
+      )
+      expect(world.ledger.queries.list({ limit: 5 })).toEqual([])
     },
   )
 
@@ -312,7 +319,7 @@ describe('a steer to an agent that is not at work on that', () => {
   test('is a run behind a lone tool call, which could not hear it', async () => {
     const world = await started()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
-    world.ledger.submitRun(person, { agentId: 'ada', input })
+    world.ledger.queue.submitRun(person, { agentId: 'ada', input })
     await world.clock.settle()
     expect(world.steer('ada').state).toBe('became-run')
   })
@@ -343,18 +350,18 @@ describe('a steer to an agent that is given no work but its own', () => {
     expect(codeOf(() => world.chat('spawn_1'))).toBe('conflict')
     expect(codeOf(elsewhere)).toBe('conflict')
     expect(elsewhere).toThrow(reason)
-    expect(world.ledger.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
+    expect(world.ledger.queries.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
   })
 
   test('reaches its work, and is never worked on after it; whoever said it is told why', async () => {
     const { world, operator, asking, given } = await spawned()
     const [read, late] = [
-      world.ledger.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),
+      world.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),
       world.steer('spawn_1'),
     ]
-    const tooLate = world.ledger.steerRun(operator, { agentId: 'spawn_1', text: 'slower' })
+    const tooLate = world.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'slower' })
     const worker = world.callerOf('spawn_1')
-    world.ledger.takeSteers(worker, { ids: [read.id], step: 1 })
+    world.ledger.steering.takeSteers(worker, { ids: [read.id], step: 1 })
     world.completeTask(worker, { taskId: given.task_id, status: 'done', summary: 'did it', result: null })
     world.agents.finish('spawn_1')
     await world.clock.settle()
@@ -363,7 +370,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     expect(world.agents.sent.filter(({ agentId }) => agentId === 'spawn_1')).toHaveLength(1)
     const ends = [late, tooLate].map(({ id }) => {
       const runId = steers.find((steer) => steer.id === id)?.became_run_id ?? ''
-      return world.ledger.find(runId)
+      return world.ledger.queries.find(runId)
     })
     const undeliverable = {
       state: 'cancelled',
@@ -371,7 +378,7 @@ describe('a steer to an agent that is given no work but its own', () => {
       outcome: { text: expect.stringContaining(reason) },
     }
     expect(ends).toMatchObject([undeliverable, undeliverable])
-    expect(world.ledger.outbox.ofRun(ends[0]?.id ?? '')).toMatchObject([{ recipient: 'human:cli' }])
+    expect(world.ledger.delivery.outbox.ofRun(ends[0]?.id ?? '')).toMatchObject([{ recipient: 'human:cli' }])
     world.agents.finish('operator')
     await world.clock.settle()
     expect(world.agents.sent.at(-1)).toMatchObject({
@@ -395,25 +402,27 @@ describe('a steer of an agent', () => {
 
   test('reaches who works on what it gave, in its own name', async () => {
     const { world, operator } = await given()
-    const steer = world.ledger.steerRun(operator, { agentId: 'ada', text: 'faster' })
+    const steer = world.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
     await world.clock.settle()
     expect(world.agents.working('ada')?.steers.get(steer.id)?.from).toBe('agent operator')
   })
 
   test('is a conflict where nobody works, with the way to give work', async () => {
     const { world, operator } = await given()
-    expect(() => world.ledger.steerRun(operator, { agentId: 'bob', text: 'faster' })).toThrow(/hand_off/)
+    expect(() => world.ledger.steering.steerRun(operator, { agentId: 'bob', text: 'faster' })).toThrow(
+      /hand_off/,
+    )
   })
 
   test('that came too late is answered by a run below its own, and it is told the answer', async () => {
     const { world, asking, operator } = await given()
-    world.ledger.steerRun(operator, { agentId: 'ada', text: 'faster' })
+    world.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
     const ada = world.callerOf('ada')
     const taskId = ada.kind === 'agent' ? (ada.run?.taskId ?? '') : ''
     world.completeTask(ada, { taskId, status: 'done', summary: 'did it', result: null })
     world.agents.finish('ada')
     await world.clock.settle()
-    const own = world.ledger.list({ agentId: 'ada', limit: 1 })[0]
+    const own = world.ledger.queries.list({ agentId: 'ada', limit: 1 })[0]
     expect(own).toMatchObject({
       state: 'running',
       parentId: asking.id,
@@ -432,8 +441,11 @@ describe('a steer of an agent', () => {
 
   test('needs a live run of its own', async () => {
     const { world, operator } = await given()
-    world.ledger.cancelRun(person, world.ledger.list({ agentId: 'operator', limit: 1 })[0]?.id ?? '')
-    expect(codeOf(() => world.ledger.steerRun(operator, { agentId: 'ada', text: 'faster' }))).toBe(
+    world.ledger.lifecycle.cancelRun(
+      person,
+      world.ledger.queries.list({ agentId: 'operator', limit: 1 })[0]?.id ?? '',
+    )
+    expect(codeOf(() => world.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' }))).toBe(
       'stale-fence',
     )
   })
@@ -448,11 +460,11 @@ describe('what an agent says it took', () => {
     await world.clock.settle()
     const foreign = world.callerOf('bob')
     const taken = { ids: [steer.id], step: 1 }
-    expect(codeOf(() => world.ledger.takeSteers(foreign, taken))).toBe('not-found')
+    expect(codeOf(() => world.ledger.steering.takeSteers(foreign, taken))).toBe('not-found')
     world.agents.die('ada')
     await world.clock.advance(5000)
-    expect(codeOf(() => world.ledger.takeSteers(old, taken))).toBe('stale-fence')
-    expect(codeOf(() => world.ledger.takeSteers(person, taken))).toBe('not-found')
+    expect(codeOf(() => world.ledger.steering.takeSteers(old, taken))).toBe('stale-fence')
+    expect(codeOf(() => world.ledger.steering.takeSteers(person, taken))).toBe('not-found')
     expect(codeOf(() => take(world, [steer.id]))).toBe('no problem')
   })
 
@@ -466,7 +478,7 @@ describe('what an agent says it took', () => {
 
 describe('one conversation and many runs', () => {
   const conversation = (world: LedgerHarness, session: string) =>
-    world.ledger.submitRun(person, { agentId: 'ada', input: { kind: 'chat', message: 'x', session } })
+    world.ledger.queue.submitRun(person, { agentId: 'ada', input: { kind: 'chat', message: 'x', session } })
 
   test('a run that waits for its children lets others into its conversation', async () => {
     const world = await started()

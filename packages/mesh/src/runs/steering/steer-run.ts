@@ -2,20 +2,19 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EventBus } from '../../events/index.ts'
-import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
-import type { Hooks } from '../../kernel/index.ts'
-import type { Database, DiskSpace } from '../../storage/index.ts'
+import type { Database } from '../../storage/index.ts'
 import type { LiveRuns } from '../lifecycle/live-runs.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { IdempotencyMark, RunTable } from '../lifecycle/run-table.ts'
 import { recordSteer } from './record-steer.ts'
+import type { SteerRecorders } from './record-steer.ts'
 import type { BecomeRun } from './release-steers.ts'
 import { defaultSession, refuseReserved, sessionOf } from '../conversation.ts'
 import type { SteerRecord, SteerTable } from './steer-table.ts'
 import { comesOfTrigger, keyUsed, markOf, originOf, requireRoom, requireTakesWork } from '../submit-run.ts'
+import type { Admission } from '../submit-run.ts'
 
 export interface SteerRunInput {
   readonly agentId: string
@@ -38,20 +37,14 @@ export interface SteerRunInput {
  */
 export type SteerRun = (caller: Caller, input: SteerRunInput) => SteerRecord
 
-export interface SteerRunDeps {
+export interface SteerRunDeps extends Admission, SteerRecorders {
   readonly database: Database
   readonly table: RunTable
   readonly steers: SteerTable
   readonly guard: Guard
-  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
-  readonly requireAgent: (agentId: string) => void
-  readonly diskSpace: Pick<DiskSpace, 'require'>
-  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
   readonly become: BecomeRun
   readonly live: LiveRuns
   readonly deliver: (run: RunRecord) => void
-  readonly events: EventBus
-  readonly journal: Journal
   readonly clock: Clock
   readonly newId: NewId
 }

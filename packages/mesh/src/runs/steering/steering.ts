@@ -1,4 +1,6 @@
-import type { RunSettledHandler, TellRun } from '../lifecycle/run-tasks.ts'
+import type { RunChanges } from '../lifecycle/change-run.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { TellRun } from '../lifecycle/run-tasks.ts'
 import { createDeliverSteers } from './deliver-steers.ts'
 import type { DeliverSteersDeps } from './deliver-steers.ts'
 import { createBecomeRun, createReleaseSteers } from './release-steers.ts'
@@ -9,29 +11,38 @@ import type { SteerTable } from './steer-table.ts'
 import { createTakeSteers } from './take-steers.ts'
 import type { TakeSteers } from './take-steers.ts'
 
-/** All that is said to agents at work, from its row to its end as part of that work or as a run of its own. */
-export interface Steering {
+/** What is said to agents at work. */
+export interface RunSteering {
   readonly steerRun: SteerRun
   readonly takeSteers: TakeSteers
+}
+
+/** All of it, from its row to its end as part of that work or as a run of its own. */
+export interface Steering extends RunSteering {
   readonly release: ReleaseSteers
-  readonly tellSteerer: RunSettledHandler
   /** Stops bringing; the rows stay. */
   close(): Promise<void>
 }
 
+/** Hears of each run that is settled: what it had not read yet becomes a run, and whoever steered too late is answered. */
 export function createSteering(
   deps: Omit<SteerRunDeps, 'become' | 'deliver'> &
     BecomeRunDeps &
-    ReleaseSteersDeps &
-    DeliverSteersDeps & { readonly tellRun: TellRun },
+    Omit<ReleaseSteersDeps, 'settle'> &
+    DeliverSteersDeps & {
+      readonly tellRun: TellRun
+      readonly changes: Pick<RunChanges, 'settle' | 'settled'>
+    },
 ): Steering {
   const become = createBecomeRun(deps)
   const delivery = createDeliverSteers(deps)
+  const release = createReleaseSteers({ ...deps, settle: deps.changes.settle, become })
+  deps.changes.settled.subscribe(release)
+  deps.changes.settled.subscribe(createTellSteerer(deps))
   return {
     steerRun: createSteerRun({ ...deps, become, deliver: delivery.deliver }),
     takeSteers: createTakeSteers(deps),
-    release: createReleaseSteers({ ...deps, become }),
-    tellSteerer: createTellSteerer(deps),
+    release,
     close: delivery.close,
   }
 }
@@ -46,7 +57,7 @@ function createTellSteerer({
 }: {
   readonly steers: SteerTable
   readonly tellRun: TellRun
-}): RunSettledHandler {
+}): (run: RunRecord) => void {
   return (run) => {
     const steer = run.parentId === null ? null : steers.whatBecame(run.id)
     if (!steer || steer.parentRunId === null || !run.outcome) return

@@ -51,7 +51,11 @@ export async function createCronJobs(
   if (file.broken() === null) schedule.adopt(file.jobs())
   for (const job of file.jobs()) {
     const correction = correctionOf(job)
-    if (correction !== '') log.warn({ jobId: job.id, correction }, 'job is kept otherwise than it is written')
+    if (correction !== '')
+      log.warn(
+        { jobId: job.id, correction },
+        'a job in config/cron.json holds otherwise than it is written there; the correction says how',
+      )
   }
 
   return {

@@ -298,11 +298,11 @@ describe('a run by hand', () => {
       expect(await harness.cron.runNow(owner, two.id)).toEqual(first)
       expect((await harness.cron.runNow(owner, one.id)).state).toBe('fired')
     }
-    expect(harness.ledger.laneOf('clerk').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('clerk').queued).toBe(wireLimits.laneQueueMax + 1)
     expect(harness.rows(two.id)).toHaveLength(1)
     harness.ledger.start()
     await harness.clock.settle()
-    expect(harness.ledger.find(first.run_id ?? '')?.state).toBe('running')
+    expect(harness.ledger.queries.find(first.run_id ?? '')?.state).toBe('running')
   })
 
   it('for an agent that is not there any more is refused to the one who asked', async () => {
@@ -347,10 +347,10 @@ describe('what is cut off', () => {
     const broken = await harness.again({
       world: {
         ledger: {
-          find: harness.ledger.find,
-          isLaneFull: harness.ledger.isLaneFull,
+          find: harness.ledger.queries.find,
+          isLaneFull: harness.ledger.queue.isLaneFull,
           submitRun: (caller, input) => {
-            harness.ledger.submitRun(caller, input)
+            harness.ledger.queue.submitRun(caller, input)
             throw new Error('the power went out')
           },
         },
@@ -398,7 +398,7 @@ describe('what is cut off', () => {
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
     await harness.tickAfter(15 * minute)
     expect(harness.rows(id)).toMatchObject([{ state: 'firing' }])
-    const run = harness.ledger.submitRun(
+    const run = harness.ledger.queue.submitRun(
       { kind: 'system' },
       { agentId: 'clerk', input: { kind: 'heartbeat', message: 'x' }, trigger: 'heartbeat' },
     )

@@ -1,11 +1,12 @@
-import type { AgentConnection } from '../../agents/index.ts'
+import type { Agents } from '../../agents/index.ts'
 import type { Notes } from '../../collaboration/notes/index.ts'
 import type { FileEditor } from '../../config/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import type { Runs } from '../../runs/index.ts'
 import { conditionHolds, parseCondition } from '../conditions/index.ts'
 import { cronAgentRoutes } from './agent.routes.ts'
-import type { CronDeps, FireHeartbeat } from './cron-deps.ts'
+import type { FireHeartbeat } from './cron-deps.ts'
 import { createCronJobs } from './cron-jobs.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { createCron } from './cron.ts'
@@ -48,10 +49,8 @@ export function cronModule(
   needs: {
     readonly jobs: CronJobs
     readonly heartbeats: { readonly fire: FireHeartbeat }
-    readonly runs: CronDeps['runs']
-    readonly agents: Pick<CronDeps['agents'], 'requireWorking'> & {
-      reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
-    }
+    readonly runs: Pick<Runs, 'queue' | 'queries'>
+    readonly agents: Pick<Agents, 'registry' | 'connection'>
     readonly notes: Pick<Notes, 'notifyOwner'>
   },
 ): MeshModule<CronApi> {
@@ -59,12 +58,12 @@ export function cronModule(
   const cron = createCron(
     {
       kernel,
-      runs: needs.runs,
+      runs: { ...needs.runs.queue, ...needs.runs.queries },
       agents: {
-        requireWorking: (agentId) => agents.requireWorking(agentId),
+        requireWorking: (agentId) => agents.registry.requireWorking(agentId),
         toolsOf: async (agentId, signal) => {
           const bounded = AbortSignal.any([signal, AbortSignal.timeout(toolsDeadlineMs)])
-          return (await agents.reach(agentId, bounded)).tools(bounded)
+          return (await agents.connection.reach(agentId, bounded)).tools(bounded)
         },
       },
       fireHeartbeat: needs.heartbeats.fire,

@@ -87,18 +87,19 @@ function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
     openTasks: createOpenTasks(ledger.taskTable),
     messages: { keptFor: () => ({ count: 0, oldest: [] }), tellKept: () => {} },
     fleetFor: () => null,
-    runs: ledger.ledger,
+    runs: ledger.runs,
     clock: ledger.clock,
     ...changes,
   })
   const end = (): void => {
-    for (const { id } of ledger.ledger.list({ limit: 100 })) ledger.ledger.cancelRun(owner, id)
+    for (const { id } of ledger.ledger.queries.list({ limit: 100 }))
+      ledger.ledger.lifecycle.cancelRun(owner, id)
   }
   return { ...ledger, agent, table, known, fire, end }
 }
 
 type World = ReturnType<typeof aHarness>
-const runsOf = ({ ledger }: World) => ledger.list({ limit: 100 })
+const runsOf = ({ ledger }: World) => ledger.queries.list({ limit: 100 })
 const messageOf = (world: World): string => {
   const input = runsOf(world)[0]?.input
   return input?.kind === 'heartbeat' ? input.message : ''
@@ -222,10 +223,10 @@ describe('a heartbeat that is due', () => {
     const first = await byHand(5000)
     expect(first).toMatchObject({ fired: { kind: 'heartbeat', proactive: false } })
     expect(await byHand(6000)).toEqual(first)
-    expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(world.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
     world.ledger.start()
     await world.clock.settle()
-    expect(world.ledger.live.liveRunOf('scout')?.runId).toBe('fired' in first ? first.fired.id : '')
+    expect(world.ledger.lifecycle.live.liveRunOf('scout')?.runId).toBe('fired' in first ? first.fired.id : '')
     await world.ledger.close()
   })
 
@@ -288,10 +289,10 @@ describe('a heartbeat that is due', () => {
       expect(await world.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
     }
     const byHand = await world.fire('scout', { ...due, dueAt: 5000, manual: true })
-    world.ledger.cancelRun(owner, 'fired' in byHand ? byHand.fired.id : '')
+    world.ledger.lifecycle.cancelRun(owner, 'fired' in byHand ? byHand.fired.id : '')
     expect(await world.fire('scout', { ...due, dueAt: 6000 })).toEqual({ skipped: 'overlap' })
     expect(runsOf(world)).toHaveLength(2)
-    world.ledger.cancelRun(owner, 'fired' in first ? first.fired.id : '')
+    world.ledger.lifecycle.cancelRun(owner, 'fired' in first ? first.fired.id : '')
     expect(await world.fire('scout', { ...due, dueAt: 7000 })).toHaveProperty('fired')
   })
 
@@ -303,14 +304,14 @@ describe('a heartbeat that is due', () => {
       expect(await world.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
       expect(await world.fire('scout', { ...due, dueAt: dueAt + 1000, manual: true })).toEqual(first)
     }
-    expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(world.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
   test('by hand is never held to another by what triggers have queued, which takes no room from people', async () => {
     const world = aHarness()
     const byTrigger = { agentId: 'scout', input: { kind: 'chat', message: 'm', session: 's' } } as const
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) {
-      world.ledger.submitRun(
+      world.ledger.queue.submitRun(
         { kind: 'system' },
         { ...byTrigger, trigger: 'cron', idempotencyKey: `${count}` },
       )
@@ -331,7 +332,7 @@ describe('a heartbeat that is due', () => {
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
     const [one, two] = await atOnce(true, [3000, 4000])
     expect(two).toEqual(one)
-    expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(world.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
   test('of an archived agent is none, and no container is asked', async () => {

@@ -1,19 +1,19 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Fleet } from '../../agents/index.ts'
+import type { Agents } from '../../agents/index.ts'
 import type { Messages } from '../../collaboration/messages/index.ts'
 import type { Topics } from '../../collaboration/topics/index.ts'
 import type { AgentViews } from '../../control/index.ts'
 import { dataLimitBytes } from '../../config/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
-import type { RunOutcomes } from '../../runs/index.ts'
+import type { RunOutcomes, Runs } from '../../runs/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { TaskTable } from '../../tasks/index.ts'
 import { createEnsureHeartbeat, createPlanHeartbeat } from './ensure-heartbeat.ts'
 import { factsOf } from './fleet-changes.ts'
 import { createFireHeartbeat } from './fire-heartbeat.ts'
-import type { FireHeartbeat, FleetNow, HeartbeatRuns } from './fire-heartbeat.ts'
+import type { FireHeartbeat, FleetNow } from './fire-heartbeat.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import { createHeartbeatTable } from './heartbeat-table.ts'
 import { createKnownContexts } from './known-contexts.ts'
@@ -35,11 +35,8 @@ export interface Heartbeats {
 export interface HeartbeatNeeds {
   /** Where heartbeats are scheduled. */
   readonly jobs: HeartbeatJobs
-  readonly agents: Pick<Fleet, 'find' | 'list' | 'isArchived' | 'connectIfRunning' | 'reach' | 'standing'>
-  readonly runs: HeartbeatRuns & {
-    laneOf(agentId: string): { readonly busy: boolean }
-    endedSince(agentId: string, then: number): Readonly<Record<string, number>>
-  }
+  readonly agents: Pick<Agents, 'registry' | 'connection'>
+  readonly runs: Pick<Runs, 'queue' | 'queries'>
   /** For whoever waits for the end of a heartbeat that they asked for. */
   readonly outcomes: RunOutcomes
   readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
@@ -52,9 +49,10 @@ export interface HeartbeatNeeds {
 /** Agents that look around by themselves. */
 export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModule<Heartbeats> {
   const { clock, hooks, log } = kernel
-  const { agents, jobs, outcomes, runs } = needs
+  const { jobs, outcomes, runs } = needs
+  const { registry: agents, connection } = needs.agents
   const table = createHeartbeatTable(kernel.database)
-  const known = createKnownContexts({ table, isBusy: (agentId) => runs.laneOf(agentId).busy, clock })
+  const known = createKnownContexts({ table, isBusy: (agentId) => runs.queue.laneOf(agentId).busy, clock })
   const fire = createFireHeartbeat({
     database: kernel.database,
     table,
@@ -62,7 +60,7 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
     isArchived: agents.isArchived,
     pausedReason: (agentId) => reasonToPause(hooks, agentId),
     readContext: createReadContext({
-      connections: agents,
+      connections: connection,
       meteredPercent: (agentId) => meteredPercent(kernel, needs, agentId),
       known,
       log,
@@ -71,7 +69,7 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
     messages: needs.messages,
     fleetFor: (agentId) => (agentId === operatorAgentId ? fleetNow(kernel, needs) : null),
     openTasks: createOpenTasks(needs.tasks),
-    runs,
+    runs: { ...runs.queue, ...runs.queries },
     clock,
   })
   const ensure = createEnsureHeartbeat({ jobs })
@@ -119,7 +117,7 @@ function fleetNow({ clock }: Kernel, { views, runs }: HeartbeatNeeds): FleetNow 
   const agents = views.all().filter(({ kind }) => kind === 'worker')
   const since = clock.now() - dayMs
   const failuresOf = (agentId: string): number => {
-    const { failed = 0, expired = 0 } = runs.endedSince(agentId, since)
+    const { failed = 0, expired = 0 } = runs.queries.endedSince(agentId, since)
     return failed + expired
   }
   const errors = new Map(agents.map(({ id, last_error: error }) => [id, error]))

@@ -1,6 +1,7 @@
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
-import type { RunRecord, SubmitRun } from '../../runs/index.ts'
+import type { Agents } from '../../agents/index.ts'
+import type { Runs } from '../../runs/index.ts'
 import type { FileEditor } from '../../config/index.ts'
 import { createChangeWatcher } from './change-watcher.ts'
 import { createFileWatches } from './carry-watchers.ts'
@@ -28,8 +29,8 @@ export function watchModule(
     /** Of `config/watchers.yaml`. */
     readonly path: string
     readonly editor: FileEditor
-    readonly agents: { requireWorking(agentId: string): void }
-    readonly runs: { readonly submitRun: SubmitRun; find(runId: string): RunRecord | null }
+    readonly agents: Pick<Agents, 'registry'>
+    readonly runs: Pick<Runs, 'queue' | 'queries'>
   },
 ): MeshModule<FileWatches> {
   const { path, editor, agents, runs } = needs
@@ -40,7 +41,7 @@ export function watchModule(
   const fire = createFireChange({
     ...kernel,
     table,
-    submitRun: runs.submitRun,
+    submitRun: runs.queue.submitRun,
     pausedReason: (agentId) => reasonToPause(kernel.hooks, agentId),
   })
   const watches = createWatches({ ...kernel, file, table, scanFolder, fire })
@@ -51,13 +52,13 @@ export function watchModule(
     table,
     scanFolder,
     guard: kernel.guard,
-    findRun: (runId) => runs.find(runId),
+    findRun: runs.queries.find,
   })
   const files = createFileWatches({ path, editor, scanFolder })
   const change = createChangeWatcher({
     kernel,
     files,
-    requireWorking: (agentId) => agents.requireWorking(agentId),
+    requireWorking: (agentId) => agents.registry.requireWorking(agentId),
     refresh: watches.refresh,
   })
   return {

@@ -50,7 +50,7 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
   const fire = createFireChange({
     database,
     table,
-    submitRun: (options.submitRun ?? ((submit) => submit))(ledger.submitRun),
+    submitRun: (options.submitRun ?? ((submit) => submit))(ledger.queue.submitRun),
     events,
     pausedReason: (agentId) => paused.get(agentId) ?? null,
     clock,
@@ -81,7 +81,7 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
     },
     /** Messages of all runs, oldest first. */
     messages: () =>
-      ledger
+      ledger.queries
         .list({ limit: 500 })
         .map(({ input }) => ('message' in input ? input.message : ''))
         .toReversed(),
@@ -129,7 +129,7 @@ describe('watchers', () => {
     await put('old.csv', 'longer than before')
     await poll(4)
     expect(messages()).toEqual(['see new.csv', 'see old.csv'])
-    expect(world.ledger.list({ limit: 1 })[0]).toMatchObject({
+    expect(world.ledger.queries.list({ limit: 1 })[0]).toMatchObject({
       agentId: 'scout',
       origin: { kind: 'watcher', channel: 'mesh', user: `${inbox}/*.csv` },
       state: 'queued',
@@ -423,10 +423,10 @@ describe('the polls', () => {
     expect(saw()).toHaveLength(1)
     expect(watches.active()[0]).toMatchObject({ held: 'the lane of scout is full' })
     expect(told(events)).toMatchObject([{ type: 'watch.troubled' }])
-    const [queued] = world.ledger
+    const [queued] = world.ledger.queries
       .list({ limit: 500 })
       .filter(({ input }) => JSON.stringify(input).includes('fill'))
-    world.ledger.cancelRun({ kind: 'human', role: 'owner', channel: 'cli' }, queued?.id ?? '')
+    world.ledger.lifecycle.cancelRun({ kind: 'human', role: 'owner', channel: 'cli' }, queued?.id ?? '')
     await poll(2)
     expect(saw().toSorted()).toEqual(['see a.csv', 'see b.csv'])
     expect(told(events).map(({ type }) => type)).toEqual(['watch.troubled', 'watch.recovered'])

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { Agents } from '../../agents/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import type { Runs } from '../../runs/index.ts'
 import { webhookPeopleRoutes } from './people.routes.ts'
 import { webhookPublicRoutes } from './public.routes.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -16,16 +18,16 @@ export function webhookModule(
   kernel: Kernel,
   needs: {
     readonly vault: WebhooksDeps['vault']
-    readonly runs: Pick<WebhooksDeps, 'submitRun'>
-    readonly agents: { readonly requireWorking: (agentId: string) => void }
+    readonly runs: Pick<Runs, 'queue'>
+    readonly agents: Pick<Agents, 'registry'>
   },
 ): MeshModule<Pick<Webhooks, 'all' | 'prepare'>> {
   const { clock, hooks, settings } = kernel
   const webhooks = createWebhooks({
     ...kernel,
     vault: needs.vault,
-    submitRun: needs.runs.submitRun,
-    requireAgent: needs.agents.requireWorking,
+    submitRun: needs.runs.queue.submitRun,
+    requireAgent: needs.agents.registry.requireWorking,
     perMinute: () => settings().webhooks.per_minute,
     randomBytes,
   })

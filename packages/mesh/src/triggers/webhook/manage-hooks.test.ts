@@ -59,7 +59,7 @@ describe('webhooks are the owner’s', () => {
         storeSystem: async () => {},
         removeSystem: async () => {},
       },
-      submitRun: world.ledger.submitRun,
+      submitRun: world.ledger.queue.submitRun,
       requireAgent: () => {},
       perMinute: () => 60,
       randomBytes: (count) => Buffer.alloc(count),

@@ -22,7 +22,7 @@ function standard(world: WebhookHarness, secret: string, id = 'msg_1') {
   }
 }
 const refusedAs = (code: string) => expect.objectContaining({ code })
-const runsOf = (world: WebhookHarness) => world.ledger.list({ limit: 200 })
+const runsOf = (world: WebhookHarness) => world.ledger.queries.list({ limit: 200 })
 
 describe('a delivery', () => {
   test('makes one run of the hook’s agent, whose origin names the hook, and its row says how it ended', async () => {
@@ -38,7 +38,7 @@ describe('a delivery', () => {
       origin: { kind: 'webhook', channel: 'mesh', user: hook.id },
     })
     expect(world.messages()[0]).toContain('"action": "opened"')
-    world.ledger.cancelRun(owner, run?.id ?? '')
+    world.ledger.lifecycle.cancelRun(owner, run?.id ?? '')
     expect(world.history(hook)).toMatchObject([
       { state: 'accepted', runId: run?.id, outcome: 'cancelled: cancelled' },
     ])

@@ -12,7 +12,7 @@ const signed = (secret: string, of = body, more: object = {}) => ({
   'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
   ...more,
 })
-const runsOf = (world: WebhookHarness) => world.ledger.list({ limit: 200 })
+const runsOf = (world: WebhookHarness) => world.ledger.queries.list({ limit: 200 })
 const refusedAs = (code: string) => expect.objectContaining({ code })
 
 describe('a body whose signature covers nothing else', () => {

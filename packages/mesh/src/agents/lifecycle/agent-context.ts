@@ -1,10 +1,4 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
-import type { EventBus } from '../../events/index.ts'
-import type { Journal } from '../../journal/index.ts'
-import type { Log } from '../../platform/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
-import type { Database } from '../../storage/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
 import type { AgentLinks } from '../connection/agent-links.ts'
@@ -16,7 +10,7 @@ import type { AgentTurns } from './agent-turns.ts'
 import type { Briefings } from '../briefing/briefings.ts'
 import type { McpServerTable } from '../registry/mcp-server-table.ts'
 import type { SeedFiles } from '../registry/seed-files.ts'
-import type { Hooks } from '../../kernel/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
 
 /**
  * What the use cases of this module share.
@@ -27,13 +21,10 @@ import type { Hooks } from '../../kernel/index.ts'
  * - F3 A row says `running` or `unhealthy` only while a sandbox with the row's start id is believed to run.
  * - F4 Whoever listens on `gone` hears once of every sandbox that was so and is no more.
  */
-export interface AgentLife {
-  readonly database: Database
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly log: Log
-  readonly journal: Journal
-  readonly events: EventBus
+export interface AgentContext extends Pick<
+  Kernel,
+  'database' | 'clock' | 'newId' | 'log' | 'journal' | 'events' | 'hooks'
+> {
   readonly runtime: SandboxRuntime
   readonly agents: AgentTable
   readonly mcpServers: McpServerTable
@@ -42,9 +33,8 @@ export interface AgentLife {
   readonly tokens: AgentTokens
   readonly turns: AgentTurns
   readonly briefings: Briefings
-  readonly hooks: Hooks
   readonly sandboxes: LiveSandboxes
-  readonly settings: LifeSettings
+  readonly settings: FleetSettings
   readonly placing: AgentPlacing
 }
 
@@ -66,7 +56,7 @@ export interface LiveSandboxes {
 }
 
 /** As they are at the moment of asking. */
-export interface LifeSettings {
+export interface FleetSettings {
   /** Model for agents that name none; null when the owner has chosen none either. */
   readonly defaultModel: () => string | null
   /** What the owner does where there is none. */

@@ -1,0 +1,112 @@
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { lifecycleLimits } from '@flotilla/protocol/limits'
+import type { Guard, PermissionGrants } from '../../access/index.ts'
+import { deleteInTurn } from '../registry/delete-agent.ts'
+import { ensureOperator } from '../registry/ensure-operator.ts'
+import type { AgentContext } from './agent-context.ts'
+import type { Isolation } from './ensure-running.ts'
+import { watchHealth } from './health.ts'
+import { createHibernate } from './hibernate.ts'
+import { hibernateAgent } from './hibernate-agent.ts'
+import type { HibernateAgent } from './hibernate-agent.ts'
+import type { DataMeter } from './meter-data.ts'
+import { reconcileFleet } from './reconcile-fleet.ts'
+import type { ReconcileReport } from './reconcile-fleet.ts'
+import { createRemoveOrphans } from './remove-orphans.ts'
+import { restartAgent } from './restart-agent.ts'
+import type { RestartAgent } from './restart-agent.ts'
+import type { AgentStarts } from './start-agent.ts'
+import { stopAgent } from './stop-agent.ts'
+import type { StopAgent } from './stop-agent.ts'
+
+/** Which agents run, how well, and with what. */
+export interface FleetLifecycle {
+  /** After the runtime is prepared and the agent door's port is known; before anything else. */
+  reconcile(): Promise<ReconcileReport>
+  ensureOperator(): Promise<void>
+  /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */
+  modelInUse(agentId: string): string | null
+  readonly restart: RestartAgent
+  readonly stop: StopAgent
+  readonly hibernate: HibernateAgent
+  /** Stops whatever may run, as the mesh ends; what does not end in time goes on, and is adopted by the next start. */
+  stopAll(reason: string): Promise<void>
+  /** Asks every agent now; `run` does so every 30 s. */
+  sweep(): Promise<void>
+  /** Looks after health and briefings until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+  /** Breaks off starts and lets go of connections. Sandboxes that run go on. */
+  close(): Promise<void>
+}
+
+export function createFleetLifecycle(deps: {
+  readonly context: AgentContext
+  readonly starts: AgentStarts
+  readonly meter: DataMeter
+  readonly isolation: Isolation
+  readonly guard: Guard
+  readonly grants: PermissionGrants
+}): FleetLifecycle {
+  const { context, starts } = deps
+  const hibernate = createHibernate(context)
+  const health = watchHealth(context, starts, {
+    ...deps,
+    finishDeletion: (agentId) => deleteInTurn(deps, agentId, 'system'),
+    hibernateIdle: hibernate.idle,
+    removeOrphans: createRemoveOrphans(context),
+  })
+  const stopHearing = context.runtime.onEngineBack(health.tryAll)
+  const stop = stopAgent(context, starts)
+  return {
+    reconcile: () => reconcileFleet(context),
+    ensureOperator: () => ensureOperator(deps),
+    modelInUse: (agentId) => modelInUse(context, agentId),
+    restart: restartAgent(deps),
+    stop,
+    hibernate: hibernateAgent({ ...deps, hibernate: hibernate.now }),
+    stopAll: (reason) => stopAll(context, (agentId) => stop(agentId, reason)),
+    sweep: () => health.sweep(),
+    run: async (signal) => {
+      await Promise.all([health.run(signal), context.briefings.run(signal)])
+    },
+    close: async () => {
+      health.close()
+      stopHearing()
+      starts.breakOffAll('the mesh stops')
+      if (!(await context.turns.settled(lifecycleLimits.shutdownMs))) {
+        context.log.error({}, 'changes of agents are still under way; the next start brings them together')
+      }
+      context.sandboxes.links.close()
+    },
+  }
+}
+
+function modelInUse({ agents, sandboxes }: AgentContext, agentId: string): string | null {
+  const row = agents.find(agentId)
+  // A run under way goes on with what it began with, whatever the owner has chosen since.
+  const started = row && isLive(row.state.kind) ? sandboxes.startedModels.get(agentId) : null
+  return sandboxes.outdated.get(agentId) ?? row?.record.model ?? started ?? null
+}
+
+async function stopAll(context: AgentContext, stop: (agentId: string) => Promise<void>): Promise<void> {
+  const mayRun = context.agents
+    .list()
+    .filter(({ state }) => isLive(state.kind) || state.kind === 'starting' || state.kind === 'stopping')
+  const late = new AbortController()
+  const deadline = context.clock.sleep(lifecycleLimits.shutdownMs, late.signal).then(
+    () => context.log.error({}, 'agents were not stopped in time; the next start takes them up or ends them'),
+    () => {},
+  )
+  const stops = mayRun.map(async ({ record }) => {
+    try {
+      await stop(record.id)
+    } catch (error) {
+      context.log.warn(
+        { agentId: record.id, err: error },
+        'an agent was not stopped; the next start takes it up or ends it',
+      )
+    }
+  })
+  await Promise.race([Promise.all(stops), deadline])
+  late.abort()
+}

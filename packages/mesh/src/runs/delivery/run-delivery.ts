@@ -1,0 +1,44 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { RunView } from '@flotilla/protocol/run'
+import type { Guard } from '../../access/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Hook, Hooks } from '../../kernel/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { RunChanges } from '../lifecycle/change-run.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { TakeNote, TellRun } from '../lifecycle/run-tasks.ts'
+import type { Outbox } from './outbox.ts'
+import type { RunInbox } from './run-inbox.ts'
+import { createRunOutcomes } from './tell-outcome.ts'
+import type { RunOutcomes } from './tell-outcome.ts'
+import { createTakeNote, createTellRun } from './tell-run.ts'
+
+/** How news comes to a run, and its outcome to whoever asked for it (R5). */
+export interface RunDelivery {
+  readonly tellRun: TellRun
+  readonly takeNote: TakeNote
+  readonly outbox: Outbox
+  readonly outcomes: RunOutcomes
+}
+
+export function createRunDelivery(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+  readonly changes: Pick<RunChanges, 'move'>
+  readonly view: (run: RunRecord) => RunView
+  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly events: EventBus
+  readonly guard: Guard
+  readonly hooks: Pick<Hooks, 'costsAsked'>
+  readonly clock: Clock
+}): RunDelivery {
+  return {
+    tellRun: createTellRun({ ...deps, move: deps.changes.move }),
+    takeNote: createTakeNote(deps),
+    outbox: deps.outbox,
+    outcomes: createRunOutcomes(deps),
+  }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { AgentConnections } from '../../agents/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Hook, Hooks } from '../../kernel/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { Outbox } from '../delivery/outbox.ts'
+import type { RunInbox } from '../delivery/run-inbox.ts'
+import { createBindNotes } from '../delivery/tell-run.ts'
+import { createHoldLease } from '../hold-lease.ts'
+import type { RunChanges } from '../lifecycle/change-run.ts'
+import { createEndTurn } from '../lifecycle/end-turn.ts'
+import type { FollowedRuns } from '../lifecycle/followed-runs.ts'
+import { createFollowRun } from '../lifecycle/follow-run.ts'
+import type { Lease } from '../lifecycle/lease.ts'
+import { createPerformRun } from '../lifecycle/perform-run.ts'
+import { createRecoverRun } from '../lifecycle/recover-runs.ts'
+import type { RunPulses } from '../lifecycle/run-pulses.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { RunTasks } from '../lifecycle/run-tasks.ts'
+import type { ReleaseSteers } from '../steering/release-steers.ts'
+import type { SteerTable } from '../steering/steer-table.ts'
+import { createLanes } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
+
+/** The rows that a dispatched run reads and writes. */
+interface DispatchedRows {
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+}
+
+/** How the mesh knows that a run goes on, and lets go of it. */
+interface Followed {
+  readonly followed: FollowedRuns
+  readonly pulses: RunPulses
+  readonly lease: Lease
+  /** Once it fires, no lease is renewed any more. */
+  readonly stopped: AbortSignal
+}
+
+/** Takes runs out of the lanes, to their agents and to the end of their turns. */
+export function createDispatchRuns(
+  deps: DispatchedRows &
+    Followed & {
+      readonly database: Database
+      readonly clock: Clock
+      readonly log: Log
+      readonly events: EventBus
+      readonly hooks: Pick<Hooks, 'entriesPromoted'>
+      readonly tasks: RunTasks
+      readonly connections: AgentConnections
+      readonly changes: RunChanges
+      readonly releaseSteers: ReleaseSteers
+      readonly bell: Hook<string>
+      readonly pausedReason: (agentId: string) => string | null
+    },
+): Pick<Lanes, 'start' | 'close'> {
+  const { changes } = deps
+  const endTurn = createEndTurn({ ...deps, ...changes })
+  const performRun = createPerformRun({
+    ...deps,
+    follow: createFollowRun({ ...deps, endTurn, settle: changes.settle }),
+    bindNotes: createBindNotes(deps),
+    holdLease: createHoldLease({ ...deps, renew: deps.lease.beat }),
+  })
+  const recover = createRecoverRun({ ...deps, performRun, interrupt: changes.interrupt })
+  return createLanes({ ...deps, performRun, recover })
+}

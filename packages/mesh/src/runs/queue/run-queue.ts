@@ -1,0 +1,42 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../../storage/index.ts'
+import type { Hook } from '../../kernel/index.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { LanePlace, SubmitRun } from '../submit-run.ts'
+
+/** What agents have to do: the one way in, and what waits or works in the lane of each. */
+export interface RunQueue {
+  readonly submitRun: SubmitRun
+  laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
+  /** By the rule by which runs are taken into a lane. */
+  isLaneFull(place: LanePlace): boolean
+  /** Queued and running runs of the agent that a pause is about, oldest first. */
+  proactiveOf(agentId: string): readonly RunRecord[]
+  /** Queued and running heartbeats of the agent, oldest first; none that waits for what it gave away. */
+  heartbeatsUnderWay(agentId: string): readonly RunRecord[]
+  /** What a pause held may begin; joins the caller's transaction. */
+  releaseProactive(agentId: string): void
+}
+
+export function createRunQueue(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly clock: Clock
+  readonly submitRun: SubmitRun
+  readonly isLaneFull: RunQueue['isLaneFull']
+}): RunQueue {
+  const { database, table, bell, clock, submitRun, isLaneFull } = deps
+  return {
+    submitRun,
+    isLaneFull,
+    laneOf: table.laneOf,
+    proactiveOf: table.proactiveOf,
+    heartbeatsUnderWay: table.heartbeatsUnderWay,
+    releaseProactive: (agentId) => {
+      table.requeueProactive(agentId, clock.now())
+      database.afterCommit(() => bell.tell(agentId))
+    },
+  }
+}
