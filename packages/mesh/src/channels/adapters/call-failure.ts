@@ -72,7 +72,7 @@ const passing: ReadonlySet<number> = new Set([408, 425])
 export const waitWithoutWordMs = 30_000
 
 /** The longest that a platform's word to wait is believed, milliseconds. */
-const waitMaxMs = 3_600_000
+export const waitMaxMs = 3_600_000
 
 /** What a platform asked to wait, within bounds. Pure. */
 export function rateLimited(platform: string, waitMs: number): ChannelFailure {

@@ -244,6 +244,9 @@ describe('Discord', () => {
       content: 'of another bot',
       author: { id: server.newId(), bot: true },
     })
+    // Discord greets a bot that is invited in its own name, and says so of threads that it makes and messages that it pins.
+    for (const type of [6, 7, 18, 21])
+      server.write({ channel_id: server.places.group.conversationId, type, author: us(server) })
     await say(server, 'hi')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['hi']))
     // Of what came until then, only the message of our own was worth a look.

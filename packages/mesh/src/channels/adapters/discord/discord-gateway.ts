@@ -3,6 +3,7 @@ import type { Client as DiscordClient, IShardingStrategy } from 'discord.js'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelState } from '../../adapter.ts'
+import { rateLimited } from '../call-failure.ts'
 import { beginConnecting } from '../begin-connecting.ts'
 import type { Connecting } from '../begin-connecting.ts'
 import { createRetryPace } from '../retry-pace.ts'
@@ -108,6 +109,12 @@ export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   }
 }
 
+/** Discord resets the token of a bot that begins more sessions in a day than it may. */
+function noMoreSessions(waitMs: number): ChannelFailure {
+  const detail = 'Discord lets this bot begin no more sessions today'
+  return new ChannelFailure('rate-limited', detail, rateLimited('Discord', waitMs).retryAfterMs)
+}
+
 function refusalOf(code: number): ChannelFailure {
   const said = refusals[code]?.detail ?? `Discord ended the connection for good (${code})`
   return new ChannelFailure('refused', said)
@@ -115,7 +122,7 @@ function refusalOf(code: number): ChannelFailure {
 
 interface GatewaySession {
   readonly login: () => Promise<void>
-  /** Resolves with the close code after which discord.js does not reconnect. */
+  /** Resolves with the close code after which discord.js does not reconnect; rejects where what Discord says begins no session. */
   readonly ended: Promise<number>
   readonly refusedBy: () => number | null
   readonly end: () => Promise<void>
@@ -129,6 +136,8 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
   const over = new AbortController()
   const isOver = () => over.signal.aborted || signal.aborted
   let refused: number | null = null
+  /** Whether Discord has told who we are since the line was last made. */
+  let isReady = false
   let strategy: IShardingStrategy | null = null
   const client: DiscordClient = new Client({
     intents: [
@@ -151,11 +160,14 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
         manager.fetchGatewayInformation = async (force) => {
           const address = await fetchAddress(force)
           const read = gatewayAddressSchema.safeParse(address)
-          if (read.success && isGateway(read.data.url, api)) return address
-          throw new ChannelFailure('unsure', 'Discord named no gateway of its own')
+          if (!read.success || !isGateway(read.data.url, api))
+            throw new ChannelFailure('unsure', 'Discord named no gateway of its own')
+          const { remaining, reset_after: resetMs } = read.data.session_start_limit
+          if (remaining < 1) throw noMoreSessions(resetMs)
+          return address
         }
         strategy = new SimpleShardingStrategy(manager)
-        guardShards(strategy, { api, onDispatch, onFault })
+        guardShards(strategy, { api, onDispatch, onFault, onNoSession: () => onNoSession() })
         return strategy
       },
     },
@@ -166,19 +178,23 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     if (isOver() || name === undefined) return
     deps.onDispatch(name, d)
     if (name !== 'READY' && name !== 'RESUMED') return
+    isReady = true
     deps.stateChanged({ state: 'connected', detail: '', repair: '' })
   }
 
   function onFault(fault: string): void {
     if (isOver()) return
     deps.stateChanged({
-      state: 'connected',
+      state: isReady ? 'connected' : 'connecting',
       detail: `Discord sent what was left out: it ${fault}`,
       repair: '',
     })
   }
 
-  const ended = new Promise<number>((resolve) => {
+  let onNoSession = (): void => {}
+  const ended = new Promise<number>((resolve, reject) => {
+    onNoSession = () =>
+      reject(new ChannelFailure('unsure', 'Discord begins a session in a way that is not known'))
     client.on(Events.ShardDisconnect, ({ code }) => {
       refused = code
       resolve(code)
@@ -188,13 +204,15 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
   client.on(Events.ShardError, () => {})
   client.on(Events.ShardReconnecting, () => {
     if (over.signal.aborted) return
+    isReady = false
     deps.stateChanged({ state: 'connecting', detail: 'Discord ended the connection', repair: '' })
   })
   return {
     ended,
     refusedBy: () => refused,
     login: async () => {
-      await Promise.race([client.login(deps.token.reveal()), rejectedWith(signal)])
+      const isNone = ended.then((): Promise<void> => new Promise(() => {}))
+      await Promise.race([client.login(deps.token.reveal()), isNone, rejectedWith(signal)])
     },
     end: async () => {
       if (over.signal.aborted) return

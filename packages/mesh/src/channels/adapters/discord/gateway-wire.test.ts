@@ -121,13 +121,20 @@ test.each([
   ['https://gateway.discord.gg', false],
   ['https://proxy.example.org', false],
   ['wss://proxy.example.org:9', true],
-  ['ws://proxy.example.org', true],
+  ['ws://proxy.example.org', false],
+  ['http://proxy.example.org', false],
   ['wss://other.example.org', false],
   ['wss://user@gateway.discord.gg', false],
   ['wss://:word@gateway.discord.gg', false],
   ['not an address', false],
 ])('%s is where Discord, or the proxy that the owner named, is: %s', (address, isIt) => {
   expect(isGateway(address, 'https://proxy.example.org/api')).toBe(isIt)
+})
+
+test('a proxy that the owner named without TLS is spoken to without it', () => {
+  expect(isGateway('ws://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(true)
+  expect(isGateway('wss://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(true)
+  expect(isGateway('ws://gateway.discord.gg', 'http://127.0.0.1:8/api')).toBe(false)
 })
 
 const limits = { total: 1, remaining: 0, reset_after: 0, max_concurrency: 1 }

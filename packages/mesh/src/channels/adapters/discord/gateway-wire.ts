@@ -67,11 +67,13 @@ export function packetForLibrary(packet: GatewayPacket, api: string): unknown {
   return { op: 0, t, s, d }
 }
 
-/** The token goes there: to Discord, or to where the owner has it asked. Pure. */
+/** The token goes there: to Discord over TLS, or to where the owner has it asked, in the open only where that is too. Pure. */
 export function isGateway(address: string, api: string): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, hostname, username, password } = new URL(address)
   if (username !== '' || password !== '') return false
   if (protocol === 'wss:' && /^(?:[a-z0-9-]+\.)*discord\.gg$/.test(hostname)) return true
-  return (protocol === 'wss:' || protocol === 'ws:') && hostname === new URL(api).hostname
+  const asked = new URL(api)
+  const isAsSafe = protocol === 'wss:' || (protocol === 'ws:' && asked.protocol === 'http:')
+  return isAsSafe && hostname === asked.hostname
 }

@@ -13,6 +13,8 @@ export interface ShardGuard {
   readonly onDispatch: (packet: Dispatch) => void
   /** A packet was left out; in words. */
   readonly onFault: (fault: string) => void
+  /** What begins the session was left out: discord.js would identify anew every few seconds, which Discord counts by the day. */
+  readonly onNoSession: () => void
 }
 
 /** As discord.js has it: a line that can be ended, of one handshake. */
@@ -38,18 +40,23 @@ export function guardShards(strategy: IShardingStrategy, guard: ShardGuard): voi
   }
 }
 
-function guardShard(given: unknown, { api, onDispatch, onFault }: ShardGuard): void {
+/** What ends the wait for a session. */
+const beginsSession: ReadonlySet<string> = new Set(['READY', 'RESUMED'])
+
+function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: ShardGuard): void {
   if (!isShard(given)) throw unknownForm()
   const shard = given
   const pass = shard.onMessage.bind(shard)
   let readBytes = 0
   let hasHello = false
+  let hasSession = false
   let last: Promise<void> = Promise.resolve()
 
   boundLine(shard, {
     begun: () => {
       readBytes = 0
       hasHello = false
+      hasSession = false
     },
     bytes: (count, line) => {
       readBytes += count
@@ -66,8 +73,12 @@ function guardShard(given: unknown, { api, onDispatch, onFault }: ShardGuard): v
     const { packet } = read
     const known = packetForLibrary(packet, api)
     // Each hello would begin one more beat.
-    if (known === null || (packet.op === 10 && hasHello))
-      return onFault('begins a session in a way that is not known')
+    if (known === null || (packet.op === 10 && hasHello)) {
+      onFault('begins a session in a way that is not known')
+      if (known === null && !hasSession) onNoSession()
+      return
+    }
+    if (packet.op === 0 && beginsSession.has(packet.t)) hasSession = true
     if (packet.op === 10) hasHello = true
     const text = JSON.stringify(known)
     const take = async () => {

@@ -135,8 +135,17 @@ describe('a gateway that means harm', () => {
     const { server, states } = await opened(({ readyWith }) =>
       readyWith({ resume_gateway_url: 'wss://discord.gg.example.org' }),
     )
-    await until(() => expect(states.at(-1)?.detail).toContain('begins a session in a way'))
-    expect(server.heard).toEqual(['identify'])
+    await until(() =>
+      expect(states.at(-1)).toMatchObject({
+        state: 'connecting',
+        detail: expect.stringContaining('begins a session in a way'),
+      }),
+    )
+    await until(() => expect(states.at(-1)?.state).toBe('failing'))
+    // Waiting is ours, longer each time: Discord counts by the day how often a token identifies.
+    expect(server.heard.filter((op) => op === 'identify').length).toBeLessThanOrEqual(2)
+    server.readyWith({})
+    await until(() => expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' }))
   })
 
   test.each([
@@ -158,6 +167,19 @@ describe('a gateway that means harm', () => {
       }),
     )
     expect(server.connections()).toBe(0)
+  })
+
+  test('where no session may be begun any more today, none is', async () => {
+    const limits = { total: 1000, remaining: 0, reset_after: 14_400_000, max_concurrency: 1 }
+    const { server, states } = await opened(({ failRequests, api }) =>
+      failRequests(/^\/gateway\/bot$/, (response) => {
+        const url = `ws://${new URL(api).host}`
+        sayDiscord(response, 200, { url, shards: 1, session_start_limit: limits })
+      }),
+    )
+    const detail = 'Discord lets this bot begin no more sessions today'
+    await until(() => expect(states.at(-1)).toMatchObject({ state: 'failing', detail }))
+    expect(server.heard).toEqual([])
   })
 
   test.each([

@@ -6,7 +6,7 @@ import type { KnownChannel } from './discord-channels.ts'
 import type { DiscordInteraction, DiscordMessage } from './discord-wire.ts'
 
 /** What people write, and what they write as an answer; joins, pins and the like have other types. */
-const spokenTypes = new Set([0, 19])
+export const spokenTypes: ReadonlySet<number> = new Set([0, 19])
 const textMaxChars = 4000
 
 /** Whether it is what a person said, and not a bot, a web-hook, ourselves or Discord. Pure. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelState } from '../../adapter.ts'
 import { messageSchema } from './discord-wire.ts'
+import { spokenTypes } from './read-message.ts'
 
 /** So long the answer about a message that we sent may take to come behind the message itself, milliseconds. */
 export const answerMaxMs = 15_000
@@ -41,9 +42,11 @@ export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChan
     came: (data: unknown): void => {
       const read = messageSchema.safeParse(data)
       if (!read.success || lookedAt >= lookedAtMax) return
-      const { id, author, webhook_id: webhookId, nonce } = read.data
-      // Answers to commands are sent by a web-hook of the interaction.
-      if (author.id === ourUserId() && !webhookId) void look({ id, nonce: nonce ?? null })
+      const { id, type, author, webhook_id: webhookId, nonce } = read.data
+      // Answers to commands are sent by a web-hook of the interaction. What Discord itself says of us bears our name too: that
+      // we joined a guild, or a thread.
+      const isWritten = spokenTypes.has(type) && !webhookId
+      if (isWritten && author.id === ourUserId()) void look({ id, nonce: nonce ?? null })
     },
   }
 }

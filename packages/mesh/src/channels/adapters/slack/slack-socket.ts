@@ -153,9 +153,11 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
     })
   })
   let toldConnections = 1
+  let hasHello = false
   guardClient(client, {
     onHello: (connections) => {
       toldConnections = connections
+      hasHello = true
     },
     onEnvelope: ({ type, payload: body }, ack) => {
       if (over.signal.aborted || signal.aborted) return
@@ -171,7 +173,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
     onFault: (fault) => {
       if (over.signal.aborted || signal.aborted) return
       const detail = `Slack sent what was left out: it ${fault}`
-      deps.stateChanged({ state: 'connected', detail, repair: '' })
+      deps.stateChanged({ state: hasHello ? 'connected' : 'connecting', detail, repair: '' })
     },
   })
 

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -141,6 +142,28 @@ describe('the Telegram adapter', () => {
     const failure: unknown = await adapter.send(message('x'), never).catch((error: unknown) => error)
     expect(failure).toMatchObject({ kind: 'unreachable' })
     expect(String(failure)).not.toContain('secret-part')
+  })
+
+  test('what people are told is taken to no other place than the owner’s', async () => {
+    const asked: string[] = []
+    const elsewhere = createHttpServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.end('{"ok":true,"result":{"message_id":1,"date":0,"chat":{"id":1000,"type":"private"}}}')
+    })
+    const leads = createHttpServer((_request, response) => {
+      const { port } = elsewhere.address() as AddressInfo
+      response.writeHead(307, { location: `http://127.0.0.1:${port}/` }).end()
+    })
+    for (const server of [elsewhere, leads]) {
+      await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+      closing.push(() => new Promise<void>((resolve) => void server.close(() => resolve())))
+    }
+    const adapter = anAdapter(`http://127.0.0.1:${(leads.address() as AddressInfo).port}`)
+    closing.push(adapter.close)
+    await expect(adapter.send(message('for you alone'), never)).rejects.toMatchObject({
+      name: 'ChannelFailure',
+    })
+    expect(asked).toEqual([])
   })
 
   test('a button comes back as what was pressed, and is answered', async () => {

@@ -54,7 +54,8 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const api = new Api(token.reveal(), {
     apiRoot,
     timeoutSeconds: callSeconds,
-    baseFetchConfig: { agent, compress: true, size: answerMaxBytes },
+    // What people are told goes where the owner said, and nowhere from there.
+    baseFetchConfig: { agent, compress: true, size: answerMaxBytes, redirect: 'error' },
   })
   const http = createPlatformHttp()
   const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
