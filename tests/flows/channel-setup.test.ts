@@ -15,6 +15,8 @@ import {
 } from '../../packages/mesh/src/testing/played-whatsapp.ts'
 import type { PlayedGraph } from '../../packages/mesh/src/testing/played-whatsapp.ts'
 import { aCassette, says } from '../support/cassettes.ts'
+import { somebodyOnDiscord, somebodyOnSlack, walkCommands } from '../support/command-walk.ts'
+import type { KnownSomewhere } from '../support/command-walk.ts'
 import { discordToken, startDiscordServer } from '../support/discord-server.ts'
 import type { DiscordServer } from '../support/discord-server.ts'
 import { eventually } from '../support/eventually.ts'
@@ -71,18 +73,46 @@ const credentialsOf = {
   whatsapp: ['EAA-of-this-test', playedWhatsApp.phoneNumberId, appSecret],
 } as const
 
-/** Somebody alone with the bot there, and what they are shown. */
-function somebodyOn(name: keyof typeof credentialsOf) {
-  if (name === 'whatsapp') return { say: callBack, shown: graph.shown }
-  const { platform, places } = name === 'discord' ? discord : slack
-  const say = (text: string) => platform.say({ place: places.alone, text, by: 'person', addressed: true })
-  return { say, shown: platform.shown }
+/** Whoever is alone with the bot there, who gives commands as they are given there. */
+function somebodyOn(name: keyof typeof credentialsOf): KnownSomewhere {
+  switch (name) {
+    case 'discord':
+      return somebodyOnDiscord(discord)
+    case 'slack':
+      return somebodyOnSlack(slack)
+    case 'whatsapp':
+      return {
+        say: (text) => callBack(text),
+        command: (command, argument) => callBack(`/${command} ${argument}`),
+        press: (value) =>
+          callBack('', { type: 'interactive', interactive: { list_reply: { id: value, title: value } } }),
+        shown: graph.shown,
+      }
+  }
 }
 
+/** By Telegram's own words for each. */
+const somebodyOnTelegram: KnownSomewhere = {
+  say: (text) => say(text),
+  command: (name, argument) => say(`/${name} ${argument}`),
+  press: (value) =>
+    telegram.push({
+      callback_query: {
+        id: `press ${value}`,
+        from: { id: 1000, is_bot: false, first_name: 'Ann' },
+        message: { message_id: 1, date: 0, chat: { id: 1000, type: 'private' } },
+        data: value,
+      },
+    }),
+  shown: () => telegram.shown(),
+}
+
+let callBacks = 0
+
 /** As Meta does: again until it is taken. */
-async function callBack(text: string): Promise<void> {
+async function callBack(text: string, more: object = {}): Promise<void> {
   const { headers, body } = signedCallback(
-    callbackOf(callbackEntry([{ id: `wamid.${text}`, text }])),
+    callbackOf(callbackEntry([{ id: `wamid.${++callBacks}`, text, more }])),
     appSecret,
   )
   await eventually(`${text} is taken`, async () => {
@@ -110,6 +140,10 @@ function journal(action: string): readonly Record<string, unknown>[] {
     ledger.close()
   }
 }
+
+/** Every command is given on every platform, and in the small on the one that has one command for all of ours. */
+const isSoak = process.env['FLOTILLA_SOAK'] === '1'
+const walked = 'slack'
 
 describe('a channel that is added', () => {
   it('keeps no token that the platform does not know, and says so', async () => {
@@ -166,6 +200,7 @@ describe('a channel that is added', () => {
     })
     say('@clerk anything new?')
     await eventually('the answer is shown', () => told(answer))
+    if (isSoak) await walkCommands(somebodyOnTelegram, answer)
   })
 
   it('is shown with its people, and asks no second time for who is known', async () => {
@@ -299,8 +334,11 @@ describe('a channel that is added', () => {
       await there.say(code)
       const isShown = (words: string) => there.shown().some(({ text }) => text.includes(words))
       await eventually('the owner is known', () => isShown('You are owner here'))
+      // As it is typed there: Slack sends nobody what begins with a command of no app.
+      expect(isShown(` ${name === 'slack' ? '/flotilla help' : '/help'} says`)).toBe(true)
       await there.say('@clerk anything new?')
       await eventually('the answer is shown', () => isShown(answer))
+      if (isSoak || name === walked) await walkCommands(there, answer)
       expect(await view(name)).toMatchObject({ state: 'connected', linked: [{ person: 'owner' }] })
       // Off again, so that each is heard by itself.
       expect((await flotilla(home(), 'channels', 'remove', name)).code).toBe(0)

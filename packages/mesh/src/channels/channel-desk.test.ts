@@ -306,6 +306,20 @@ describe('commands', () => {
 })
 
 test.each([
+  ['/approve 7', 'flotilla pending'],
+  ['/DENY 7', 'flotilla pending'],
+  ['/credentials set x', 'flotilla credentials'],
+  ['/allow @scout everything', 'flotilla permissions'],
+  ['/approver', 'There is no /approver; /help names all.'],
+])('%s changes nothing, and says where that is done', async (text, where) => {
+  const world = await open()
+  await world.say(text)
+  expect(world.told()).toEqual([expect.stringContaining(where)])
+  expect(world.told()[0]?.includes('There is no')).toBe(where.includes('There is no'))
+  expect(runCount(world)).toBe(0)
+})
+
+test.each([
   ['@auditor go', 'submit-run'],
   ['/use auditor', 'submit-run'],
   ['/steer @scout x', 'call-route'],

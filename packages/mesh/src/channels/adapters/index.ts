@@ -4,6 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
+import { slackCommand } from '../commands/command-for-all.ts'
 import { createDiscordAdapter } from './discord/index.ts'
 import type { ChannelMarks } from './discord/index.ts'
 import { createSlackAdapter } from './slack/index.ts'
@@ -85,6 +86,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
     needs: ['slack_bot_token', 'slack_app_token'],
     create: ({ secret, clock, settings }) =>
       createSlackAdapter({
+        command: slackCommand,
         apiUrl: `${platformRootsOf(settings).slack}/`,
         botToken: secret('slack_bot_token'),
         appToken: secret('slack_app_token'),
@@ -94,8 +96,9 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   whatsapp: {
     // Without the app's secret its call-backs are answered with 503, and without a verify token Meta sets none up.
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
-    create: ({ secret, secretOrNull, clock, settings }) =>
+    create: ({ secret, secretOrNull, clock, menu, settings }) =>
       createWhatsAppAdapter({
+        menu,
         graphRoot: platformRootsOf(settings).whatsapp,
         accessToken: secret('whatsapp_access_token'),
         appSecret: secretOrNull('whatsapp_app_secret'),

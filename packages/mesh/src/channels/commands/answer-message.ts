@@ -16,6 +16,7 @@ import type { ParsedText } from './command-table.ts'
 import { use } from './looking-commands.ts'
 import { agentButtons, agentHere, agentOfButton, namedAgent, noAgentWords } from './find-agent.ts'
 import { giveToAgent } from './give-to-agent.ts'
+import { whereElse } from './where-else.ts'
 
 /** Does what a known person said, once. Throws Problems, of which nothing stands then. */
 export type AnswerMessage = (call: CommandCall) => void
@@ -175,7 +176,9 @@ export function createAnswerMessage(deps: Deps): {
       case 'command':
         return command(call, parsed)
       case 'unknown-command':
-        return atOnce(call, () => ({ text: `There is no /${parsed.name}; /help names all.` }))
+        return atOnce(call, () => ({
+          text: whereElse(parsed.name) ?? `There is no /${parsed.name}; /help names all.`,
+        }))
       case 'to-agent':
         return toAgent(call, namedAgent(deps, parsed.name), parsed.text)
       case 'words':

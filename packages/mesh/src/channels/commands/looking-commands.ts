@@ -2,6 +2,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { Action } from '../../access/index.ts'
 import type { ChannelCommand } from './channel-command.ts'
 import { agentButtons, agentHere, namedAgent, noAgentWords } from './find-agent.ts'
+import { whereDecided } from './where-else.ts'
 
 /** Rows of one answer; the rest is counted. */
 const rowsMax = 30
@@ -106,10 +107,7 @@ export const pending: ChannelCommand = {
     if (waiting.length === 0) return { text: 'Nothing waits for a person.' }
     const rows = waiting.map(({ id, summary }) => `- ${id}: ${oneLine(summary)}`)
     return {
-      text: [
-        ...rows,
-        'Nothing is approved here. In a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.',
-      ].join('\n'),
+      text: [...rows, whereDecided].join('\n'),
     }
   },
 }

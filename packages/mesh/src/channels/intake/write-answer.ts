@@ -4,6 +4,7 @@ import type { Problem } from '@flotilla/protocol/problem'
 import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { CommandReply } from '../commands/channel-command.ts'
+import { spellCommands } from '../commands/spell-commands.ts'
 import type { LetterTable } from '../delivery/letter-table.ts'
 import type { Became, MessageTable } from './message-table.ts'
 import type { PlainMessage } from './plain-message.ts'
@@ -68,6 +69,7 @@ export function writeReply(
   if (deps.letters.openCount(channel) >= channelLimits.openLettersMax) return
   const { id, place, senderId } = message
   const letter = { channel, place, source: `message:${id}`, replyToId: id, person, senderId }
-  deps.letters.add({ ...letter, text: reply.text, buttons: reply.buttons ?? [] }, deps.clock.now())
+  const text = spellCommands(channel, reply.text)
+  deps.letters.add({ ...letter, text, buttons: reply.buttons ?? [] }, deps.clock.now())
   deps.database.afterCommit(() => deps.wake(channel))
 }

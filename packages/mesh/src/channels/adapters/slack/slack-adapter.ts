@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelAdapter, ChannelHearing, ReceivedMessage } from '../../adapter.ts'
+import { slackCommand } from '../../commands/command-for-all.ts'
 import type { Fetch } from '../bounded-download.ts'
 import { createEventLanes } from '../event-lanes.ts'
 import { createRecentIds } from '../../recent-ids.ts'
@@ -40,7 +41,7 @@ const stoodMax = 2000
  * the sender's for messages that apps write (`client_msg_id` is its own programs' alone), so repeats are not thrown away.
  */
 export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
-  const { botToken, appToken, clock, command = '/flotilla', apiUrl = 'https://slack.com/api/' } = options
+  const { botToken, appToken, clock, command = slackCommand, apiUrl = 'https://slack.com/api/' } = options
   const fetch = options.fetch ?? globalThis.fetch
   const calls = createSlackCalls({ botToken, apiUrl, fetch })
   const lanes = createEventLanes(underWayMax)

@@ -104,8 +104,7 @@ function isCallFailure(error: unknown): boolean {
 export const refused: ChannelState = {
   state: 'refused',
   detail: 'Telegram does not accept the token',
-  repair:
-    'Get a new one from @BotFather (/token) write it into .env as FLOTILLA_SYSTEM_TELEGRAM_BOT_TOKEN and start the mesh anew.',
+  repair: 'Get a new one from @BotFather with /token, and set it: flotilla channels add telegram',
 }
 
 const conflict: ChannelState = {

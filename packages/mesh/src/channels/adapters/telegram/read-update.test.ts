@@ -29,6 +29,13 @@ test('the messages of an album bear what they have in common', () => {
   expect(read({ message: said({ photo }) })).not.toHaveProperty('albumId')
 })
 
+test('a round video is a file as others are', () => {
+  const message = said({ text: undefined, video_note: { file_id: 'f', file_unique_id: 'u', file_size: 7 } })
+  expect(read({ message })?.attachments).toEqual([
+    { kind: 'document', name: 'video.mp4', mediaType: 'video/mp4', sizeBytes: 7, reference: 'f' },
+  ])
+})
+
 test.each([
   ['an edit', { edited_message: said({ edit_date: 1 }) }],
   ['a deletion', { deleted_business_messages: { chat: alone, message_ids: [5] } }],

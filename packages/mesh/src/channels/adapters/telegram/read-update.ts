@@ -108,8 +108,9 @@ function filesOf(message: Message): ReceivedAttachment[] {
   // The last is the largest of the same picture.
   const photo = message.photo?.at(-1)
   if (photo) files.push(fileOf('picture', photo, { name: 'picture.jpg', mediaType: 'image/jpeg' }))
-  const { voice, document, audio, video } = message
+  const { voice, document, audio, video, video_note: round } = message
   if (voice) files.push(fileOf('voice', voice, { name: 'voice.ogg', mediaType: voice.mime_type }))
+  if (round) files.push(fileOf('document', round, { name: 'video.mp4', mediaType: 'video/mp4' }))
   for (const one of [document, audio, video]) {
     if (one) files.push(fileOf('document', one, { name: one.file_name, mediaType: one.mime_type }))
   }

@@ -11,6 +11,7 @@ import {
   playMeta,
   signedCallback,
 } from '../../../testing/played-whatsapp.ts'
+import { heardBy } from '../../../testing/heard-by.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import { albumByTime } from '../../adapter.ts'
 import type { CallbackRequest, ChannelState, OutgoingMessage, ReceivedMessage } from '../../adapter.ts'
@@ -81,6 +82,27 @@ describe('the WhatsApp adapter', () => {
     const receive = async (request: CallbackRequest) => (await adapter.receiveRequest?.(request))!
     return { graph, adapter, heard, states, receive }
   }
+
+  test.each([
+    [200, '{"success":true}'],
+    [403, '{"error":{"code":10,"message":"no permission"}}'],
+  ])('its commands stand in the menu behind /, and it hears where Graph answers %d', async (status, body) => {
+    const graph = await playGraph()
+    closing.push(graph.close)
+    const path = `${phoneNumberId}/conversational_automation`
+    graph.answer(path, status, body)
+    const adapter = anAdapter(graph.root, { menu: [{ command: 'status', description: 'x'.repeat(300) }] })
+    closing.push(adapter.close)
+    const { heard, states, starting } = heardBy(adapter)
+    await starting
+    await vi.waitFor(() => expect(graph.calls.some((call) => call.path === path)).toBe(true))
+    expect(JSON.parse(graph.calls.find((call) => call.path === path)!.raw)).toEqual({
+      commands: [{ command_name: 'status', command_description: 'x'.repeat(256) }],
+    })
+    expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' })
+    expect((await adapter.receiveRequest?.(signedCallback(one)))?.status).toBe(200)
+    expect(heard).toHaveLength(1)
+  })
 
   const one = callbackOf(callbackEntry([{ id: 'wamid.1', text: 'Does it come in another color?' }]))
 

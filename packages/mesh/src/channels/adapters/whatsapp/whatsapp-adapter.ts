@@ -26,6 +26,8 @@ export interface WhatsAppConfig {
   readonly verifyToken: Secret | null
   readonly phoneNumberId: string
   readonly clock: Clock
+  /** What stands in WhatsApp's own menu of commands, behind its `/`: lower-case names without the slash. */
+  readonly menu?: readonly { readonly command: string; readonly description: string }[]
   /** With its version, as in `https://graph.facebook.com/v23.0`. */
   readonly graphRoot?: string
 }
@@ -35,6 +37,9 @@ const publicRoot = 'https://graph.facebook.com/v23.0'
 const greetAgainMs = { least: 500, most: 60_000 } as const
 /** Conversations whose last message is known, for the mark that somebody writes. */
 const lastHeardMax = 1000
+/** What WhatsApp takes of its menu, pieces and characters. */
+const commandsMax = 30
+const descriptionMaxChars = 256
 
 const traits: ChannelTraits = {
   messageCharsMax: 4096,
@@ -50,7 +55,8 @@ const fileSchema = z.looseObject({ url: z.string(), file_size: z.number().nullis
 
 /** WhatsApp's Cloud API: call-backs in, Graph out. */
 export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
-  const { accessToken, appSecret, verifyToken, phoneNumberId, clock, graphRoot = publicRoot } = config
+  const { accessToken, appSecret, verifyToken, phoneNumberId, clock } = config
+  const { menu = [], graphRoot = publicRoot } = config
   const http = createPlatformHttp()
   const graph = createGraphClient(http, graphRoot, accessToken)
   const ending = new AbortController()
@@ -83,6 +89,18 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     return reply(200, '')
   }
 
+  /** The menu is a help and no need: a token may lack the right to it, and WhatsApp keeps the one before then. */
+  async function setMenu(): Promise<void> {
+    if (menu.length === 0) return
+    const commands = menu.slice(0, commandsMax).map(({ command, description }) => ({
+      command_name: command,
+      command_description: description.slice(0, descriptionMaxChars),
+    }))
+    await graph
+      .post(`${phoneNumberId}/conversational_automation`, { commands }, ending.signal)
+      .catch(() => {})
+  }
+
   function greeted({ query, ...request }: CallbackRequest): CallbackReply {
     if (verifyToken === null) return reply(503, 'this channel is not set up')
     const challenge = handshake({ query, ...request }, verifyToken.reveal())
@@ -111,6 +129,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
         }
       }
       hearing = given
+      void setMenu()
       given.stateChanged(appSecret === null ? unsigned : { state: 'connected', detail: '', repair: '' })
     },
     send: async (message, signal) => post(outgoingBody(message), signal),
@@ -182,7 +201,7 @@ function stateAfter(error: unknown): ChannelState {
   const detail = error instanceof ChannelFailure ? error.message : 'the first call failed'
   if (error instanceof ChannelFailure && (error.kind === 'refused' || error.kind === 'gone')) {
     const repair =
-      'Make a permanent token of a system user with whatsapp_business_messaging, look at the phone number id, write both where they were and start the mesh anew.'
+      'Make a permanent token of a system user with whatsapp_business_messaging, look at the phone number id, and set both: flotilla channels add whatsapp'
     return { state: 'refused', detail, repair }
   }
   return {
@@ -196,5 +215,5 @@ const unsigned: ChannelState = {
   state: 'failing',
   detail: 'no app secret is set, so that nothing that comes in can be believed',
   repair:
-    'Copy the app secret of your Meta app (App settings, Basic) into .env as FLOTILLA_SYSTEM_WHATSAPP_APP_SECRET and start the mesh anew.',
+    'Copy the app secret of your Meta app (App settings, Basic), and set it: flotilla channels add whatsapp',
 }

@@ -1,0 +1,11 @@
+import type { ChannelName } from '@flotilla/protocol/people'
+import { channelCommands } from './command-table.ts'
+import { commandForAll } from './command-for-all.ts'
+
+const named = new RegExp(`(^|[\\s(])/(${channelCommands.map(({ name }) => name).join('|')})(?![\\w/.-])`, 'g')
+
+/** Words of ours with its commands as they are typed on that platform. Pure. */
+export function spellCommands(channel: ChannelName, text: string): string {
+  const forAll = commandForAll[channel]
+  return forAll === undefined ? text : text.replace(named, `$1${forAll} $2`)
+}
