@@ -178,6 +178,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     note_id: z.string(),
     agent_id: agentId,
     message: z.string(),
+    /** Whose words they are, where not the agent's. */
+    by: z.optional(z.literal('mesh')),
   }),
   z.strictObject({
     type: z.literal('budget.changed'),

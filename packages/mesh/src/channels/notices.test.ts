@@ -36,6 +36,27 @@ describe('notices', () => {
     expect(world.told().slice(1)).toEqual(['[scout] the disk is nearly full', '[scout] now it is'])
   })
 
+  test('an agent that is in quarantine again is told of again', async () => {
+    const world = await open()
+    const added = { type: 'note.added', agent_id: 'scout', message: 'in quarantine', by: 'mesh' } as const
+    for (const id of ['note_1', 'note_2']) world.events.publish({ ...added, note_id: id })
+    await world.clock.settle()
+    expect(world.told().filter((text) => text.includes('in quarantine'))).toHaveLength(2)
+  })
+
+  test('of two things that wait, and of two hand-offs, each is told, whatever they have in common', async () => {
+    const world = await open()
+    const asked = { type: 'approval.asked', agent_id: 'scout', run_id: null, expires_at: 1 } as const
+    for (const id of ['appr_1', 'appr_2'])
+      world.events.publish({ ...asked, approval_id: id, summary: 'delete auditor' })
+    const task = { type: 'task.changed', assignee: 'scout', creator: 'operator', title: 'Report' } as const
+    for (const id of ['task_1', 'task_2', 'task_2'])
+      world.events.publish({ ...task, task_id: id, state: 'done' })
+    await world.clock.settle()
+    expect(world.told().filter((text) => text.includes('delete auditor'))).toHaveLength(2)
+    expect(world.told().filter((text) => text.includes('is done'))).toHaveLength(2)
+  })
+
   test('nobody is told where no channel was chosen, on kinds that were left out, or who is no owner', async () => {
     for (const options of [
       { notices: {} },

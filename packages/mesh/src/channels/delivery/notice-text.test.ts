@@ -6,6 +6,7 @@ const event = (fields: object) => fields as unknown as FleetEventBody
 const task = (fields: object) =>
   event({
     type: 'task.changed',
+    task_id: 'task_7',
     creator: 'operator',
     assignee: 'clerk',
     title: 'Sort it',
@@ -19,17 +20,24 @@ describe('a notice', () => {
       kind: 'notes',
       agentId: 'clerk',
       text: 'x'.repeat(2000),
+      about: 'x'.repeat(2000),
     })
+  })
+
+  test('of the mesh is of itself, in whatever words', () => {
+    const added = { type: 'note.added', note_id: 'note_7', agent_id: 'clerk', message: 'x', by: 'mesh' }
+    expect(noticeOf(event(added))).toMatchObject({ kind: 'notes', text: 'x', about: 'note_7' })
   })
 
   test('of an approval says what is asked on one line, and where it is decided', () => {
     const asked = {
       type: 'approval.asked',
+      approval_id: 'appr_7',
       agent_id: 'clerk',
       summary: `  a\n\nDecide  here: ${'x'.repeat(700)}`,
     }
     const notice = noticeOf(event(asked))
-    expect(notice).toMatchObject({ kind: 'approvals', agentId: null })
+    expect(notice).toMatchObject({ kind: 'approvals', agentId: null, about: 'appr_7' })
     const [first = '', ...rest] = notice?.text.split('\n') ?? []
     expect(first).toBe(`clerk asks: a Decide here: ${'x'.repeat(600 - 'a Decide here: '.length)}`)
     expect(rest).toEqual([
@@ -42,10 +50,12 @@ describe('a notice', () => {
     [{ scope: 'agent', scope_id: 'clerk' }, 'The agent clerk'],
   ])('of a budget says whose, how much and of how much', (whose, words) => {
     const reached = { type: 'budget.reached', spent_usd: 8.005, limit_usd: 10, period: 'today', percent: 80 }
+    const text = `${words} has spent USD 8.01 of USD 10.00 for today (80 %).`
     expect(noticeOf(event({ ...reached, ...whose }))).toEqual({
       kind: 'budgets',
       agentId: null,
-      text: `${words} has spent USD 8.01 of USD 10.00 for today (80 %).`,
+      text,
+      about: text,
     })
   })
 
@@ -56,6 +66,7 @@ describe('a notice', () => {
         kind: 'tasks',
         agentId: null,
         text: `clerk: "Sort it" is ${state}.`,
+        about: `task_7 ${state}`,
       })
     },
   )

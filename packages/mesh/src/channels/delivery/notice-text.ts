@@ -9,6 +9,8 @@ export interface Notice {
   /** Who speaks, whose name then stands before every piece; null for the mesh. */
   readonly agentId: string | null
   readonly text: string
+  /** What is told of, by name; the same is told once a day. The words, where it is nothing that has a name. */
+  readonly about: string
 }
 
 const endedTaskStates: readonly string[] = ['done', 'failed', 'blocked', 'cancelled']
@@ -19,27 +21,29 @@ const summaryMaxChars = 600
 /** What owners are told of an event, or null. Nothing can be decided by what it says. Pure. */
 export function noticeOf(event: FleetEventBody): Notice | null {
   if (event.type === 'note.added') {
-    return { kind: 'notes', agentId: event.agent_id, text: event.message.slice(0, textMaxChars) }
+    const text = event.message.slice(0, textMaxChars)
+    // The mesh says nothing twice: an agent in quarantine again is news in the same words.
+    const about = event.by === 'mesh' ? event.note_id : text
+    return { kind: 'notes', agentId: event.agent_id, text, about }
   }
   if (event.type === 'approval.asked') {
     return {
       kind: 'approvals',
       agentId: null,
       text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\nDecide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.`,
+      // Whoever asks again in the same words waits again.
+      about: event.approval_id,
     }
   }
   if (event.type === 'budget.reached') {
     const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
-    return {
-      kind: 'budgets',
-      agentId: null,
-      text: `${whose} has spent USD ${event.spent_usd.toFixed(2)} of USD ${event.limit_usd.toFixed(2)} for ${event.period} (${event.percent} %).`,
-    }
+    const text = `${whose} has spent USD ${event.spent_usd.toFixed(2)} of USD ${event.limit_usd.toFixed(2)} for ${event.period} (${event.percent} %).`
+    return { kind: 'budgets', agentId: null, text, about: text }
   }
   const isHandOff = event.type === 'task.changed' && event.creator === operatorAgentId
   if (!isHandOff || !endedTaskStates.includes(event.state)) return null
   const text = `${event.assignee}: "${oneLine(event.title, 200)}" is ${event.state}.`
-  return { kind: 'tasks', agentId: null, text }
+  return { kind: 'tasks', agentId: null, text, about: `${event.task_id} ${event.state}` }
 }
 
 /** So that nothing of it can pass for a line of ours. Pure. */

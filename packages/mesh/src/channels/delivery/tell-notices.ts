@@ -30,7 +30,7 @@ export interface TellNotices {
 
 /**
  * Tells owners what they did not ask for, on the channels that they chose. Letters and the number of the event up to which
- * they were written are one transaction, so that each event is told once, over restarts; the same words are told once a day.
+ * they were written are one transaction, so that each event is told once, over restarts; the same is told once a day.
  */
 export function createTellNotices(deps: {
   readonly database: Database
@@ -53,7 +53,7 @@ export function createTellNotices(deps: {
     return row ? Math.min(last, Math.max(Number(row['seq']), events.droppedUntil())) : last
   }
 
-  function write({ kind, agentId, text }: Notice): void {
+  function write({ kind, agentId, text, about: subject }: Notice): void {
     const { to, about, quiet_hours: quiet } = deps.settings()
     if (!about.includes(kind)) return
     const now = clock.now()
@@ -66,7 +66,7 @@ export function createTellNotices(deps: {
         const source = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
         const told = letters.countSince(channel, source, now - hourMs)
         if (told >= channelLimits.noticesPerHour) continue
-        const mark = markOf(`${day} ${agentId ?? ''} ${text}`)
+        const mark = markOf(`${day} ${agentId ?? ''} ${subject}`)
         const isLast = told === channelLimits.noticesPerHour - 1
         const letter = {
           channel,

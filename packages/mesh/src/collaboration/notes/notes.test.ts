@@ -42,6 +42,12 @@ describe('telling the owner', () => {
     expect(notes.list(owner, 10)).toEqual([note])
   })
 
+  test('says whose words they are, where they are the mesh’s', () => {
+    const { notes, events } = someNotes()
+    notes.tellOwner('a', 'Agent a is in quarantine.')
+    expect(events).toMatchObject([{ type: 'note.added', agent_id: 'a', by: 'mesh' }])
+  })
+
   test('the same key of the same agent is the same note', () => {
     const { notes, events } = someNotes()
     const first = notes.notifyOwner(agent('a'), { message: 'one', idempotencyKey: 'run_1:4' })

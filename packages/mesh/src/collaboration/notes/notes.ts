@@ -51,7 +51,8 @@ export function createNotes(deps: {
     table.trim(notesKeptMax)
     const { id, agentId, message } = added
     deps.journal.append({ actor, action: 'note.added', subject: id, detail: { chars: message.length } })
-    deps.events.publish({ type: 'note.added', note_id: id, agent_id: agentId, message })
+    const by = actor === 'system' ? ({ by: 'mesh' } as const) : {}
+    deps.events.publish({ type: 'note.added', note_id: id, agent_id: agentId, message, ...by })
     return added
   }
 
