@@ -11,6 +11,9 @@ export interface KnownSomewhere {
   shown(): readonly { readonly text: string }[]
 }
 
+/** How a platform has what is read: tags, signs that mark nothing, and what keeps a name from calling anybody. */
+const markup = /<[^>]*>|[\\\u200B\u2060]/g
+
 type Step = readonly [how: (person: KnownSomewhere) => unknown, told: RegExp]
 
 const command =
@@ -51,7 +54,7 @@ export async function walkCommands(person: KnownSomewhere, answer: string): Prom
       person
         .shown()
         .slice(before)
-        .some(({ text }) => told.test(text)),
+        .some(({ text }) => told.test(text.replaceAll(markup, ''))),
     )
   }
 }

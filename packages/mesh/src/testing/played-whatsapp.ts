@@ -83,6 +83,7 @@ export async function playGraph(): Promise<PlayedGraph> {
     const body = readJson(raw, jsonLimits.body) as {
       readonly to?: string
       readonly text?: { readonly body: string }
+      readonly interactive?: { readonly body: { readonly text: string } }
       readonly document?: { readonly id: string; readonly filename: string }
     }
     const { to = '', document } = body
@@ -90,7 +91,8 @@ export async function playGraph(): Promise<PlayedGraph> {
       const bytes = uploads.get(document.id) ?? new Uint8Array()
       shownFiles.push({ conversationId: to, name: document.filename, bytes })
     }
-    if (body.to !== undefined) shown.push({ conversationId: body.to, text: body.text?.body ?? '' })
+    const text = body.text?.body ?? body.interactive?.body.text ?? ''
+    if (body.to !== undefined) shown.push({ conversationId: body.to, text })
     if (failure === 'cut-after') return void response.destroy()
     response.end(JSON.stringify({ messages: [{ id: `wamid.${shown.length}` }] }))
   }
