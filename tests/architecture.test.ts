@@ -16,6 +16,15 @@ import {
 } from './architecture-rules.ts'
 import { edgeImports } from './edge-imports.ts'
 import { importCircles } from './import-circles.ts'
+import {
+  longFunctions,
+  maxMembers,
+  maxOwnLines,
+  selfReferences,
+  shapedPackages,
+  wideRecords,
+} from './shape-rules.ts'
+import { shapeOf } from './shape.ts'
 import { readSourceFiles, repositoryRoot } from './source-files.ts'
 
 const files = readSourceFiles()
@@ -265,6 +274,52 @@ describe('the architecture', () => {
         packageOf(file.path) !== 'protocol' && /['"`]\/(?:mesh|api|v1)\//.test(withoutComments(file.text)),
     )
     expect(offenders.map((file) => file.path)).toEqual([])
+  })
+})
+
+/** What is above the bound, with what it has, of files that are read by the parser. */
+const shapes = sources
+  .filter(({ path }) => shapedPackages.includes(packageOf(path) ?? ''))
+  .filter(({ path }) => !path.includes('/testing/') && !path.endsWith('.conformance.ts'))
+  .map((file) => ({ path: file.path.replace(/^packages\/(\w+)\/src\//, '$1/'), ...shapeOf(file) }))
+
+function beyond(
+  found: readonly (readonly [name: string, size: number])[],
+  { bound, allowed }: { readonly bound: number; readonly allowed: ReadonlyMap<string, number> },
+) {
+  const above = found.filter(([, size]) => size > bound)
+  const names = new Set(above.map(([name]) => name))
+  return {
+    tooLarge: above.filter(([name, size]) => size > (allowed.get(name) ?? bound)),
+    needless: [...allowed.keys()].filter((name) => !names.has(name)),
+  }
+}
+
+describe('the shape of the sources', () => {
+  test('is read: a parser that understood nothing would find nothing wrong', () => {
+    expect(shapes.flatMap(({ functions }) => functions).length).toBeGreaterThan(8000)
+    expect(shapes.flatMap(({ records }) => records).length).toBeGreaterThan(2000)
+  })
+
+  test(`has no record of more than ${maxMembers} members but those that say why`, () => {
+    const found = shapes.flatMap(({ path, records }) =>
+      records.map(({ name, members }) => [`${path} ${name}`, members] as const),
+    )
+    const allowed = new Map(wideRecords.map(({ record, membersMax }) => [record, membersMax]))
+    expect(beyond(found, { bound: maxMembers, allowed })).toEqual({ tooLarge: [], needless: [] })
+  })
+
+  test(`has no function of more than ${maxOwnLines} lines of its own but those that say why`, () => {
+    const found = shapes.flatMap(({ path, functions }) =>
+      functions.map(({ name, ownLines }) => [`${path} ${name}`, ownLines] as const),
+    )
+    const allowed = new Map(longFunctions.map(({ name, ownLinesMax }) => [name, ownLinesMax]))
+    expect(beyond(found, { bound: maxOwnLines, allowed })).toEqual({ tooLarge: [], needless: [] })
+  })
+
+  test('names no constant above its declaration, but where what begins names what ends it', () => {
+    const used = shapes.flatMap(({ path, usedBefore }) => usedBefore.map((name) => `${path} ${name}`))
+    expect(used.toSorted()).toEqual(selfReferences.map(({ name }) => name).toSorted())
   })
 })
 

@@ -37,20 +37,6 @@ export function createMeshModel(deps: {
   onWait?: (wait: ModelWait) => void
 }): LanguageModel {
   let seen = deps.seesImages ?? true
-  /** An answer that a bound of the mesh cut off is asked for again without one; both were paid for. */
-  const ask: LanguageModel['answer'] = async (request, onText, signal) => {
-    const asksAgain = request.answerTokensMax === null
-    const { answer, isCutByMesh } = await askOnce({ request, asksAgain }, onText, signal)
-    if (!asksAgain || !isCutByMesh) return answer
-    try {
-      const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
-      return { ...whole, tokens: whole.tokens + answer.tokens, costUsd: whole.costUsd + answer.costUsd }
-    } catch {
-      // The budget may have no room for another, or the provider be gone: half an answer that is paid for is left.
-      signal.throwIfAborted()
-      return answer
-    }
-  }
   const askOnce = async (
     { request, asksAgain }: { readonly request: ModelRequest; readonly asksAgain: boolean },
     onText: (delta: string) => void,
@@ -65,6 +51,20 @@ export function createMeshModel(deps: {
       signal,
     })
     return readAnswer(reply, onText)
+  }
+  /** An answer that a bound of the mesh cut off is asked for again without one; both were paid for. */
+  const ask: LanguageModel['answer'] = async (request, onText, signal) => {
+    const asksAgain = request.answerTokensMax === null
+    const { answer, isCutByMesh } = await askOnce({ request, asksAgain }, onText, signal)
+    if (!asksAgain || !isCutByMesh) return answer
+    try {
+      const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
+      return { ...whole, tokens: whole.tokens + answer.tokens, costUsd: whole.costUsd + answer.costUsd }
+    } catch {
+      // The budget may have no room for another, or the provider be gone: half an answer that is paid for is left.
+      signal.throwIfAborted()
+      return answer
+    }
   }
   return {
     answer: async (request, onText, signal) => {

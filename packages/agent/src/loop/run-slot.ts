@@ -79,21 +79,6 @@ export function createRunSlot(deps: {
     run.abort(reason)
     await Promise.race([run.ended, clock.sleep(letGoMaxMs)])
   }
-  const finish = async (run: ActiveRun, done: ExecutedRun, inputHash: string): Promise<void> => {
-    const leftOver = done.result.status === 'cancelled' && run.hooks.isLeftToAnother()
-    if (!leftOver) {
-      if (done.result.status === 'complete') counts.completed += 1
-      else counts.failed += 1
-      const outcome = { inputHash, lastStep: done.lastStep, result: done.result }
-      if (!(await store(run.request.runId, outcome))) return
-    }
-    if (current === run) current = null
-    run.end(done.result)
-    log.info(
-      { runId: run.request.runId, fence: run.request.fence, status: done.result.status },
-      'a run ended; its outcome is kept until the mesh has it',
-    )
-  }
   /** False where the process is about to end instead. */
   const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
     try {
@@ -109,6 +94,21 @@ export function createRunSlot(deps: {
       return false
     }
     return true
+  }
+  const finish = async (run: ActiveRun, done: ExecutedRun, inputHash: string): Promise<void> => {
+    const leftOver = done.result.status === 'cancelled' && run.hooks.isLeftToAnother()
+    if (!leftOver) {
+      if (done.result.status === 'complete') counts.completed += 1
+      else counts.failed += 1
+      const outcome = { inputHash, lastStep: done.lastStep, result: done.result }
+      if (!(await store(run.request.runId, outcome))) return
+    }
+    if (current === run) current = null
+    run.end(done.result)
+    log.info(
+      { runId: run.request.runId, fence: run.request.fence, status: done.result.status },
+      'a run ended; its outcome is kept until the mesh has it',
+    )
   }
   const hear = (run: ActiveRun, steers: readonly SteerMessage[]): void => {
     const fresh = run.hear(steers).map(({ id }) => id)

@@ -171,7 +171,10 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     } while (hasChangedAgain() && !closing.signal.aborted)
     relist = 'no'
   }
-  const hasChangedAgain = (): boolean => relist === 'again'
+
+  function hasChangedAgain(): boolean {
+    return relist === 'again'
+  }
 
   function ensure(options: { readonly now?: boolean } = {}): Promise<void> {
     if (connection || closing.signal.aborted) return Promise.resolve()

@@ -16,7 +16,14 @@ import { createListMcpServers } from './mcp-servers.ts'
 import { agentPeopleRoutes } from './people.routes.ts'
 import { createWorkspaceFiles } from './workspace-files.ts'
 import type { WorkspaceFiles } from './workspace-files.ts'
-export type { AgentConnection, AgentConnections, AgentTool } from './connection/agent-connection.ts'
+export type {
+  AgentConnection,
+  AgentConnections,
+  AgentConversations,
+  AgentRuns,
+  AgentSelf,
+  AgentTool,
+} from './connection/agent-connection.ts'
 export type { AgentActivity } from './fleet-view.ts'
 export type { AgentBriefing, Fleet, FleetConnection } from './fleet.ts'
 export type { FleetLifecycle } from './lifecycle/fleet-lifecycle.ts'

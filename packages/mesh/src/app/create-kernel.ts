@@ -1,5 +1,5 @@
 import { createFileEditor, watchSettings } from '../config/index.ts'
-import type { DataPaths } from '../config/index.ts'
+import type { DataPaths, FileEditor, SettingsFile } from '../config/index.ts'
 import { createVault } from '../credentials/index.ts'
 import { createEffectOnce } from '../effects/index.ts'
 import { createEventBus } from '../events/index.ts'
@@ -61,39 +61,12 @@ export async function createKernel({
   const trust = journalTrust(paths, meshSecret, bareHead)
   const journal = composeJournal({ database, trust })
   const events = createEventBus({ database, clock, log })
-  const settings = await watchSettings({
-    path: paths.settingsFile,
-    clock,
-    editor,
-    onBroken: (detail) =>
-      log.error({ detail }, 'the settings file is broken; the last whole settings hold until it is mended'),
-    onStripped: (names) =>
-      log.warn(
-        { names },
-        'secrets were taken out of the settings file, where none counts; they belong into .env',
-      ),
-  })
+  const settings = await openSettings({ path: paths.settingsFile, editor, log })
   const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
   journalKeeper.verify()
   const hooks = createHooks(log)
-  const permissionFile = await createPermissionFile({
-    makerOf: (agentId) => makerOf(hooks, agentId),
-    path: paths.permissionsFile,
-    editor,
-    clock,
-    log,
-    onBroken: (detail) => {
-      if (detail !== null) events.publish({ type: 'permissions.broken', detail })
-    },
-    onRecords: createJournalGrants({ database, journal, log }),
-  })
-  // Who belongs to which project is in rows of a module; every decision asks for it beside the file. Whom an agent had
-  // made belongs where that one does, also after it was moved.
-  const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
-  const permissions: PermissionStore = {
-    ...permissionFile,
-    snapshot: () => ({ ...permissionFile.snapshot(), projectOf }),
-  }
+  const path = paths.permissionsFile
+  const permissions = await openPermissions({ database, log, journal, events, hooks }, { path, editor })
   const denials = createDenialCounts(clock)
   const kernel: Kernel = {
     database,
@@ -140,6 +113,47 @@ export async function createKernel({
     downloads: createDownloadRoom(),
     refuseAbove: createRefuseAboveCeiling({ denials, journal, events, log }),
   }
+}
+
+interface OpenedFile {
+  readonly path: string
+  readonly editor: FileEditor
+}
+
+function openSettings({ path, editor, log }: OpenedFile & { readonly log: Log }): Promise<SettingsFile> {
+  return watchSettings({
+    path,
+    clock,
+    editor,
+    onBroken: (detail) =>
+      log.error({ detail }, 'the settings file is broken; the last whole settings hold until it is mended'),
+    onStripped: (names) =>
+      log.warn(
+        { names },
+        'secrets were taken out of the settings file, where none counts; they belong into .env',
+      ),
+  })
+}
+
+async function openPermissions(
+  { hooks, events, ...kernel }: Pick<Kernel, 'database' | 'log' | 'journal' | 'events' | 'hooks'>,
+  { path, editor }: OpenedFile,
+): Promise<PermissionStore> {
+  const file = await createPermissionFile({
+    makerOf: (agentId) => makerOf(hooks, agentId),
+    path,
+    editor,
+    clock,
+    log: kernel.log,
+    onBroken: (detail) => {
+      if (detail !== null) events.publish({ type: 'permissions.broken', detail })
+    },
+    onRecords: createJournalGrants(kernel),
+  })
+  // Who belongs to which project is in rows of a module; every decision asks for it beside the file. Whom an agent had
+  // made belongs where that one does, also after it was moved.
+  const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
+  return { ...file, snapshot: () => ({ ...file.snapshot(), projectOf }) }
 }
 
 /** What stands beside the kernel: asked by few modules, each by its name. */

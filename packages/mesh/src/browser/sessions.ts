@@ -1,11 +1,9 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
-import type { Clock } from '@flotilla/protocol/clock'
+import type { Kernel } from '../kernel/index.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/index.ts'
-import type { Journal } from '../journal/index.ts'
-import type { Log } from '../platform/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
 import type { BrowserContainers } from '../sandbox/index.ts'
 import type { BrowserService, OpenBrowserService } from './browser-service.ts'
@@ -40,7 +38,7 @@ export interface Session {
 
 type HeldSession = { -readonly [Key in keyof Session]: Session[Key] } & { moving: Promise<void> | null }
 
-export interface SessionsDeps {
+export interface SessionsDeps extends Pick<Kernel, 'clock' | 'journal' | 'log'> {
   readonly containers: BrowserContainers
   readonly openService: OpenBrowserService
   readonly tokens: BrowserTokens
@@ -50,10 +48,7 @@ export interface SessionsDeps {
   readonly briefsFolder: string
   readonly maxLive: () => number
   readonly profileLimitBytes: () => number
-  readonly clock: Clock
-  readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  readonly log: Log
   /** Hears that one is gone: whoever waited for a person waits no more. */
   readonly onGone: (agentId: string) => void
 }

@@ -207,7 +207,9 @@ function socketOf(
     return true
   }
 
-  const send = (frame: unknown): boolean => sendJson(Buffer.from(JSON.stringify(frame)))
+  function send(frame: unknown): boolean {
+    return sendJson(Buffer.from(JSON.stringify(frame)))
+  }
 
   return {
     send,

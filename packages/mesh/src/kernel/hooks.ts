@@ -55,7 +55,10 @@ export interface PlannedAgent {
 }
 
 /** Everything that one module is told of another, in one place. Who tells it stands with each. */
-export interface Hooks {
+export interface Hooks extends AgentHooks, RunHooks, WorkHooks, AccessHooks, ReportHooks {}
+
+/** What is told and asked about agents and their sandboxes. */
+interface AgentHooks {
   /** By `agents`, before the row: what an agent needs in files. Who was told must also hear `agentUnplanned`. */
   readonly agentPlanned: AwaitedHook<PlannedAgent>
   /** By `agents`: the row could not be written. May be told of an agent that nobody planned anything for. */
@@ -70,28 +73,54 @@ export interface Hooks {
   readonly agentFilesDropped: AwaitedHook<string>
   /** By `agents`, in the transaction that removes the agent's row. */
   readonly agentDeleted: Hook<string>
-  /** By everybody who decides what an agent may: who made it, where an agent did. */
-  readonly makersOf: Question<string, string>
-  /** By `runs`, of whoever submits or steers one: why this agent is given none but its own, in words. */
-  readonly reasonsToGiveNoWork: Question<string, string>
   /** By `agents`: something that people have to know, in the transaction that makes it so. */
   readonly ownerTold: Hook<{ readonly agentId: string; readonly message: string }>
   /** By `agents`, before it puts one to sleep: what is going on in it; no answer lets it sleep. */
   readonly reasonsToStayAwake: Question<string, string>
+  /** By `agents`, for an agent's briefing: what was said of its work, oldest first. */
+  readonly feedbackFor: Question<string, WorkFeedback>
+  /** By `agents`, for an agent's briefing: PROJECT.md. */
+  readonly projectTexts: Question<string, string>
+  /** By `agents`: what an agent says that it can. */
+  readonly agentCapabilities: Question<string, string>
+}
+
+/** About runs. */
+interface RunHooks {
+  /** By `runs`, of whoever submits or steers one: why this agent is given none but its own, in words. */
+  readonly reasonsToGiveNoWork: Question<string, string>
   /** By `runs`, in the transaction that settles. */
   readonly runSettled: Hook<SettledRun>
+  /** By `runs`: an agent ended its turn with entries for the blackboard. */
+  readonly entriesPromoted: Hook<{
+    readonly runId: string
+    readonly agentId: string
+    readonly entries: JsonObject
+  }>
+  /** By `runs`: ids of what a run waits for beside the tasks that it gave. */
+  readonly runAwaits: Question<string, string>
+  /** By `runs` and all triggers: why nothing that nobody asked for begins of the agent now; no answer lets it begin. */
+  readonly reasonsToPause: Question<string, string>
+}
+
+/** About tasks, and what is saved in the course of work. */
+interface WorkHooks {
+  /** By `tasks`, in the transaction that moves it. */
+  readonly taskChanged: Hook<ChangedTask>
+  /** By `tasks`: how many calls of models a task has made. */
+  readonly callsOfTask: Question<string, number>
   /** By `artifacts`, in the transaction that writes its row; `runId` is null where the agent saved it in no run. */
   readonly artifactSaved: Hook<{
     readonly agentId: string
     readonly name: string
     readonly runId: string | null
   }>
-  /** By `tasks`, in the transaction that moves it. */
-  readonly taskChanged: Hook<ChangedTask>
-  /** By `agents`, for an agent's briefing: what was said of its work, oldest first. */
-  readonly feedbackFor: Question<string, WorkFeedback>
-  /** By `tasks`: how many calls of models a task has made. */
-  readonly callsOfTask: Question<string, number>
+}
+
+/** About whose agent one is, and what people may. */
+interface AccessHooks {
+  /** By everybody who decides what an agent may: who made it, where an agent did. */
+  readonly makersOf: Question<string, string>
   /**
    * By `tasks`, of what begins later in the name of a person: what they may at that moment; no answer for one who is
    * nobody any more. Throws the Problem `unprocessable` while that cannot be known.
@@ -103,30 +132,20 @@ export interface Hooks {
   readonly callDenied: Hook<{ readonly caller: Caller; readonly action: Action }>
   /** By the guard: the project of an agent, by its row. */
   readonly projectOf: Question<string, Membership>
+  /** By `tasks`, of a name: since when there is this project, milliseconds since 1970; no answer where there is none. */
+  readonly projectsSince: Question<string, number>
   /** By `agents` and `spending`, in the transaction that writes it: an agent belongs to another project, or to none. */
   readonly membershipChanged: Hook<{ readonly agentId: string; readonly project: string | null }>
   /** By `projects`, in the transaction that deletes it: whoever keeps something of a project lets go of it. */
   readonly projectDeleted: Hook<string>
-  /** By `tasks`, of a name: since when there is this project, milliseconds since 1970; no answer where there is none. */
-  readonly projectsSince: Question<string, number>
-  /** By `agents`, for an agent's briefing: PROJECT.md. */
-  readonly projectTexts: Question<string, string>
+}
+
+/** Before money and the journal are reported. */
+interface ReportHooks {
   /** By whoever is about to tell what something cost: what still waits to be written is written first. */
   readonly costsAsked: Hook<void>
   /** Before the journal is read out: what was spent up to now is in it too. */
   readonly journalAsked: Hook<void>
-  /** By `runs`: an agent ended its turn with entries for the blackboard. */
-  readonly entriesPromoted: Hook<{
-    readonly runId: string
-    readonly agentId: string
-    readonly entries: JsonObject
-  }>
-  /** By `runs`: ids of what a run waits for beside the tasks that it gave. */
-  readonly runAwaits: Question<string, string>
-  /** By `agents`: what an agent says that it can. */
-  readonly agentCapabilities: Question<string, string>
-  /** By `runs` and all triggers: why nothing that nobody asked for begins of the agent now; no answer lets it begin. */
-  readonly reasonsToPause: Question<string, string>
 }
 
 /** Ids of agents that agents made begin so, and no others: who asks of another pays nothing for the question. */

@@ -92,6 +92,8 @@ export function createRunRecorder(deps: {
     )
   }
 
+  const maxBytes = () => deps.settings().run_records.max_mb * 1024 * 1024
+
   const isOn = () => deps.settings().run_records.days > 0
 
   function secrets(): readonly Secret[] {
@@ -206,8 +208,6 @@ export function createRunRecorder(deps: {
     total += bytes
     return { row, bytes }
   }
-
-  const maxBytes = () => deps.settings().run_records.max_mb * 1024 * 1024
 
   function shrink(): void {
     // A tenth below the bound, so that it is not done again for each exchange.

@@ -1,19 +1,14 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
 import { spawnLimits } from '@flotilla/protocol/limits'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import type { spawnApi } from '@flotilla/protocol/spawn-api'
 import type * as z from 'zod'
-import type { Caller, Guard } from '../access/index.ts'
+import type { Caller } from '../access/index.ts'
 import { actorOf, readFields } from '../access/index.ts'
 import type { AgentAdmin, AgentRecord, AgentRegistry } from '../agents/index.ts'
-import type { Settings } from '../config/index.ts'
-import type { EventBus } from '../events/index.ts'
-import type { Hooks } from '../kernel/index.ts'
-import type { Journal } from '../journal/index.ts'
+import type { Hooks, Kernel } from '../kernel/index.ts'
 import type { RunLifecycle } from '../runs/index.ts'
-import type { Database, Resumable } from '../storage/index.ts'
+import type { Resumable } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
 import { childRecord, withheldFields } from './child-record.ts'
 import { depthBelow, endOfLife, whyNoRoom } from './spawn-bounds.ts'
@@ -42,14 +37,10 @@ export type SpawnAgent = (
   step: Resumable<SpawnReply>,
 ) => Promise<SpawnReply>
 
-export interface SpawnDeps {
-  readonly database: Database
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly guard: Guard
-  readonly journal: Journal
-  readonly events: EventBus
-  readonly settings: () => Settings
+export interface SpawnDeps extends Pick<
+  Kernel,
+  'database' | 'clock' | 'newId' | 'guard' | 'journal' | 'events' | 'settings'
+> {
   readonly table: SpawnedTable
   readonly agents: Pick<AgentRegistry, 'find' | 'setProject'> & Pick<AgentAdmin, 'shortLived'>
   readonly hooks: Pick<Hooks, 'membershipChanged'>

@@ -1,10 +1,8 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
+import type { Kernel } from '../kernel/index.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../journal/index.ts'
 import { silentLog } from '../platform/index.ts'
 import type { Log } from '../platform/index.ts'
-import type { Database } from '../storage/index.ts'
 import { createGroupedCommit } from '../storage/index.ts'
 import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
 import type { BudgetWarnings } from './budget-warnings.ts'
@@ -52,11 +50,8 @@ export interface Reservations {
   flush(): void
 }
 
-export interface ReservationsDeps {
-  readonly database: Database
+export interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> {
   readonly spend: SpendTable
-  readonly clock: Clock
-  readonly newId: NewId
   /** Of this start of the mesh alone. */
   readonly life: string
   readonly budgetOf: BudgetOf

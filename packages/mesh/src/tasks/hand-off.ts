@@ -1,19 +1,14 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { taskLimits } from '@flotilla/protocol/task-actions'
 import type { TaskState } from '@flotilla/protocol/task-actions'
 import type { TaskArtifact, TokenBudget } from '@flotilla/protocol/task'
-import type { EventBus } from '../events/index.ts'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
-import type { Journal } from '../journal/index.ts'
-import type { Hooks } from '../kernel/index.ts'
+import type { Kernel } from '../kernel/index.ts'
 import type { RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
-import type { Database } from '../storage/index.ts'
 import { record } from './move-task.ts'
 import type { TaskHistory } from './task-history.ts'
 import { reachNote, refuseVainNeeds } from './task-queue.ts'
@@ -46,8 +41,7 @@ export interface HandOffReply {
   readonly note: string | null
 }
 
-interface GiveTaskDeps {
-  readonly database: Database
+interface GiveTaskDeps extends Pick<Kernel, 'database' | 'hooks' | 'events' | 'journal' | 'clock' | 'newId'> {
   readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf' | 'find'>
   readonly table: TaskTable
   readonly history: TaskHistory
@@ -57,11 +51,6 @@ interface GiveTaskDeps {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string) => void
   readonly unreachable: (agentId: string) => string | null
-  readonly hooks: Hooks
-  readonly events: EventBus
-  readonly journal: Journal
-  readonly clock: Clock
-  readonly newId: NewId
 }
 
 /**

@@ -1,5 +1,3 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import { isTaskOpen, triedAgainAsNew } from '@flotilla/protocol/task-actions'
@@ -7,13 +5,10 @@ import type { ManageAction, TaskState } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
-import type { EventBus } from '../events/index.ts'
 import { makerOf } from '../kernel/index.ts'
-import type { Hooks } from '../kernel/index.ts'
-import type { Journal } from '../journal/index.ts'
+import type { Hooks, Kernel } from '../kernel/index.ts'
 import type { RunDelivery, RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
-import type { Database } from '../storage/index.ts'
 import { askingChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
 import type { MoveTask } from './move-task.ts'
 import { record } from './move-task.ts'
@@ -41,8 +36,10 @@ export interface ManageTaskInput {
  */
 export type ManageTask = (caller: Caller, input: ManageTaskInput) => TaskView
 
-export interface ManageTaskDeps {
-  readonly database: Database
+export interface ManageTaskDeps extends Pick<
+  Kernel,
+  'database' | 'guard' | 'journal' | 'events' | 'clock' | 'newId'
+> {
   readonly ledger: Pick<RunLifecycle, 'live' | 'cancelRun'> &
     Pick<RunQueries, 'chainOf' | 'find' | 'usedBy'> &
     Pick<RunDelivery, 'tellRun'>
@@ -53,12 +50,7 @@ export interface ManageTaskDeps {
   readonly access: TaskAccess
   readonly projectOf: (agentId: string) => string | null
   readonly requireAgent: (agentId: string) => void
-  readonly guard: Guard
   readonly hooks: Pick<Hooks, 'callsOfTask' | 'reasonsToGiveNoWork' | 'makersOf'>
-  readonly journal: Journal
-  readonly events: EventBus
-  readonly clock: Clock
-  readonly newId: NewId
 }
 
 export function createManageTask(deps: ManageTaskDeps): ManageTask {

@@ -147,17 +147,8 @@ function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
     ...prefixed('settings.', agent.settings ?? {}),
     ...prefixed('/data/', files),
   }
-  const { permissions = {}, settings = {}, ...rest } = agent
-  if (!standing) {
-    const { role, instructions, model, budget, project, mcpServers, id } = rest
-    return {
-      item: itemOf({ kind: 'agent', id }, false, changesOf(null, wanted)),
-      create: { id, role, instructions, model, budget, project, mcpServers, files },
-      permissions: [id, permissions],
-      ...(Object.keys(settings).length === 0 ? {} : { settings: [id, settings] }),
-      heartbeat: [id, agent.heartbeat === undefined ? defaultHeartbeatSchedule : agent.heartbeat],
-    }
-  }
+  if (!standing) return draftNewcomer(agent, wanted)
+  const { permissions = {}, settings = {} } = agent
   const { record } = standing
   const changes = changesOf(
     {
@@ -199,6 +190,18 @@ function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
     ...(Object.keys(newFields).length === 0 ? {} : { permissions: [agent.id, newFields] }),
     ...(Object.keys(newSettings).length === 0 ? {} : { settings: [agent.id, newSettings] }),
     ...(named.has('heartbeat') ? { heartbeat: [agent.id, agent.heartbeat ?? null] } : {}),
+  }
+}
+
+function draftNewcomer(agent: TemplateAgent, wanted: Readonly<Record<string, unknown>>): AgentDraft {
+  const { permissions = {}, settings = {}, ...rest } = agent
+  const { role, instructions, model, budget, project, mcpServers, id } = rest
+  return {
+    item: itemOf({ kind: 'agent', id }, false, changesOf(null, wanted)),
+    create: { id, role, instructions, model, budget, project, mcpServers, files: filesOf(agent) },
+    permissions: [id, permissions],
+    ...(Object.keys(settings).length === 0 ? {} : { settings: [id, settings] }),
+    heartbeat: [id, agent.heartbeat === undefined ? defaultHeartbeatSchedule : agent.heartbeat],
   }
 }
 

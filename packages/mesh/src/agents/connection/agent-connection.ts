@@ -35,7 +35,11 @@ export interface ListedTool extends AgentTool {
  * A line to one agent's process. Every call carries the mesh's short-lived signed token. A call that cannot be
  * made rejects with the Problem `agent-unavailable`; an answer not of the agreed form does too.
  */
-export interface AgentConnection {
+export interface AgentConnection
+  extends AgentSelf, AgentRuns, AgentConversations, AgentData, AgentWorkspace {}
+
+/** What an agent says of itself. */
+export interface AgentSelf {
   readonly agentId: string
   healthy(signal: AbortSignal): Promise<boolean>
   /**
@@ -48,6 +52,12 @@ export interface AgentConnection {
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
   /** Its tools as its model sees them; the schemas are an agent's word. */
   tools(signal: AbortSignal): Promise<readonly ListedTool[]>
+  /** What a heartbeat is decided by. The agent's word. */
+  heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
+}
+
+/** The work of an agent, given under the fence of its run. */
+export interface AgentRuns {
   /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
   chatStream(
     request: ChatRequest,
@@ -60,8 +70,6 @@ export interface AgentConnection {
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** What a heartbeat is decided by. The agent's word. */
-  heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
   /** Resolves to whether the agent took it; sending a run again attaches to it, or continues it. */
   task(assignment: TaskAssignment, signal: AbortSignal): Promise<boolean>
   invoke(request: InvokeRequest, signal: AbortSignal): Promise<boolean>
@@ -72,6 +80,10 @@ export interface AgentConnection {
   /** Waits up to `waitSeconds` (30 at most) for the outcome. */
   result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
   cancel(runId: string, fence: number, signal: AbortSignal): Promise<void>
+}
+
+/** The conversations that an agent remembers. */
+export interface AgentConversations {
   /** Newest first. */
   chatSessions(signal: AbortSignal): Promise<ChatSessions>
   chatHistory(
@@ -80,18 +92,26 @@ export interface AgentConnection {
   ): Promise<ChatHistory>
   /** Archives and forgets a conversation. Problem `conflict` while the agent speaks in it. */
   chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
+}
+
+/** What an agent keeps below /data, and what it remembers. */
+export interface AgentData {
   /** One folder below /data; empty for the first one. Its names are an agent's word. */
   listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
   /** All of a file, which is given back once it was handed on. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
   readFile(path: string, signal: AbortSignal): Promise<HeldFile>
+  writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
   /** A picture that it looked at, by the SHA-256 of its bytes, which whoever asks has to look at. */
   readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
   /** What it remembers, newest first. An agent's word. */
   facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
   /** False where the fact was not there, or is no more: the call may have been sent twice. */
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
+}
+
+/** The files that say who an agent is. */
+export interface AgentWorkspace {
   workspaceFiles(signal: AbortSignal): Promise<readonly IdentityFile[]>
-  writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
   readWorkspaceFile(name: string, signal: AbortSignal): Promise<string>
   writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>
 }

@@ -26,6 +26,12 @@ export function createAgentConnections(
   starts: AgentStarts,
   { isolation }: { readonly isolation: Isolation },
 ): AgentConnections & Reach {
+  const noModel = async (agentId: string) =>
+    new Problem('not-configured', {
+      detail: `agent ${agentId} has no model: ${await context.settings.missingModel()}`,
+    })
+
+  const modelOf = (row: AgentRow) => row.record.model ?? context.settings.defaultModel()
   async function reach(
     agentId: string,
     {
@@ -59,12 +65,6 @@ export function createAgentConnections(
     return connection
   }
 
-  const noModel = async (agentId: string) =>
-    new Problem('not-configured', {
-      detail: `agent ${agentId} has no model: ${await context.settings.missingModel()}`,
-    })
-
-  const modelOf = (row: AgentRow) => row.record.model ?? context.settings.defaultModel()
   /** Started with what is not true any more: the owner may choose another default model at any time. */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(context.agents.require(agentId))

@@ -1,7 +1,7 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
-import type { AgentConnection } from '../connection/agent-connection.ts'
+import type { AgentSelf } from '../connection/agent-connection.ts'
 
 const firstPollMs = 25
 /** Most agents answer within this; until then none waits for a poll that comes late. */
@@ -16,7 +16,7 @@ const inspectFromMs = 200
 /** Resolves when the agent that was given this door token answers and has its own processor share. Rejects after 60 s, of a machine 180 s, when its process has ended, or when the signal aborts. */
 export async function waitUntilReady(
   deps: { readonly clock: Clock; readonly runtime: SandboxRuntime },
-  agent: { readonly connection: AgentConnection; readonly doorToken: string; readonly rung: IsolationRung },
+  agent: { readonly connection: AgentSelf; readonly doorToken: string; readonly rung: IsolationRung },
   signal: AbortSignal,
 ): Promise<void> {
   const { connection, doorToken } = agent

@@ -5,7 +5,7 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
-import type { AgentConnection } from '../connection/agent-connection.ts'
+import type { AgentData, AgentWorkspace } from '../connection/agent-connection.ts'
 
 /** How long one agent may take with one file, milliseconds. */
 const writeMaxMs = 30_000
@@ -26,8 +26,10 @@ export interface SeedFiles {
   /** In the caller's transaction: this is what stands there now, by an edit. */
   given(agentId: string, path: string, content: string): void
   /** Lays down what is not yet there. Rejects where the agent cannot be reached; a file that it refuses is told of. */
-  deliver(agentId: string, connection: AgentConnection, signal: AbortSignal): Promise<void>
+  deliver(agentId: string, connection: SeededFiles, signal: AbortSignal): Promise<void>
 }
+
+type SeededFiles = Pick<AgentData, 'writeFile'> & Pick<AgentWorkspace, 'writeWorkspaceFile'>
 
 const rowSchema = z.object({ path: z.string(), content: z.string() })
 
@@ -46,7 +48,7 @@ export function createSeedFiles(deps: {
       .all(agentId)
       .map((row) => rowSchema.parse(row))
 
-  async function lay(agentId: string, connection: AgentConnection, signal: AbortSignal): Promise<void> {
+  async function lay(agentId: string, connection: SeededFiles, signal: AbortSignal): Promise<void> {
     for (const { path, content } of rowsOf(agentId, 'AND delivered = 0')) {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(writeMaxMs)])
       try {

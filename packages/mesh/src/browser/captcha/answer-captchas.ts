@@ -1,15 +1,12 @@
+import type { Kernel } from '../../kernel/index.ts'
 import type { Captcha } from '@flotilla/protocol/browser-service-api'
-import type { Clock } from '@flotilla/protocol/clock'
 import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunTicket } from '../../access/index.ts'
 import type { CaptchaSettings } from '../../config/index.ts'
 import { listNamesHost } from '../../egress/index.ts'
-import type { Journal } from '../../journal/index.ts'
-import type { Log } from '../../platform/index.ts'
 import { nanoFromUsd, usdFromNano, utcDay } from '../../spending/index.ts'
 import type { Reservation, Spending } from '../../spending/index.ts'
-import type { Database } from '../../storage/index.ts'
 import type { BrowserService } from '../browser-service.ts'
 import type { HandOver } from '../hand-over-table.ts'
 import { solverName } from '../hand-overs.ts'
@@ -48,7 +45,7 @@ export interface AnswerCaptchas {
   settled(): Promise<void>
 }
 
-export interface AnswerCaptchasDeps {
+export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' | 'clock' | 'log'> {
   /** Null where nothing is set up. */
   readonly keys: SolverKeys | null
   readonly solve: SolveCaptcha
@@ -60,10 +57,6 @@ export interface AnswerCaptchasDeps {
   /** Gives it back with what it shows now. */
   readonly giveBack: (handOver: HandOver) => Promise<void>
   readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
-  readonly database: Database
-  readonly journal: Journal
-  readonly clock: Clock
-  readonly log: Log
   readonly stopped: AbortSignal
 }
 

@@ -90,6 +90,43 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   const looking = setInterval(look, everyMs)
   looking.unref()
 
+  const connection: Connection = {
+    send(bytes, next) {
+      if (phase === 'connecting') waiting = { bytes, answering: next }
+      else start(bytes, next)
+    },
+    leave(left) {
+      if (waiting?.answering === left) close(new Error('the call was left'))
+    },
+    destroy: () => close(new Error('the connection was ended here')),
+  }
+
+  const hears = {
+    head(head: ReplyHead): void {
+      phase = 'body'
+      silentMs = 0
+      answering?.onHead(head)
+    },
+    data(bytes: Uint8Array): void {
+      answering?.onData(bytes)
+    },
+    over({ isKept, idleMaxMs: told }: { readonly isKept: boolean; readonly idleMaxMs: number | null }): void {
+      const ended = answering
+      if (ended === null || isGone) return
+      answering = null
+      phase = 'idle'
+      silentMs = 0
+      idleMaxMs = Math.min(bounds.idleMs, told === null ? bounds.idleMs : told - bounds.idleMarginMs)
+      goOn()
+      // One that waits for a call holds up nobody's end.
+      socket.unref()
+      // An answer that comes before the call has left was not given to all of it.
+      if (isKept && idleMaxMs > 0 && socket.writableLength === 0) owner.free(connection)
+      else close(null)
+      ended.onEnd()
+    },
+  }
+
   function look(): void {
     if (isPaused) return
     silentMs += everyMs
@@ -162,32 +199,6 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     socket.resume()
   }
 
-  const hears = {
-    head(head: ReplyHead): void {
-      phase = 'body'
-      silentMs = 0
-      answering?.onHead(head)
-    },
-    data(bytes: Uint8Array): void {
-      answering?.onData(bytes)
-    },
-    over({ isKept, idleMaxMs: told }: { readonly isKept: boolean; readonly idleMaxMs: number | null }): void {
-      const ended = answering
-      if (ended === null || isGone) return
-      answering = null
-      phase = 'idle'
-      silentMs = 0
-      idleMaxMs = Math.min(bounds.idleMs, told === null ? bounds.idleMs : told - bounds.idleMarginMs)
-      goOn()
-      // One that waits for a call holds up nobody's end.
-      socket.unref()
-      // An answer that comes before the call has left was not given to all of it.
-      if (isKept && idleMaxMs > 0 && socket.writableLength === 0) owner.free(connection)
-      else close(null)
-      ended.onEnd()
-    },
-  }
-
   socket.on(far.tls === null ? 'connect' : 'secureConnect', () => {
     const first = waiting
     waiting = null
@@ -206,16 +217,6 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   socket.on('close', () => close(null))
   if (far.tls !== null) socket.on('session', (session: Buffer) => keepSession(far, session))
 
-  const connection: Connection = {
-    send(bytes, next) {
-      if (phase === 'connecting') waiting = { bytes, answering: next }
-      else start(bytes, next)
-    },
-    leave(left) {
-      if (waiting?.answering === left) close(new Error('the call was left'))
-    },
-    destroy: () => close(new Error('the connection was ended here')),
-  }
   return connection
 }
 

@@ -4,7 +4,7 @@ import type {
   ChatSessions as ListedSessions,
 } from '@flotilla/protocol/chat-history'
 import { Problem } from '@flotilla/protocol/problem'
-import type { AgentConnection } from '../../agents/index.ts'
+import type { AgentConversations } from '../../agents/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
@@ -35,14 +35,14 @@ export function createChatSessions(deps: {
   readonly queries: Pick<RunQueries, 'runIn'>
   readonly agents: {
     readonly requireWorking: (agentId: string) => void
-    readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
+    readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConversations>
   }
 }): ChatSessions {
   const { guard, journal, queries, agents } = deps
 
   async function asking<T>(
     agentId: string,
-    ask: (connection: AgentConnection, signal: AbortSignal) => Promise<T>,
+    ask: (connection: AgentConversations, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     agents.requireWorking(agentId)
     const signal = AbortSignal.timeout(answerMaxMs)

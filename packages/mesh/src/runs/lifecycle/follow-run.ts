@@ -2,7 +2,7 @@ import type { TaskResult } from '@flotilla/protocol/agent-api'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
-import type { AgentConnection } from '../../agents/index.ts'
+import type { AgentRuns } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
 import { showFrames } from '../delivery/announce-frame.ts'
@@ -25,7 +25,7 @@ const hopeless: readonly ProblemCode[] = ['body-too-large', 'unprocessable', 'pa
  * Sends a running run to its agent, or attaches to it, and follows it to the end of its turn. Returns without an
  * end when the agent was lost or the signal fired: the lane then looks at the row. Rejects as the line does.
  */
-export type FollowRun = (run: RunRecord, connection: AgentConnection, signal: AbortSignal) => Promise<void>
+export type FollowRun = (run: RunRecord, connection: AgentRuns, signal: AbortSignal) => Promise<void>
 
 export interface FollowRunDeps extends GiveWorkDeps {
   readonly table: RunTable
@@ -37,7 +37,7 @@ export interface FollowRunDeps extends GiveWorkDeps {
 }
 
 export function createFollowRun(deps: FollowRunDeps): FollowRun {
-  async function outcome(run: RunRecord, connection: AgentConnection, signal: AbortSignal) {
+  async function outcome(run: RunRecord, connection: AgentRuns, signal: AbortSignal) {
     if (run.turn > 0 || run.input.kind === 'chat' || run.input.kind === 'heartbeat') {
       return (
         (await speak(deps, run, { connection, signal })) ?? pollOutcome(deps, run, { connection, signal })

@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { TaskAssignment, TaskTurn, TokenBudget } from '@flotilla/protocol/task'
-import type { AgentConnection } from '../../agents/index.ts'
+import type { AgentRuns } from '../../agents/index.ts'
 import type { EventBus } from '../../events/index.ts'
 import { sessionOf } from '../conversation.ts'
 import { showFrames } from '../delivery/announce-frame.ts'
@@ -32,7 +32,7 @@ export interface GiveWorkDeps {
 
 /** A line to the agent of a run that is running, and how long it may be used. */
 export interface Line {
-  readonly connection: AgentConnection
+  readonly connection: AgentRuns
   readonly signal: AbortSignal
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
-import type { AgentConnection, AgentConnections } from '../../agents/index.ts'
+import type { AgentConnections, AgentRuns } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BindNotes } from '../delivery/tell-run.ts'
@@ -25,7 +25,7 @@ export interface PerformRun {
   /** Dispatches a queued run and follows it. Returns when the lane must look at the rows again. */
   perform(run: RunRecord, closing: AbortSignal): Promise<void>
   /** Follows a run that is running already, over a line that answers. */
-  attach(run: RunRecord, connection: AgentConnection, closing: AbortSignal): Promise<void>
+  attach(run: RunRecord, connection: AgentRuns, closing: AbortSignal): Promise<void>
 }
 
 export interface PerformRunDeps {
@@ -48,7 +48,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
 
   async function attached(
     run: RunRecord,
-    connection: AgentConnection,
+    connection: AgentRuns,
     signals: { following: AbortSignal; closing: AbortSignal },
   ): Promise<void> {
     try {
@@ -86,7 +86,7 @@ async function reach(
   deps: PerformRunDeps,
   run: RunRecord,
   following: AbortSignal,
-): Promise<AgentConnection | null> {
+): Promise<AgentRuns | null> {
   deps.pulses.beat(run)
   // While its sandbox starts, the run's lease is the mesh's business: no agent is there to renew it.
   const letGo = deps.holdLease({ runId: run.id, fence: run.fence })
@@ -122,7 +122,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
 async function tellIfEnded(
   deps: PerformRunDeps,
   run: RunRecord,
-  { connection, closing }: { readonly connection: AgentConnection; readonly closing: AbortSignal },
+  { connection, closing }: { readonly connection: AgentRuns; readonly closing: AbortSignal },
 ): Promise<void> {
   const row = deps.table.find(run.id)
   const endedByAgent = row?.state === 'done' || row?.state === 'failed'

@@ -1,7 +1,7 @@
 import type { ResultReply } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { AgentConnection, AgentConnections } from '../../agents/index.ts'
+import type { AgentConnections, AgentRuns } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { InterruptRun } from './change-run.ts'
 import type { PerformRun } from './perform-run.ts'
@@ -41,7 +41,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
   const deadForMs = (run: RunRecord) => clock.now() - (table.find(run.id)?.leaseUntil ?? run.leaseUntil ?? 0)
 
   async function ask(run: RunRecord, closing: AbortSignal): Promise<Finding> {
-    let connection: AgentConnection | null
+    let connection: AgentRuns | null
     try {
       connection = await connections.connectIfRunning(run.agentId)
     } catch (error) {
@@ -85,7 +85,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
 type Finding =
   | 'no-answer'
   | { readonly lost: string; readonly hung: boolean }
-  | { readonly connection: AgentConnection }
+  | { readonly connection: AgentRuns }
 
 const lost = (why: string): Finding => ({ lost: why, hung: false })
 const hung = (why: string): Finding => ({ lost: why, hung: true })
@@ -94,7 +94,7 @@ const silentWords = `its work gave no sign of life for ${silenceMaxMs / 1000} s,
 /** An answer under another fence is of another attempt, or of an earlier turn: it says nothing about this one. */
 function judge(
   run: RunRecord,
-  connection: AgentConnection,
+  connection: AgentRuns,
   reply: ResultReply,
 ): { readonly finding: Finding; readonly working: boolean } {
   const working = reply.state === 'working'

@@ -1,5 +1,5 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
-import type { AgentConnection, AgentConnections, Reach } from '../../agents/index.ts'
+import type { AgentConnections, AgentSelf, Reach } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { KnownContext } from './heartbeat-table.ts'
 import type { KnownContexts } from './known-contexts.ts'
@@ -36,7 +36,7 @@ export function createReadContext(deps: {
 }): (agentId: string, nothingToDo: (facts: KnownContext) => boolean) => Promise<HeartbeatReading> {
   const { connections, known } = deps
 
-  async function ask(agentId: string, line: AgentConnection, signal: AbortSignal) {
+  async function ask(agentId: string, line: Pick<AgentSelf, 'heartbeatContext'>, signal: AbortSignal) {
     const context = await line.heartbeatContext(signal)
     const facts = {
       defaultRules: context.is_default_heartbeat,

@@ -1,0 +1,111 @@
+/** How wide a record may be and how long a function, with those that are wider or longer and why. */
+
+export const shapedPackages: readonly string[] = ['mesh', 'agent', 'browser', 'protocol', 'client']
+
+/** Of an interface, or of a type that is written in place. What it extends counts where that is declared. */
+export const maxMembers = 12
+/** Without blank lines, and without the functions that it holds. */
+export const maxOwnLines = 60
+
+export interface WideRecord {
+  /** The file below `packages`, without `src`, and the name. */
+  readonly record: string
+  readonly membersMax: number
+  readonly why: string
+}
+
+/** Records that are wider than others. A row may shrink and go, and must not grow. */
+export const wideRecords: readonly WideRecord[] = [
+  { record: 'agent/environment.ts AgentEnvironment', membersMax: 19, why: 'the environment, a value each' },
+  { record: 'agent/loop/loop-state.ts LoopState', membersMax: 16, why: 'a checkpoint, as it is on disk' },
+  { record: 'agent/memory/fact-table.ts FactTable', membersMax: 14, why: 'statements of one table' },
+  {
+    record: 'mesh/app/commands/command-context.ts CommandContext',
+    membersMax: 13,
+    why: 'the process as it was started, a value each',
+  },
+  { record: 'mesh/backup/make-backup.ts BackupOptions', membersMax: 15, why: 'one call of a program' },
+  { record: 'mesh/config/data-paths.ts DataPaths', membersMax: 32, why: 'the files of a home, a path each' },
+  { record: 'mesh/config/environment.ts Environment', membersMax: 22, why: 'the environment, a value each' },
+  { record: 'mesh/control/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
+  { record: 'mesh/replay/exchange-table.ts ExchangeTable', membersMax: 13, why: 'statements of one table' },
+  { record: 'mesh/runs/lifecycle/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
+  { record: 'mesh/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },
+  {
+    record: 'mesh/sandbox/docker-runtime.ts DockerRuntimeOptions',
+    membersMax: 20,
+    why: 'how an engine is used, a value each',
+  },
+  {
+    record: 'mesh/sandbox/sandbox-runtime.ts SandboxRuntime',
+    membersMax: 26,
+    why: 'a port whose users each pick their part; its conformance suite holds adapters to all of it',
+  },
+  { record: 'mesh/triggers/cron/cron-table.ts CronRow', membersMax: 16, why: 'a row' },
+  { record: 'mesh/triggers/webhook/delivery-table.ts DeliveryRow', membersMax: 15, why: 'a row' },
+  { record: 'mesh/triggers/webhook/hook-table.ts Hook', membersMax: 13, why: 'a row' },
+  { record: 'mesh/wallet/payments/intent-record.ts IntentRecord', membersMax: 28, why: 'a row' },
+]
+
+export interface LongFunction {
+  readonly name: string
+  readonly ownLinesMax: number
+  readonly why: string
+}
+
+/** Functions that are longer than others. A row may shrink and go, and must not grow. */
+export const longFunctions: readonly LongFunction[] = [
+  {
+    name: 'agent/builtin-tools/operator.ts operatorToolTable',
+    ownLinesMax: 80,
+    why: 'a table: a row for each tool',
+  },
+  { name: 'agent/builtin-tools/wallet.ts walletTools', ownLinesMax: 70, why: 'a table: a row for each tool' },
+  { name: 'mesh/access/authorize.ts authorizeByRecord', ownLinesMax: 75, why: 'a case for each action' },
+  { name: 'mesh/app/compose.ts compose', ownLinesMax: 110, why: 'the list of modules' },
+  {
+    name: 'mesh/app/create-kernel.ts createKernel',
+    ownLinesMax: 80,
+    why: 'the list of what modules stand on',
+  },
+  { name: 'mesh/browser/index.ts browserModule', ownLinesMax: 85, why: 'the list of the module’s parts' },
+  {
+    name: 'mesh/channels/channel-desk.ts createChannelDesk',
+    ownLinesMax: 90,
+    why: 'the list of the parts that every channel is given',
+  },
+  {
+    name: 'mesh/sandbox/kubernetes/agent-objects.ts agentObjects',
+    ownLinesMax: 85,
+    why: 'one manifest, as the cluster takes it',
+  },
+  {
+    name: 'mesh/wallet/payments/assess-payment.ts createAssessPayment',
+    ownLinesMax: 100,
+    why: 'limits and looks in one order, each of which may end it; to be parted by what they look at',
+  },
+]
+
+export interface SelfReference {
+  readonly name: string
+  readonly why: string
+}
+
+/** Constants that a closure names above their declaration: what begins names what ends it. */
+export const selfReferences: readonly SelfReference[] = [
+  { name: 'agent/skills/skill-registry.ts reload', why: 'tools that are shown reload what is shown' },
+  { name: 'agent/subagents/supervisor.ts subagent', why: 'its own end is written into it' },
+  { name: 'agent/system-clock.ts timer', why: 'whoever aborts ends the timer, which ends the listening' },
+  { name: 'browser/tabs/open-tabs.ts close', why: 'a tab that is opened may close itself' },
+  { name: 'client/system-clock.ts timer', why: 'whoever aborts ends the timer, which ends the listening' },
+  {
+    name: 'mesh/channels/adapters/discord/discord-adapter.ts interactions',
+    why: 'the gateway is made first and tells what is made with it',
+  },
+  {
+    name: 'mesh/channels/adapters/discord/discord-history.ts privateOnes',
+    why: 'what is read may lead to more that is read',
+  },
+  { name: 'mesh/egress/proxy/tunnels.ts end', why: 'a tunnel names the way to leave the roster' },
+  { name: 'mesh/triggers/watch/scan-thread.ts scan', why: 'whoever aborts takes the scan out of the queue' },
+]
