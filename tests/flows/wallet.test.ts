@@ -111,6 +111,8 @@ describe('the wallet of a fleet', () => {
         'errors:wallet-seed',
       )
       const before = await status()
+      // What the system writes where a process breaks down has nothing of its memory.
+      expect(await readFile(`/proc/${mesh.pid}/coredump_filter`, 'utf8')).toMatch(/^0+\n$/)
       const revealed = async () => {
         const reply = await mesh.call(walletEndpoints.walletSeed)
         expectProblem(reply, 'seed-revealed')

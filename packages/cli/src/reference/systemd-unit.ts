@@ -41,6 +41,7 @@ RestartSec=5
 TimeoutStopSec=90
 KillMode=mixed
 UMask=0077
+LimitCORE=0
 NoNewPrivileges=yes
 LockPersonality=yes
 RestrictRealtime=yes

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { makeHome } from '@flotilla/protocol/home-folder'
 import { createMesh } from '../mesh.ts'
 import {
@@ -22,6 +22,7 @@ import type { CommandContext } from './command-context.ts'
 export async function serve(context: CommandContext): Promise<number> {
   const { environment, tell, stopped } = context
   const loadedMs = performance.now()
+  await keepMemoryOutOfDumps()
   const paths = dataPaths(environment.home)
   // Held before anything is made in it: two starts at once would each give it an id.
   makeHome(fs, paths.home)
@@ -78,6 +79,15 @@ async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
     detail: `a restore into ${paths.home} was cut off, so that it is not whole`,
     repair: 'Run flotilla restore FILE again for the same home; it begins anew.',
   })
+}
+
+/**
+ * What the system writes of a process that breaks down is a file with all of its memory, where somebody has asked for such: the seed of
+ * the wallet and every secret in clear. Of this one, and of whatever it starts, none of it is written.
+ */
+async function keepMemoryOutOfDumps(): Promise<void> {
+  // Other systems have no such file, and a sandbox may not let it be written: then what the user of the mesh asked for holds.
+  await writeFile('/proc/self/coredump_filter', '0').catch(() => {})
 }
 
 /** In ticks since the machine started; null where the system does not say. */
