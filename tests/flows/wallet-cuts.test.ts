@@ -15,6 +15,8 @@ import { anvilProgram, startAnvil } from '../support/anvil.ts'
 import { aCutHome, owner } from '../support/cut-door.ts'
 import type { CutHome } from '../support/cut-door.ts'
 import { eventually } from '../support/eventually.ts'
+import { patient } from '../support/patience.ts'
+import { stretchDeadlines } from '../support/patient-deadlines.ts'
 import { livesUntil, passOutside } from '../support/power-cut.ts'
 import { startSolana } from '../support/solana/rpc-server.ts'
 import { aWallet } from '../support/solana/solana-wallet.ts'
@@ -105,7 +107,11 @@ async function solanaRig(): Promise<Rig> {
 /** Of all boundaries, so that questions and answers, befores and afters come in turn; the long tests try each. */
 const isLong = process.env['FLOTILLA_SOAK'] === '1'
 const share = isLong ? 1 : 15
-if (isLong) vi.setConfig({ testTimeout: 60 * 60_000 })
+/** As on a quiet machine: hundreds of lives, each with a mesh of its own. */
+const longMs = 20 * 60_000
+if (isLong) vi.setConfig({ testTimeout: patient(longMs) })
+/** The longest look has as many questions as a chain has, a second of pause before it. */
+const lookMs = 60_000
 
 describe.each([
   { name: 'the EVM', make: evmRig, isThere: anvilProgram !== null },
@@ -116,7 +122,9 @@ describe.each([
     let prices: Awaited<ReturnType<typeof startPriceServer>>
     let ready: CutHome
 
+    let putBack: () => void
     beforeAll(async () => {
+      putBack = stretchDeadlines()
       rig = await make()
       prices = await startPriceServer(rig.coin)
       ready = await aCutHome(['left'], {
@@ -132,6 +140,7 @@ describe.each([
       await ready.with(giveWallet)
     })
     afterAll(async () => {
+      putBack()
       await ready?.close()
       await prices?.close()
       await rig?.close()
@@ -175,7 +184,7 @@ describe.each([
         let running: Promise<void> | undefined
         const { life, result } = await livesUntil(endsAt, async () => {
           running = wallet.run?.(done.signal).catch(() => {})
-          await eventually('it looked', () => home.rows(due).length === 0 || done.signal.aborted)
+          await eventually('it looked', () => home.rows(due).length === 0 || done.signal.aborted, lookMs)
           return 'whole'
         })
         done.abort()

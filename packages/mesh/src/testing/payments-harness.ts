@@ -118,6 +118,8 @@ export function aPaymentsHarness(
   return {
     chain,
     clock,
+    /** What the agent may, as it is at the moment. */
+    record,
     table,
     journal,
     asked,

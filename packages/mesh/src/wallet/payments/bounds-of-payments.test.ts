@@ -1,0 +1,392 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import { onceOnly } from '../../storage/resumable.ts'
+import { aPaymentsHarness, friend, never, owner, scout, sender } from '../../testing/payments-harness.ts'
+import { createFakePayingChain } from '../chain/fake-paying-chain.ts'
+
+const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const dayMs = 24 * 3_600_000
+
+describe('an order', () => {
+  test('is looked into beside fifteen others at most, and each that ends makes room for one', async () => {
+    const { chain, send } = aPaymentsHarness()
+    const { plan } = chain
+    const gate = Promise.withResolvers<void>()
+    chain.plan = async (...given) => {
+      await gate.promise
+      return plan(...given)
+    }
+    const open = Array.from({ length: 16 }, () => send('0.01'))
+    await expect(send('0.01')).rejects.toMatchObject({
+      code: 'rate-limited',
+      detail: '16 payments are being looked into already',
+      retryAfterSeconds: 2,
+    })
+    gate.resolve()
+    expect((await Promise.all(open)).map(({ state }) => state)).toEqual(Array(16).fill('paid'))
+    chain.plan = () => Promise.reject(new Error('no more of them'))
+    // Also one that fails leaves its place.
+    for (let times = 0; times < 17; times++) await expect(send('0.01')).rejects.toThrow('no more of them')
+  })
+
+  test('is waited for a minute and no longer', async () => {
+    const { chain, send, clock, states } = aPaymentsHarness()
+    chain.plan = (_from, _order, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      })
+    const late = send('0.1').catch((error: unknown) => error)
+    await clock.advance(59_999)
+    expect(await Promise.race([late, Promise.resolve('it waits')])).toBe('it waits')
+    await clock.advance(1)
+    expect(await late).toMatchObject({
+      code: 'upstream-timeout',
+      detail: 'the chain or its prices took too long',
+    })
+    expect(states()).toEqual([])
+  })
+
+  test('of nothing, or of less than there is of a token, is refused before anything is planned', async () => {
+    const { chain, send } = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
+    chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+    chain.plan = () => Promise.reject(new Error('it was planned'))
+    await expect(send('0')).rejects.toMatchObject({
+      code: 'bad-request',
+      detail: 'an amount is more than nothing',
+    })
+    await expect(send('0.0000001', { token })).rejects.toMatchObject({
+      code: 'bad-request',
+      detail: 'it has 6 digits after the point at most',
+    })
+    await expect(send('0.0000001')).rejects.toThrow('it was planned')
+  })
+
+  test('of a call without coins sends none along', async () => {
+    const { chain, pay } = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
+    const sent: bigint[] = []
+    const { simulation } = chain
+    chain.simulation = (order) => {
+      sent.push(order.raw)
+      return simulation(order)
+    }
+    const call = { chain: 'base' as const, contract: friend, function: 'f()', args: [] }
+    await pay.simulate(scout, call, never)
+    await pay.simulate(scout, { ...call, amount: '0.5' }, never)
+    expect(sent).toEqual([0n, 5n * 10n ** 17n])
+  })
+
+  test('waits behind sixteen of its address that have no end, and goes on once one has', async () => {
+    const { chain, send, look, states } = aPaymentsHarness()
+    for (let times = 0; times < 16; times++) await send('0.01')
+    await expect(send('0.01')).rejects.toMatchObject({
+      code: 'rate-limited',
+      detail: `16 payments from ${sender} on base have no end yet`,
+      retryAfterSeconds: 15,
+    })
+    chain.mine(3)
+    await look()
+    await send('0.01')
+    expect(states()).toHaveLength(17)
+  })
+
+  test.each(['transfer', 'simulate', 'read'] as const)(
+    'to %s is refused by whoever may not use the wallet, and asks nobody',
+    async (what) => {
+      const { pay, chain, database } = aPaymentsHarness({ record: { can_use_wallet: false } })
+      const asked = (): never => {
+        throw new Error('the chain was asked')
+      }
+      Object.assign(chain, { plan: asked, read: asked, token: asked })
+      const call = { chain: 'base' as const, contract: friend, function: 'f()', args: [] }
+      const orders = {
+        transfer: () =>
+          pay.transfer(
+            scout,
+            { chain: 'base', to: friend, amount: '1' },
+            { step: onceOnly(database), key: 'k', signal: never },
+          ),
+        simulate: () => pay.simulate(scout, call, never),
+        read: () => pay.read(scout, { ...call, returns: ['uint256'] }, never),
+      }
+      await expect(orders[what]()).rejects.toMatchObject({
+        code: 'denied',
+        extra: { field: 'can_use_wallet' },
+      })
+    },
+  )
+})
+
+describe('what was paid', () => {
+  test('counts until its day ends, at midnight of UTC', async () => {
+    const { send, clock } = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 1 } })
+    await clock.advance(dayMs - (clock.now() % dayMs))
+    await send('0.9')
+    await clock.advance(dayMs - 1)
+    await expect(send('0.9')).rejects.toMatchObject({ extra: { field: 'wallet_spend_limit_daily_usd' } })
+    await clock.advance(1)
+    expect(await send('0.9')).toMatchObject({ state: 'paid' })
+  })
+
+  test('counts for an hour as one of so many', async () => {
+    const { send, clock, manage } = aPaymentsHarness({ record: { wallet_rate_limit_per_hour: 1 } })
+    await send('0.1')
+    await clock.advance(3_600_000)
+    await expect(send('0.1')).rejects.toMatchObject({
+      extra: { field: 'wallet_rate_limit_per_hour' },
+    })
+    expect(manage.limits(owner).agents).toMatchObject([{ payments_last_hour: 1 }])
+    await clock.advance(1)
+    expect(await send('0.1')).toMatchObject({ state: 'paid' })
+  })
+
+  test('stands in the journal with all that was decided', async () => {
+    const { send, journal, table } = aPaymentsHarness()
+    await send('0.5')
+    const [intent] = table.list({ agentId: 'scout', limit: 1 })
+    expect(journal).toEqual([
+      {
+        actor: 'agent:scout',
+        action: 'wallet.signed',
+        subject: 'pay_1',
+        detail: {
+          chain: 'base',
+          transaction: intent?.txId,
+          what: `pay 0.5 ETH (0.5 USD) to ${friend} on base`,
+          counted_usd: 0.500001,
+          approved_by: null,
+          run: null,
+        },
+      },
+      {
+        actor: 'system',
+        action: 'wallet.sent',
+        subject: 'pay_1',
+        detail: { agent: 'scout', transaction: intent?.txId, before: 'signed', block: null },
+      },
+    ])
+  })
+
+  test('is numbered behind all that this home has signed, also once an owner has resumed', async () => {
+    const { send, chain, table, manage } = aPaymentsHarness()
+    // The chain never hears of them.
+    chain.onBroadcast = () => {}
+    await send('0.1')
+    await send('0.1')
+    table.stop('somebody else signs', 0)
+    table.stop('another reason', 1)
+    expect(table.stopped()).toBe('somebody else signs')
+    manage.resume(owner)
+    await send('0.1')
+    expect(table.list({ agentId: 'scout', limit: 1 })[0]?.place).toEqual({ kind: 'nonce', nonce: 2 })
+  })
+})
+
+describe('what a person confirmed', () => {
+  /** An order of two dollars that waits, and what confirms it. */
+  async function waiting(given: Parameters<typeof aPaymentsHarness>[0] = {}) {
+    const harness = aPaymentsHarness({
+      ...given,
+      record: { wallet_allowed_contracts: [token], ...given.record },
+    })
+    harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+    const call = { chain: 'base' as const, contract: token, function: 'f()', args: [] }
+    const moves = (raw: bigint) => {
+      harness.chain.simulation = () => ({
+        kind: 'moves',
+        effects: { changes: [{ asset: token, raw }], payees: [], grants: [] },
+      })
+    }
+    const unknown = () => {
+      harness.chain.simulation = () => ({ kind: 'unknown', reason: 'no such method' })
+    }
+    moves(-2_000_000n)
+    const ask = () =>
+      harness.pay.execute(scout, call, { step: onceOnly(harness.database), key: 'run_1:1', signal: never })
+    const confirm = (person: object = owner) =>
+      harness.pay.kind.carryOut(person as never, harness.asked[0]?.args as never)
+    return { ...harness, moves, unknown, ask, confirm }
+  }
+
+  test('is signed though its worth has moved by two hundredths, and by no more', async () => {
+    const { ask, moves, confirm, table } = await waiting()
+    await ask()
+    moves(-2_041_000n)
+    await expect(confirm()).rejects.toMatchObject({ code: 'conflict' })
+    moves(-2_039_000n)
+    expect(await confirm()).toContain('is sent')
+    expect(table.list({ agentId: 'scout', limit: 1 })).toMatchObject([
+      { approvedBy: 'cli', key: 'scout  run_1:1', runId: '' },
+    ])
+  })
+
+  test('is known to be allowed by the person, by name where they have one', async () => {
+    const { ask, confirm, table } = await waiting()
+    await ask()
+    await confirm({ ...owner, person: 'ada' })
+    expect(table.list({ agentId: 'scout', limit: 1 })).toMatchObject([{ approvedBy: 'ada' }])
+  })
+
+  test('is not signed where what can be known of it has changed', async () => {
+    const { ask, unknown, moves, confirm, states } = await waiting({
+      wallet: { allow_unsimulated: [`base:${token}:f()`] },
+    })
+    const refused = {
+      code: 'conflict',
+      detail: expect.stringContaining('what can be known of it has changed'),
+    }
+    await ask()
+    unknown()
+    await expect(confirm()).rejects.toMatchObject(refused)
+    const other = await waiting({ wallet: { allow_unsimulated: [`base:${token}:f()`] } })
+    other.unknown()
+    await other.ask()
+    other.moves(0n)
+    await expect(other.confirm()).rejects.toMatchObject(refused)
+    expect([...states(), ...other.states()]).toEqual([])
+    moves(-1n)
+    expect(await confirm()).toContain('is sent')
+  })
+
+  test('is not signed from another address than was shown: another agent has the name by now', async () => {
+    const on = { chain: createFakePayingChain('base'), sender, friend, key: new Uint8Array(32).fill(1) }
+    const harness = aPaymentsHarness({ on })
+    expect(await harness.send('0.1', { to: stranger })).toMatchObject({ state: 'waiting' })
+    on.sender = token
+    const { args } = harness.asked[0] ?? {}
+    await expect(harness.pay.kind.carryOut(owner as never, args as never)).rejects.toMatchObject({
+      code: 'conflict',
+      detail: `it is not what was shown any more, so nothing was signed: it would leave ${token}`,
+    })
+    expect(harness.states()).toEqual([])
+  })
+
+  test('is refused where the agent may not pay any more, by its field, and where the wallet has stopped', async () => {
+    const { ask, confirm, record, table, pay, asked } = await waiting()
+    await ask()
+    expect(pay.kind.action(asked[0]?.args as never)).toEqual({ do: 'use-wallet', chain: 'base' })
+    table.stop('somebody else signs', 0)
+    await expect(confirm()).rejects.toMatchObject({ code: 'wallet-stopped', detail: 'somebody else signs' })
+    Object.assign(record, { can_use_wallet: false })
+    await expect(confirm()).rejects.toMatchObject({ code: 'denied', extra: { field: 'can_use_wallet' } })
+  })
+})
+
+describe('who follows', () => {
+  async function sentOne() {
+    const harness = aPaymentsHarness()
+    await harness.send('0.5')
+    return { ...harness, now: () => harness.table.list({ agentId: 'scout', limit: 1 })[0] }
+  }
+
+  test('notes why a chain cannot be asked, in words that have an end, and stays where it was', async () => {
+    const { chain, look, now } = await sentOne()
+    chain.mine()
+    await look()
+    const before = now()
+    expect(before).toMatchObject({ state: 'landed', block: 1, note: '' })
+    chain.follow = () => Promise.reject(new Problem('upstream-failed', { detail: 'x'.repeat(500) }))
+    await look()
+    expect(now()).toMatchObject({ state: 'landed', block: 1, note: 'x'.repeat(300) })
+    expect(now()?.looks).toBe((before?.looks ?? 0) + 1)
+    chain.follow = () => Promise.reject(new Error('a stack of ours'))
+    await look()
+    expect(now()?.note).toBe('something failed inside; see the log of the mesh')
+    chain.follow = () => Promise.reject(new Problem('upstream-timeout'))
+    await look()
+    expect(now()?.note).toBe('The far end took too long')
+  })
+
+  test('forgets the block that a reorganisation took, and says when it looks next', async () => {
+    const { chain, look, now, clock } = await sentOne()
+    chain.mine()
+    await look()
+    chain.reorganise(1)
+    await look()
+    expect(now()).toMatchObject({ state: 'sent', block: null, endedAt: null })
+    const { signedAt = 0, nextLookAt = 0 } = now() ?? {}
+    expect(nextLookAt - clock.now()).toBe(Math.floor((clock.now() - signedAt) / 10))
+    chain.mine(3)
+    await look()
+    expect(now()).toMatchObject({ state: 'confirmed', block: 1, endedAt: clock.now() })
+  })
+
+  test('keeps what was wrong with sending it until it is sent again', async () => {
+    const { send, chain, look, table } = aPaymentsHarness()
+    chain.onBroadcast = () => {
+      throw new Problem('upstream-failed', { detail: 'the pool is full' })
+    }
+    await send('0.5')
+    const note = () => table.list({ agentId: 'scout', limit: 1 })[0]?.note
+    expect(note()).toBe('the pool is full')
+    const { follow } = chain
+    const noted: unknown[] = []
+    chain.onBroadcast = (take) => {
+      noted.push(note())
+      take()
+    }
+    await look()
+    expect(noted).toEqual(['the pool is full'])
+    expect(note()).toBe('')
+    chain.follow = follow
+  })
+
+  test('does not know a chain of another release, and follows all others', async () => {
+    const { send, database, look, chain, table } = aPaymentsHarness()
+    await send('0.1')
+    database.exec("UPDATE wallet_intents SET chain = 'atlantis'")
+    await send('0.1')
+    chain.mine(3)
+    await look()
+    expect(table.list({ agentId: 'scout', limit: 2 })).toMatchObject([
+      { state: 'confirmed' },
+      { state: 'sent', note: 'this release does not know atlantis' },
+    ])
+  })
+
+  test('looks again and again until it is told to end', async () => {
+    const { follow, chain, clock, states } = await sentOne()
+    const done = new AbortController()
+    const running = follow.run(done.signal)
+    chain.mine(3)
+    for (let beats = 0; beats < 5; beats++) await clock.advance(1000)
+    expect(states()).toEqual(['confirmed'])
+    done.abort()
+    await running
+  })
+
+  test('does not take up what another is looking at', async () => {
+    const { follow, chain, clock } = await sentOne()
+    const told = Promise.withResolvers<void>()
+    let looks = 0
+    const { follow: ask } = chain
+    chain.follow = async (...given) => {
+      looks += 1
+      await told.promise
+      return ask(...given)
+    }
+    await clock.advance(60_000)
+    const both = [follow.beat(never), follow.beat(never)]
+    expect(looks).toBe(1)
+    told.resolve()
+    expect(await Promise.all(both)).toEqual([1, 0])
+  })
+
+  test('stops the wallet once, for the first reason, however many say so', async () => {
+    const { send, chain, look, journal, manage } = aPaymentsHarness()
+    chain.onBroadcast = () => {}
+    await send('0.1')
+    await send('0.1')
+    chain.sendElsewhere(sender)
+    chain.sendElsewhere(sender)
+    chain.mine(3)
+    await look()
+    expect(journal.filter(({ action }) => action === 'wallet.stopped')).toHaveLength(1)
+    expect(manage.limits(owner).stopped).toContain('took the number of pay_')
+    manage.resume(owner)
+    manage.resume(owner)
+    expect(journal.filter(({ action }) => action === 'wallet.resumed')).toMatchObject([
+      { actor: 'human:cli', subject: 'seed', detail: { reason: expect.stringContaining('took the number') } },
+    ])
+  })
+})
