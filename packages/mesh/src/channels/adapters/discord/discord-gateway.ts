@@ -139,6 +139,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
   /** Whether Discord has told who we are since the line was last made. */
   let isReady = false
   let strategy: IShardingStrategy | null = null
+  let onNoSession = (): void => {}
   const client: DiscordClient = new Client({
     intents: [
       GatewayIntentBits.Guilds,
@@ -191,7 +192,6 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     })
   }
 
-  let onNoSession = (): void => {}
   const ended = new Promise<number>((resolve, reject) => {
     onNoSession = () =>
       reject(new ChannelFailure('unsure', 'Discord begins a session in a way that is not known'))
