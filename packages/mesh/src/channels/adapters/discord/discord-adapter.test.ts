@@ -267,6 +267,41 @@ describe('Discord', () => {
     expect(texts(heard)).toEqual(['hi'])
   })
 
+  test('one message of which nobody knows whether it arrived hides no other program, but what it may itself be', async () => {
+    const looks: (() => void)[] = []
+    let now = systemClock.now()
+    const clock: typeof systemClock = {
+      ...systemClock,
+      now: () => now,
+      sleep: (ms, signal) =>
+        ms === answerMaxMs ? new Promise((resolve) => looks.push(resolve)) : systemClock.sleep(ms, signal),
+    }
+    const { server, adapter, states } = await started({ clock })
+    const place = server.places.alone
+    const message = { place, clientId: 'n', text: 'ours', buttons: [], replyToId: null }
+    for (const [how, kind] of [
+      ['cut-after', 'unsure'],
+      ['refused', 'refused'],
+    ] as const) {
+      server.platform.failNext(how)
+      await expect(adapter.send(message, never)).rejects.toMatchObject({ kind })
+    }
+    await vi.waitFor(() => expect(looks).toHaveLength(1))
+    const isTold = async (fields: object) => {
+      states.length = 0
+      server.write({ channel_id: place.conversationId, content: 'x', author: us(server), ...fields })
+      await vi.waitFor(() => expect(looks).toHaveLength(1))
+      looks.shift()?.()
+      await setImmediate()
+      return states.some(({ detail }) => detail.includes('another program writes'))
+    }
+    looks.shift()?.()
+    expect(await isTold({})).toBe(false)
+    expect(await isTold({ nonce: 'other' })).toBe(true)
+    now += 26 * 3_600_000
+    expect(await isTold({})).toBe(true)
+  })
+
   test('files come in within bounds and from Discord alone, and go out', async () => {
     const { server, adapter, heard } = await started()
     const file = { id: server.newId(), filename: 'a.png', content_type: 'image/png', size: 8 }

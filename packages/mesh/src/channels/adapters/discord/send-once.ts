@@ -16,6 +16,8 @@ const nonceMaxChars = 25
 const nonceHoldsMs = 120_000
 /** Messages of which is not known whether they arrived; the oldest are forgotten. */
 const unsureMax = 100
+/** A message is tried for a day and given up then, and nobody asks for it any more, milliseconds. */
+const unsureHoldsMs = 25 * 3_600_000
 /** So far back a message may be for the clocks of both sides differing, milliseconds. */
 const clocksDifferMs = 60_000
 /** So much of a channel is looked through for a message that may have arrived, pages of a hundred. */
@@ -67,7 +69,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
     new Map(
       (marks.read(unsureKey) ?? '').split(' ').flatMap((entry): [string, number][] => {
         const [nonce, at] = entry.split('@')
-        return nonce && at ? [[nonce, Number(at)]] : []
+        return nonce && at && clock.now() - Number(at) < unsureHoldsMs ? [[nonce, Number(at)]] : []
       }),
     )
 
@@ -135,7 +137,10 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
 
   return {
     send,
-    // While there is one of which nobody knows whether it arrived, any may be it.
-    mayBeOurs: ({ id, nonce }) => sent.has(id) || (nonce !== null && sent.has(nonce)) || kept().size > 0,
+    mayBeOurs: ({ id, nonce }) => {
+      if (sent.has(id)) return true
+      // While there is one of which nobody knows whether it arrived, any that says nothing else of itself may be it.
+      return nonce === null ? kept().size > 0 : sent.has(nonce) || kept().has(nonce)
+    },
   }
 }
