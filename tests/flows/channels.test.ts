@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { channelLimits } from '../../packages/mesh/src/channels/channel-limits.ts'
-import { aCassette, says } from '../support/cassettes.ts'
+import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
@@ -20,7 +20,22 @@ const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-
 const answer = 'The report is written.'
 /** Messages of one person. */
 const perMinute = 100
-const cassette = aCassette({ agents: ['clerk'], when: '^report', turns: [says(answer)] })
+const tells = 'the disk is nearly full'
+const cassette = aCassette(
+  ...operatorHandsOff({ when: '^sort', to: 'clerk', title: 'Sort it', answer: 'It is sorted.' }),
+  { agents: ['clerk'], when: 'Sort it', turns: [calls('complete_task', { summary: 'Sorted.' })] },
+  {
+    agent_kind: 'operator',
+    when: '^remove',
+    turns: [calls('delete_agent', { agent_id: 'clerk', reason: 'a try' }), says('It waits for you.')],
+  },
+  {
+    agents: ['clerk'],
+    when: '^tell',
+    turns: [calls('notify_user', { message: tells }), says('You are told.')],
+  },
+  { agents: ['clerk'], when: '^report', turns: [says(answer)] },
+)
 
 let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
 let mesh: MeshProcess
@@ -31,7 +46,11 @@ beforeAll(async () => {
   arm = join(await mkdtemp(join(tmpdir(), 'arm-')), 'armed')
   mesh = await startMesh({
     cassettes: { channels: cassette },
-    settings: { channels: { per_minute: perMinute, webhook: { url: platform.url } } },
+    settings: {
+      channels: { per_minute: perMinute, webhook: { url: platform.url } },
+      providers: { dear: { kind: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' } },
+      models: { 'dear/one': { price: { input_per_mtok: 1000, output_per_mtok: 1000 } } },
+    },
     environment: {
       FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: platform.secret,
       NODE_OPTIONS: `--import=${preload}`,
@@ -125,6 +144,30 @@ describe('a channel', () => {
     expect((await fetch(`${mesh.url}/channel/webhook`, forged)).status).toBe(401)
     expect((await fetch(`${mesh.url}/channel/telegram`, forged)).status).toBe(404)
     expect((await fetch(`${mesh.url}/channel/__proto__`, forged)).status).toBe(404)
+  })
+})
+
+describe('what an owner is told unasked', () => {
+  const conversation = 'unasked'
+  const run = (...words: string[]) => flotilla(home(), ...words)
+  const told = (words: string) => platform.in(conversation).filter(({ text }) => text.includes(words)).length
+
+  it('comes where they speak alone with the bot, each once: notes, what waits, hand-offs and budgets', async () => {
+    expect(await run('channels', 'notices', '--to', 'webhook')).toMatchObject({ code: 0 })
+    for (const count of [1, 2]) {
+      await say(`tell-${count}`, { conversation, text: '@clerk tell me' })
+      await eventually(`${count} are over`, () => told('You are told') === count)
+    }
+    for (const text of ['remove', 'sort']) await say(text, { conversation, text: `@operator ${text}` })
+    await eventually('what waits is told', () => told('operator asks: delete agent clerk') === 1)
+    await eventually('the hand-off is told', () => told('clerk: "Sort it" is done.') === 1)
+    // Its first call may cost more than it may spend.
+    await mesh.createWorker('poor', { model: 'dear/one', budget: { daily_usd: 0.01, monthly_usd: 1 } })
+    await say('poor', { conversation, text: '@poor go' })
+    await eventually('the budget is told', () => told('The agent poor has spent USD 0.00 of USD 0.01') > 0)
+    expect(told('what is left is too little for its next call')).toBeGreaterThan(0)
+    expect(told(tells)).toBe(1)
+    expect(await run('channels', 'notices', '--to', 'none')).toMatchObject({ code: 0 })
   })
 })
 

@@ -1,5 +1,6 @@
 import { inFile, allSince } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
+import { equivalentsOfChannels } from './of-channels.ts'
 import { equivalentsOfEgress } from './of-egress.ts'
 import { equivalentsOfModels } from './of-models.ts'
 import { equivalentsOfPeople } from './of-people.ts'
@@ -167,6 +168,7 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'the same short cut, not taken at all',
     },
   ]),
+  ...equivalentsOfChannels,
   ...equivalentsOfEgress,
   ...equivalentsOfModels,
   ...equivalentsOfPeople,

@@ -59,6 +59,20 @@ describe('a notice', () => {
     })
   })
 
+  test.each([
+    [80, 7.9, 'USD 7.90 of USD 10.00 for today (80 %).'],
+    [100, 10, 'USD 10.00 of USD 10.00 for today (100 %).'],
+    [100, 10.2, 'USD 10.20 of USD 10.00 for today (100 %).'],
+    [100, 9.99, 'USD 9.99 of USD 10.00 for today, and what is left is too little for its next call.'],
+    [100, 0, 'USD 0.00 of USD 10.00 for today, and what is left is too little for its next call.'],
+  ])(
+    'of a budget at %d percent of which USD %d are spent claims no more than that',
+    (percent, spent_usd, words) => {
+      const reached = { type: 'budget.reached', limit_usd: 10, period: 'today', scope: 'fleet', scope_id: '' }
+      expect(noticeOf(event({ ...reached, percent, spent_usd }))?.text).toBe(`The fleet has spent ${words}`)
+    },
+  )
+
   test.each(['done', 'failed', 'blocked', 'cancelled'])(
     'is of a hand-off of the operator that is %s',
     (state) => {

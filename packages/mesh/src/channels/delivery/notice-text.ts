@@ -36,14 +36,23 @@ export function noticeOf(event: FleetEventBody): Notice | null {
     }
   }
   if (event.type === 'budget.reached') {
-    const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
-    const text = `${whose} has spent USD ${event.spent_usd.toFixed(2)} of USD ${event.limit_usd.toFixed(2)} for ${event.period} (${event.percent} %).`
+    const text = budgetText(event)
     return { kind: 'budgets', agentId: null, text, about: text }
   }
   const isHandOff = event.type === 'task.changed' && event.creator === operatorAgentId
   if (!isHandOff || !endedTaskStates.includes(event.state)) return null
   const text = `${event.assignee}: "${oneLine(event.title, 200)}" is ${event.state}.`
   return { kind: 'tasks', agentId: null, text, about: `${event.task_id} ${event.state}` }
+}
+
+function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reached' }>): string {
+  const { spent_usd: spent, limit_usd: limit, period, percent } = event
+  const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
+  const said = `${whose} has spent USD ${spent.toFixed(2)} of USD ${limit.toFixed(2)} for ${period}`
+  // A budget is used up as well where what is left pays for no call.
+  return percent >= 100 && spent < limit
+    ? `${said}, and what is left is too little for its next call.`
+    : `${said} (${percent} %).`
 }
 
 /** So that nothing of it can pass for a line of ours. Pure. */

@@ -5,7 +5,7 @@ import { aReceived } from '../../testing/fake-channel.ts'
 import { referenceMaxChars } from '../adapter.ts'
 import type { ReceivedAttachment } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
-import { plainMessage } from './plain-message.ts'
+import { plainMessage, plainMessageSchema } from './plain-message.ts'
 
 type Fields = Parameters<typeof aReceived>[0]
 const plain = (fields: Fields = {}) => plainMessage('telegram', aReceived(fields))
@@ -80,6 +80,24 @@ describe('what is kept of a message', () => {
   })
 })
 
+describe('a message that was kept', () => {
+  test.each(['picture', 'document', 'voice'] as const)('is read as it was, with a %s', (kind) => {
+    const message = plain({ attachments: [attachment({ kind })], albumId: 'a' })
+    expect(plainMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
+  })
+
+  test('before files were kept is one without them', () => {
+    const { id, senderId, place, text, pressed } = plain() ?? {}
+    expect(plainMessageSchema.parse({ id, senderId, place, text, pressed })).toEqual(plain())
+  })
+
+  test('of another form is none', () => {
+    const message = plain({ attachments: [attachment()] })
+    expect(plainMessageSchema.safeParse({ ...message, text: 7 }).success).toBe(false)
+    expect(plainMessageSchema.safeParse({ ...message, files: [{ kind: 'book' }] }).success).toBe(false)
+  })
+})
+
 describe('of its files', () => {
   test('as many are kept as may be, and those beyond are counted', () => {
     const attachments = Array.from({ length: attachmentsMax + 3 }, (_one, index) =>
@@ -107,6 +125,8 @@ describe('of its files', () => {
     ['\u200b', 'file'],
     ['', 'file'],
     ['x'.repeat(500), 'x'.repeat(120)],
+    // What nobody would read of an endless name is not even looked at.
+    [`${'\u200b'.repeat(240)}a`, 'file'],
   ])('the name %j is shown as %j', (name, shown) => {
     const file = attachment({ name, sizeBytes: null, kind: 'voice' })
     expect(plain({ attachments: [file] })?.files).toEqual([

@@ -1,0 +1,25 @@
+import { inFile } from './equivalent.ts'
+import type { Equivalent } from './equivalent.ts'
+
+export const equivalentsOfChannels: readonly Equivalent[] = [
+  ...inFile('packages/mesh/src/channels/delivery/notice-text.ts', [
+    {
+      line: 'quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to',
+      becomes:
+        'quiet.from <= quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to',
+      reason: 'hours that begin and end at one time are none, by a line above',
+    },
+    {
+      line: 'if (end.getTime() <= now) end.setDate(end.getDate() + 1)',
+      becomes: 'if (end.getTime() < now) end.setDate(end.getDate() + 1)',
+      reason: 'the minute in which the hours end is no quiet one, so that no end is this very moment',
+    },
+  ]),
+  ...inFile('packages/mesh/src/channels/intake/plain-message.ts', [
+    {
+      line: "const placeIds = [place.conversationId, place.threadId ?? '']",
+      becomes: 'const placeIds = [place.conversationId, place.threadId ?? "Stryker was here!"]',
+      reason: 'only its length is asked for, and both are short enough',
+    },
+  ]),
+]
