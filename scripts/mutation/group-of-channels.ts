@@ -16,3 +16,22 @@ export const groupOfChannels = {
     `${channels}/intake/{fair-room,join-album,plain-message}.test.ts`,
   ],
 }
+
+/** Before anybody is somebody there, and before a library reads what came. */
+export const groupOfChannelDoors = {
+  name: 'chat-doors',
+  decides: 'who becomes an owner by a code, and what of a platform’s wire is believed',
+  files: [
+    `${channels}/adapters/discord/gateway-wire.ts`,
+    `${channels}/adapters/gateway-packet.ts`,
+    `${channels}/adapters/slack/socket-packet.ts`,
+    `${channels}/commands/spell-commands.ts`,
+    `${channels}/commands/where-else.ts`,
+    `${channels}/pairing/pairing-codes.ts`,
+  ],
+  tests: [
+    `${channels}/adapters/{discord/gateway-wire,gateway-packet,slack/socket-packet}.test.ts`,
+    `${channels}/commands/*.test.ts`,
+    `${channels}/pairing/*.test.ts`,
+  ],
+}

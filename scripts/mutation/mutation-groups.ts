@@ -1,4 +1,4 @@
-import { groupOfChannels } from './group-of-channels.ts'
+import { groupOfChannelDoors, groupOfChannels } from './group-of-channels.ts'
 
 /**
  * The files that decide, by what they decide, and the tests that hold them. Wiring, routes, tables and what speaks
@@ -388,4 +388,5 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${mesh}/access/project-walls.test.ts`, `${mesh}/collaboration/projects/projects.test.ts`],
   },
   groupOfChannels,
+  groupOfChannelDoors,
 ]
