@@ -33,7 +33,8 @@ export async function startSeededMesh(counts: {
   }
 }
 
-function copyRuns(
+/** Copies one row of the ledger so many times, with other ids, over the last two weeks. */
+export function copyRuns(
   path: string,
   { of, agents, runs }: { readonly of: string; readonly agents: readonly string[]; readonly runs: number },
 ): void {

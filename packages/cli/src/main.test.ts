@@ -198,7 +198,7 @@ describe('flotilla, as a process', () => {
       asked.push(call.url)
       const isTasks = call.url.startsWith('/api/tasks')
       const runs = [aRun, working('run_2', 'task_known'), working('run_3', 'task_old')]
-      answerJson(reply, 200, isTasks ? { tasks: [aTask] } : { runs })
+      answerJson(reply, 200, isTasks ? { tasks: [aTask] } : { runs, older: null })
     })
     const listed = await flotilla('runs', '--url', server.url, '--agent', 'auditor', '--limit', '7')
     expect(listed).toMatchObject({ code: 0 })

@@ -16,17 +16,19 @@ async function problemOf(work: Promise<unknown>): Promise<Problem> {
 
 describe('mesh client', () => {
   it('fills the path, encodes the query and parses the reply', async () => {
-    await using server = await startLoopbackServer((_call, reply) => answerJson(reply, 200, { runs: [] }))
+    await using server = await startLoopbackServer((_call, reply) =>
+      answerJson(reply, 200, { runs: [], older: null }),
+    )
     const reply = await createMeshClient({ baseUrl: `${server.url}/` }).call('runs', {
       query: { agent: 'a b', limit: 7 },
     })
-    expect(reply).toEqual({ runs: [] })
+    expect(reply).toEqual({ runs: [], older: null })
     expect(server.calls[0]?.url).toBe('/api/runs?agent=a+b&limit=7')
   })
 
   it('marks writes and leaves reads unmarked', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
-      answerJson(reply, 200, { recording: true, runs: [] }),
+      answerJson(reply, 200, { recording: true, runs: [], older: null }),
     )
     const client = createMeshClient({ baseUrl: server.url })
     await client.bytes('runs')
@@ -86,7 +88,7 @@ describe('mesh client', () => {
   })
 
   it.each([
-    ['an unknown field', JSON.stringify({ runs: [], more: 1 })],
+    ['an unknown field', JSON.stringify({ runs: [], older: null, more: 1 })],
     ['no JSON', 'hello'],
   ])('refuses a reply with %s as another version', async (_what, body) => {
     await using server = await startLoopbackServer((_call, reply) => reply.end(body))

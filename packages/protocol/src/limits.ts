@@ -76,6 +76,8 @@ export const wireLimits = {
   /** Steers of one run in all its turns; with their length they fit one body beside the run's message. */
   steersPerRunMax: 50,
   steerMaxChars: 4000,
+  /** Words that runs are searched for. */
+  runSearchMaxChars: 200,
   keepAliveMs: 15_000,
   /** Longest wait before a model is asked again that an agent may tell of; a day. */
   modelWaitMaxSeconds: 86_400,

@@ -4,7 +4,7 @@ import { pauseViewSchema } from './pause-api.ts'
 import { blackboardEntrySchema } from './blackboard-entry.ts'
 import { sessionNameSchema } from './chat-history.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
-import { agentIdSchema } from './ids.ts'
+import { agentIdSchema, runIdSchema } from './ids.ts'
 import { agentIsolationSchema, isolationRungSchema, rungViewSchema } from './isolation.ts'
 import { jsonObjectSchema } from './json-value.ts'
 import { limits, wireLimits } from './limits.ts'
@@ -12,7 +12,8 @@ import { mcpServersSchema } from './mcp-servers.ts'
 import { modelsApi, modelsEndpoints } from './models-api.ts'
 import { fleetEventBodySchema } from './fleet-event.ts'
 import { projectNameSchema } from './money-api.ts'
-import { runViewSchema } from './run.ts'
+import { originKinds } from './origin.ts'
+import { runStates, runViewSchema } from './run.ts'
 import { steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema } from './task.ts'
 import { taskStates } from './task-actions.ts'
@@ -213,7 +214,22 @@ export const meshHumanApi = {
     response: runViewSchema,
   },
   fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
-  runs: { ...list, response: z.strictObject({ runs: z.array(runViewSchema) }) },
+  runs: {
+    query: z.extend(list.query, {
+      state: z.optional(z.enum(runStates)),
+      /** Kind of its origin. */
+      from: z.optional(z.enum(originKinds)),
+      /** Words in what was asked or answered, in the title of its task or in an id. */
+      find: z.optional(z.string().check(z.maxLength(wireLimits.runSearchMaxChars))),
+      /** Only runs that were asked for before this one. */
+      before: z.optional(runIdSchema),
+    }),
+    response: z.strictObject({
+      runs: z.array(runViewSchema),
+      /** The `before` of the question that goes on from here; null where no run is left to be looked at. */
+      older: z.nullable(runIdSchema),
+    }),
+  },
   run: { response: runViewSchema },
   runCancel: { response: runViewSchema },
   runRead: { response: z.strictObject({ read: z.literal(true) }) },

@@ -1,25 +1,55 @@
+import { keepPreviousData } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'wouter'
+import { wireLimits } from '@flotilla/protocol/limits'
 import { originKinds } from '@flotilla/protocol/origin'
 import { runStates } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
 import { useChoice } from '../data/use-choice.ts'
 import { useMesh } from '../data/use-mesh.ts'
+import { useSettled } from '../data/use-settled.ts'
 import { Choice } from '../design/choice.tsx'
 import { useNow } from '../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { runTone } from '../live/draw-event.ts'
 
-/** Newest runs that the list holds. */
+/** Runs of one page of the list. */
 const listed = 500
 const rowHeightPx = 40
 
 export function RunsPage() {
-  const [{ agent, state, from, find: words }, choose] = useChoice(['agent', 'state', 'from', 'find'])
+  const [{ agent, state: stateWords, from: fromWords, find: words }, choose] = useChoice([
+    'agent',
+    'state',
+    'from',
+    'find',
+  ])
+  // An address may name what there is not.
+  const state = runStates.find((one) => one === stateWords)
+  const from = originKinds.find((one) => one === fromWords)
+  const find = useSettled(words.trim().slice(0, wireLimits.runSearchMaxChars))
+  const asked = {
+    ...(agent === '' ? {} : { agent }),
+    ...(state === undefined ? {} : { state }),
+    ...(from === undefined ? {} : { from }),
+    ...(find === '' ? {} : { find }),
+  }
+  const question = JSON.stringify(asked)
+  /** Where earlier pages of that question ended. */
+  const [turned, setTurned] = useState<{ readonly question: string; readonly pages: readonly string[] }>({
+    question,
+    pages: [],
+  })
+  const pages = turned.question === question ? turned.pages : []
+  const before = pages.at(-1)
   const status = useMesh('status')
-  const runs = useMesh('runs', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
+  const runs = useMesh(
+    'runs',
+    { query: { limit: listed, ...asked, ...(before === undefined ? {} : { before }) } },
+    { placeholderData: keepPreviousData },
+  )
   const tasks = useMesh('tasks', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
   const titles = new Map((tasks.data?.tasks ?? []).map(({ id, title }) => [id, title]))
   const about = (run: RunView): string => {
@@ -27,12 +57,9 @@ export function RunsPage() {
     return title === undefined ? inputWords(run) : `Task: ${title}`
   }
   const agents = (status.data?.agents ?? []).map(({ id }) => id)
-  const shown = (runs.data?.runs ?? []).filter(
-    (run) =>
-      (state === '' || run.state === state) &&
-      (from === '' || run.origin.kind === from) &&
-      matches(run, about(run), words.toLowerCase()),
-  )
+  const shown = runs.data?.runs ?? []
+  const older = runs.data?.older ?? null
+  const isAll = question === '{}'
 
   return (
     <div className="page">
@@ -46,25 +73,47 @@ export function RunsPage() {
           onChange={(event) => choose('find', event.target.value)}
         />
         <Choice name="Agent" value={agent} of={agents} onChange={(value) => choose('agent', value)} />
-        <Choice name="From" value={from} of={originKinds} onChange={(value) => choose('from', value)} />
-        <Choice name="State" value={state} of={runStates} onChange={(value) => choose('state', value)} />
+        <Choice name="From" value={from ?? ''} of={originKinds} onChange={(value) => choose('from', value)} />
+        <Choice
+          name="State"
+          value={state ?? ''}
+          of={runStates}
+          onChange={(value) => choose('state', value)}
+        />
       </PageHead>
       {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
-      <section className="card" aria-label="Runs">
+      <section className="card" aria-label="Runs" aria-busy={runs.isPlaceholderData}>
         {runs.isPending && <Loading />}
         {runs.isSuccess && shown.length === 0 && (
-          <Empty title={runs.data.runs.length === 0 ? 'Nothing ran yet' : 'No run is like that'}>
-            {runs.data.runs.length === 0
+          <Empty title={isAll ? 'Nothing ran yet' : 'No run matches'}>
+            {isAll
               ? 'Whatever makes an agent act is a run: a message, a job, a hand-off. Ask an agent something in Chat.'
-              : 'Choose another agent or state, or other words.'}
+              : older === null
+                ? 'Choose another agent or state, or other words.'
+                : 'None of the runs looked through so far; Older looks further back.'}
           </Empty>
         )}
-        {shown.length > 0 && <RunList runs={shown} about={about} />}
+        {shown.length > 0 && <RunList key={before ?? ''} runs={shown} about={about} />}
       </section>
-      {runs.data?.runs.length === listed && (
-        <p className="small muted">
-          The newest {listed} runs are listed. Choose an agent for older ones of it.
-        </p>
+      {(pages.length > 0 || older !== null) && (
+        <nav className="row apart" aria-label="Pages of runs">
+          <button
+            type="button"
+            className="button"
+            disabled={pages.length === 0}
+            onClick={() => setTurned({ question, pages: pages.slice(0, -1) })}
+          >
+            Newer
+          </button>
+          <button
+            type="button"
+            className="button"
+            disabled={older === null || runs.isPlaceholderData}
+            onClick={() => older !== null && setTurned({ question, pages: [...pages, older] })}
+          >
+            Older
+          </button>
+        </nav>
       )}
     </div>
   )
@@ -133,14 +182,6 @@ function RunList({
       </div>
     </>
   )
-}
-
-function matches(run: RunView, about: string, words: string): boolean {
-  if (words === '') return true
-  const text = [run.id, run.agent_id, about, inputWords(run), run.outcome?.text ?? '', run.trace_id].join(
-    '\n',
-  )
-  return text.toLowerCase().includes(words)
 }
 
 /** What the run is about, on one line. */

@@ -26,6 +26,8 @@ import { createRunTable } from './lifecycle/run-table.ts'
 import type { RunTable } from './lifecycle/run-table.ts'
 import type { RunTasks } from './lifecycle/run-tasks.ts'
 import { runView } from './lifecycle/run-view.ts'
+import { createSearchRuns } from './lifecycle/search-runs.ts'
+import type { FoundRuns, RunSearch } from './lifecycle/search-runs.ts'
 import { runSweeps } from './lifecycle/sweeps.ts'
 import { createDispatchRuns } from './queue/dispatch-runs.ts'
 import { createRunQueue } from './queue/run-queue.ts'
@@ -70,6 +72,8 @@ export interface RunQueries {
   find(runId: string): RunRecord | null
   /** Newest first. */
   list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
+  /** Among all there are, page by page. Problem `not-found` for a `before` that is not there. */
+  search(asked: RunSearch): FoundRuns
   view(run: RunRecord): RunView
   /** The run that has spoken in a conversation and is to speak there again, or does now; null when it is free. */
   runIn(agentId: string, session: string): RunRecord | null
@@ -102,7 +106,7 @@ export function createLedger(given: LedgerDeps): Ledger {
     pulses: createRunPulses(given.clock),
     live: createLiveRuns(rows.table),
   }
-  const queries = createQueries(rows, deps.tasks)
+  const queries = createQueries(rows, deps)
   const changes = createRunChanges(deps)
   const delivery = createRunDelivery({ ...deps, changes, view: queries.view })
   const { tellRun } = delivery
@@ -155,12 +159,16 @@ function awaitingOthers({ tasks, hooks }: Pick<LedgerDeps, 'tasks' | 'hooks'>): 
 
 function createQueries(
   rows: { readonly table: RunTable; readonly steers: SteerTable },
-  tasks: Pick<RunTasks, 'openChildren'>,
+  {
+    database,
+    tasks,
+  }: { readonly database: Database; readonly tasks: Pick<RunTasks, 'openChildren' | 'titled'> },
 ): RunQueries {
   const { find, list, runIn, treeOf, chainOf, usedBy, countByState, endedSince } = rows.table
   return {
     find,
     list,
+    search: createSearchRuns(database, tasks),
     runIn,
     treeOf,
     chainOf,

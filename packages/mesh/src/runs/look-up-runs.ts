@@ -2,28 +2,32 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Caller, Guard } from '../access/index.ts'
 import type { RunQueries } from './ledger.ts'
+import type { RunSearch } from './lifecycle/search-runs.ts'
 
 /** For whoever may view the fleet. */
 export interface LookUpRuns {
-  /** Newest first. */
+  /** Newest first. Problem `not-found` for a `before` that is not there. */
   list(
     caller: Caller,
-    page: { readonly agent?: string | undefined; readonly limit: number },
-  ): readonly RunView[]
+    page: Omit<RunSearch, 'agentId' | 'words'> & {
+      readonly agent?: string | undefined
+      readonly find?: string | undefined
+    },
+  ): { readonly runs: readonly RunView[]; readonly older: string | null }
   /** Problem `not-found`. */
   one(caller: Caller, runId: string): RunView
 }
 
 export function createLookUpRuns(deps: {
   readonly guard: Guard
-  readonly queries: Pick<RunQueries, 'find' | 'list' | 'view'>
+  readonly queries: Pick<RunQueries, 'find' | 'search' | 'view'>
 }): LookUpRuns {
   const { guard, queries } = deps
   return {
-    list: (caller, { agent, limit }) => {
+    list: (caller, { agent, find, ...page }) => {
       guard(caller, { do: 'view-fleet' })
-      const page = agent === undefined ? { limit } : { limit, agentId: agent }
-      return queries.list(page).map(queries.view)
+      const { runs, older } = queries.search({ ...page, agentId: agent, words: find })
+      return { runs: runs.map(queries.view), older }
     },
     one: (caller, runId) => {
       guard(caller, { do: 'view-fleet' })

@@ -44,7 +44,7 @@ export function runPeopleRoutes(
     const run = queue.submitRun(caller, { agentId: params.id, input, ...idempotencyKeyIn(raw) })
     return waited({ runId: run.id, caller }, reply)
   })
-  bind(endpoints.runs, api.runs, ({ caller, query }) => ({ runs: lookUp.list(caller, query) }))
+  bind(endpoints.runs, api.runs, ({ caller, query }) => lookUp.list(caller, query))
   bind(endpoints.run, api.run, ({ caller, params }) => lookUp.one(caller, params.id))
   bind(endpoints.runCancel, api.runCancel, ({ caller, params }) =>
     queries.view(lifecycle.cancelRun(caller, params.id)),

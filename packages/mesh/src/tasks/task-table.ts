@@ -166,6 +166,12 @@ export function createTaskTable(database: Database) {
         page.agentId ?? '',
         page.limit,
       ),
+    /** Ids of those whose title has the words, newest first; letters of ASCII in either case. */
+    titled: (words: string, limit: number): readonly string[] =>
+      database
+        .prepare("SELECT id FROM tasks WHERE title LIKE ? ESCAPE '\\' ORDER BY position DESC LIMIT ?")
+        .all(`%${words.replace(/[\\%_]/g, String.raw`\$&`)}%`, limit)
+        .map((row) => String(row['id'])),
     givenBy: (creator: string, limit: number) =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? ORDER BY position DESC LIMIT ?`, creator, limit),
     list: ({ agentId = '', project = '', since = 0, state = '', limit }: TaskPageRows) =>

@@ -44,6 +44,7 @@ export function createTasksOfRuns({
   return {
     awaited,
     openChildren: table.workedChildren,
+    titled: table.titled,
     work: (taskId, runId) => {
       const task = table.find(taskId)
       if (!task) return null

@@ -1,11 +1,8 @@
 import { keepPreviousData } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { formatMoment } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
+import { useSettled } from '../../data/use-settled.ts'
 import { formatSchedule } from './format-schedule.ts'
-
-/** Until a person has typed to an end. */
-const settleMs = 250
 
 export interface PreviewedJob {
   readonly schedule: string
@@ -46,19 +43,11 @@ export function SchedulePreview({
   readonly isOld: boolean
 }) {
   if (next.length === 0) return null
+  const moments = next.slice(0, 3).map((at) => formatMoment(at))
   return (
     <p className="small" role="status">
       <strong>{formatSchedule(schedule)}</strong>
-      <span className="muted">, next {isOld ? '…' : next.slice(0, 3).map(formatMoment).join(' · ')}</span>
+      <span className="muted">, next {isOld ? '…' : moments.join(' · ')}</span>
     </p>
   )
-}
-
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), settleMs)
-    return () => clearTimeout(timer)
-  }, [value])
-  return settled
 }

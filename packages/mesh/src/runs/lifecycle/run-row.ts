@@ -82,6 +82,7 @@ function parseRunRow(raw: unknown): RunRecord {
 /** Ways to ask for rows. */
 export function readRuns(database: Database) {
   return {
+    parsed: parseRunRow,
     one: (sql: string, ...values: (string | number)[]): RunRecord | null => {
       const row = database.prepare(sql).get(...values)
       return row ? parseRunRow(row) : null

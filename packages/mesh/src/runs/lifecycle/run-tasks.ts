@@ -27,6 +27,8 @@ export interface RunTasks {
   awaited(taskId: string): { readonly title: string } | null
   /** What the assignee is told in this run, by each attempt the same. Null when there is no such task. */
   work(taskId: string, runId: string): TaskWork | null
+  /** Ids of tasks whose title has the words, newest first; letters of ASCII in either case. */
+  titled(words: string, limit: number): readonly string[]
   /** A run that works on the task was dispatched. */
   began(run: RunRecord): void
   /** A run that works on a task has ended; the task follows where it is still open. */
