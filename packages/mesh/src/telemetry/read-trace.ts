@@ -48,12 +48,15 @@ export function createReadTrace(deps: {
     const known = new Set(kept.map(({ spanId }) => spanId))
     const ids = runs.treeOf(root.id)
     const records = ids.slice(0, runsMax).flatMap((id) => runs.find(id) ?? [])
-    const ofLedger = records
-      .map((record) => ({ record, span: runSpan(record, now) }))
-      .filter(({ span }) => !known.has(span.spanId))
+    const told = records.map((record) => ({ record, span: runSpan(record, now) }))
+    const ofLedger = told.filter(({ span }) => !known.has(span.spanId))
+    // A run's last calls are settled after it has ended: what it cost is what its row says by now.
+    const attributesOf = new Map(told.map(({ span }) => [span.spanId, span.attributes]))
     const open = records.flatMap((record) => (isTerminal(record.state) ? [] : follow.open(record.id, now)))
     const spans = [
-      ...kept.map((span) => spanView(span, false)),
+      ...kept.map((span) =>
+        spanView({ ...span, attributes: attributesOf.get(span.spanId) ?? span.attributes }, false),
+      ),
       ...ofLedger.map(({ record, span }) => spanView(span, !isTerminal(record.state))),
       ...open.map((span) => spanView(span, true)),
     ].toSorted((one, other) => one.started_at - other.started_at)

@@ -199,6 +199,31 @@ describe('a trace', () => {
     expect(() => read(person, 'run_none')).toThrow('there is no run run_none')
   })
 
+  test('says what a run has cost by now, whatever its kept part said when it ended', () => {
+    const { begin, spans, ledger, follow, clock } = aFollowedLedger()
+    const run = begin('a')
+    ledger.lifecycle.addRunCost(run.id, 0.25, 100)
+    ledger.lifecycle.cancelRun(person, run.id)
+    // Money of a last call is settled after the run.
+    ledger.lifecycle.addRunCost(run.id, 0.5, 40)
+    const read = createReadTrace({
+      guard: () => {},
+      runs: ledger.queries,
+      table: { ofTrace: () => spans },
+      follow,
+      flush: () => {},
+      keptDays: () => 7,
+      clock,
+    })
+    expect(spans.at(-1)?.attributes).toMatchObject({ 'flotilla.tokens': 100 })
+    expect(
+      read(person, run.id).spans.find(({ name }) => name === 'invoke_agent a')?.attributes,
+    ).toMatchObject({
+      'flotilla.tokens': 140,
+      'flotilla.cost_usd': 0.75,
+    })
+  })
+
   test('is written soon after it was heard, at once when it is read, and not at all where none are kept', async () => {
     const harness = aLedgerHarness()
     const settings = { ...defaultSettings, traces: { keep_days: 7, max_rows: 1000 } }
