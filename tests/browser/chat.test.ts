@@ -91,13 +91,21 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await page.getByText('is told before its next step').waitFor()
     const [run] = await mesh.runs(1)
     expect(run?.steers).toMatchObject([{ text: 'mind the gap' }])
+    // Whoever loads the page anew finds the run still under way, and can stop it.
+    await page.reload()
+    await log.getByText('slow work').waitFor()
+    await page.getByRole('textbox', { name: /while it works/ }).waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
-    await log.locator('.turn-end').last().getByText('cancelled').waitFor()
+    const stopped = log.locator('.turn').filter({ hasText: 'slow work' })
+    await stopped.locator('.turn-end').getByText('cancelled').waitFor()
+    expect(await stopped.count()).toBe(1)
     expect((await mesh.ended(run?.id ?? '')).state).toBe('cancelled')
-    await log.getByRole('button', { name: 'Ask again' }).click()
+    // What nobody was told before the stop is a question of its own.
+    await log.getByText('mind the gap').waitFor()
+    await stopped.getByRole('button', { name: 'Ask again' }).click()
     await expect.poll(async () => (await mesh.runs(1))[0]?.input).toMatchObject({ message: 'slow work' })
     await page.getByRole('button', { name: 'Stop' }).click()
-    await log.locator('.turn-end').getByText('cancelled').nth(1).waitFor()
+    await stopped.locator('.turn-end').getByText('cancelled').nth(1).waitFor()
     expect(faults).toEqual([])
     await context.close()
   })
@@ -160,7 +168,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     verifies('limits:dashboard-auto-escaping')
     const { page, say, log, faults, open, context } = await chatWith('scribe')
     await say('hostile words please')
-    await log.locator('.turn-end').getByText('done').first().waitFor()
+    await log.locator('.turn').last().locator('.turn-end').getByText('done').waitFor()
     await log.locator('details.tool summary').last().click()
     expect(await log.getByRole('region', { name: 'Result of run_command' }).last().textContent()).toContain(
       hostileText.slice(0, 28),

@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await picture('welcome')
     expect(await breaches()).toEqual([])
     await page.getByRole('button', { name: 'Show me a recording' }).click()
-    await page.getByRole('button', { name: 'Let it play' }).click()
+    await page.getByRole('button', { name: 'Play the recording' }).click()
     await page.getByText('scripted/first-look').waitFor()
     await page.getByRole('button', { name: 'Make starter' }).click()
     await page.getByText('worker-1, worker-2 and the operator').waitFor()
@@ -45,6 +45,8 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByRole('button', { name: 'Send' }).click()
     const log = page.getByRole('log', { name: 'Messages' })
     await log.getByText('everything in it was done for real').waitFor()
+    // The address offers the question once.
+    expect(new URL(page.url()).search).toBe('')
     // What the worker saved stands in the conversation.
     await log.locator('details.artifact').getByText('first-look.md').first().waitFor()
     await log.locator('details.artifact').getByText('Processors:').waitFor()
@@ -61,14 +63,14 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByLabel(/^Address/).fill(provider.baseUrl)
     await page.getByLabel('Model', { exact: true }).fill('hello')
     await page.getByLabel('Key', { exact: true }).fill('sk-wrong-0123456789abcdef')
-    await page.getByRole('button', { name: 'Check and keep' }).click()
+    await page.getByRole('button', { name: 'Check and save' }).click()
     // An address that is not everybody's.
     await giveProof(meshes[1] as MeshProcess, page)
     await page.getByRole('alert').getByText('Incorrect API key').waitFor()
     // Where it is mended, and nowhere else.
     expect(await page.locator('.toast').count()).toBe(0)
     await page.getByLabel('Key', { exact: true }).fill(rightKey)
-    await page.getByRole('button', { name: 'Check and keep' }).click()
+    await page.getByRole('button', { name: 'Check and save' }).click()
     await page.getByText('openai/hello').waitFor()
     await page.getByRole('button', { name: 'Make starter' }).click()
     await page.getByText('worker-1, worker-2 and the operator').waitFor()

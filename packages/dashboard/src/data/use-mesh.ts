@@ -22,6 +22,8 @@ export function useServices(): Services {
 export interface MeshQuery {
   readonly enabled?: boolean
   readonly staleTime?: number
+  /** How long an answer is kept that no page shows. */
+  readonly gcTime?: number
   /** For what no event tells of: asked again so often while the page is looked at. */
   readonly refetchInterval?: number | false
   /** `keepPreviousData`: what was shown stays until the next is there. */

@@ -42,7 +42,7 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'project.changed': [...fleet, 'projects', 'project'],
   'blackboard.deleted': board,
   'blackboard.written': board,
-  'artifact.saved': ['artifacts'],
+  'artifact.saved': ['artifacts', 'artifact'],
   'model.called': [...money, 'runEvents', 'run', 'runTrace'],
   'model.delayed': [],
   'model.cooling': [],

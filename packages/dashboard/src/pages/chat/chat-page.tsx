@@ -43,7 +43,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
               <Link href={`/chat/${one.id}`} aria-current={one.id === agent ? 'page' : undefined}>
                 <Dot tone={agentTone(one)} />
                 <span className="clip">{one.id}</span>
-                {one.busy && <Badge tone="busy">works</Badge>}
+                {one.busy && <Badge tone="busy">working</Badge>}
               </Link>
               {agent !== null && (
                 <button
@@ -64,7 +64,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
       {!thinks && (
         <section className="conversation" aria-label="Conversation">
           <Empty title="No model is set up yet">
-            Agents answer once they have something to think with. <Link href="/welcome">Set one up</Link>
+            Agents answer once they have a model. <Link href="/welcome">Set one up</Link>
           </Empty>
         </section>
       )}
@@ -97,6 +97,8 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
                 agent={chosen}
                 isFirst={index === 0}
                 first={index === 0 ? (query.get('ask') ?? '') : ''}
+                // Once it is asked, the address no longer puts it into the field.
+                onFirstAsked={() => show(panes)}
                 session={session}
                 onSession={(name) => show(replace({ agent: chosen.id, session: name }))}
                 onClose={panes.length > 1 ? () => show(panes.filter((_, at) => at !== index)) : undefined}

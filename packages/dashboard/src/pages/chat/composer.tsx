@@ -13,12 +13,15 @@ export function Composer({
   session,
   working,
   first,
+  onFirstAsked,
 }: {
   readonly agent: string
   readonly session: string
   /** What stands in it at the beginning, such as the first question of a new home. */
   readonly first: string
-  readonly working: Turn | null
+  readonly onFirstAsked: () => void
+  /** What is at work here; without an id it is only being sent. */
+  readonly working: Pick<Turn, 'runId'> | null
 }) {
   const { chats } = useServices()
   const [text, setText] = useState(first)
@@ -40,6 +43,7 @@ export function Composer({
     if (working === null) chats.send(agent, session, words)
     else steer.mutate({ params: { id: agent }, body: { text: words, session } })
     setText('')
+    if (first !== '') onFirstAsked()
     attached.clear()
     field.current?.focus()
   }
@@ -81,7 +85,7 @@ export function Composer({
           <span className="row">
             <AttachButton agent={agent} disabled={attached.busy} onFiles={attached.add} />
             <span className="small muted only-wide">
-              {attached.busy ? 'Sending files …' : 'Enter sends, Shift Enter begins a line'}
+              {attached.busy ? 'Sending files …' : 'Enter sends, Shift+Enter adds a line'}
             </span>
           </span>
           <div className="row">

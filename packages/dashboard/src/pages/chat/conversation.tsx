@@ -1,16 +1,19 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
+import type { ChatHistory } from '@flotilla/protocol/chat-history'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
-import { formatUsd } from '../../data/format.ts'
+import { formatCount, formatUsd } from '../../data/format.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
-import { Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { runTone } from '../../live/draw-event.ts'
 import { Composer } from './composer.tsx'
 import { freshSession } from './panes.ts'
 import { PastMessages } from './past-messages.tsx'
 import { TurnView } from './turn-view.tsx'
+import { useOtherRuns } from './use-other-runs.ts'
 
 /** The conversation that this browser begins in. Others of the agent are chosen by their name. */
 const ownSession = 'dashboard'
@@ -20,6 +23,7 @@ const pastMessages = 200
 export function Conversation({
   agent,
   first = '',
+  onFirstAsked,
   session = ownSession,
   isFirst,
   onSession,
@@ -27,6 +31,7 @@ export function Conversation({
 }: {
   readonly agent: AgentView
   readonly first?: string
+  readonly onFirstAsked: () => void
   readonly session?: string | undefined
   readonly isFirst: boolean
   readonly onSession: (session: string) => void
@@ -39,11 +44,13 @@ export function Conversation({
   const past = useMesh(
     'chatHistory',
     { params: { id: agent.id }, query: { session, limit: pastMessages } },
-    // What is said from now on is in the turns.
-    { staleTime: Number.POSITIVE_INFINITY },
+    // What is said from now on is in the turns; were it asked for again by the way, it would stand there twice.
+    { staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY },
   )
+  const others = useOtherRuns(agent.id, session, turns)
+  const other = open === undefined ? others.open : undefined
   const scrolled = useStayAtEnd()
-  const isEmpty = turns.length === 0 && past.data?.messages.length === 0
+  const isEmpty = turns.length === 0 && other === undefined && past.data?.messages.length === 0
 
   return (
     <section className="conversation" aria-label={`Conversation with ${agent.id}, ${session}`}>
@@ -61,7 +68,11 @@ export function Conversation({
         </div>
         <div className="row">
           <SessionChoice agent={agent.id} session={session} onChange={onSession} />
-          <Reset agent={agent.id} session={session} disabled={open !== undefined || isEmpty} />
+          <Reset
+            agent={agent.id}
+            session={session}
+            disabled={open !== undefined || other !== undefined || isEmpty}
+          />
           {onClose && (
             <button
               type="button"
@@ -85,12 +96,30 @@ export function Conversation({
         {past.isPending && turns.length === 0 && <Loading />}
         {past.error && turns.length === 0 && <Failed error={past.error} retry={past.refetch} />}
         {isEmpty && (
-          <Empty title={`Nothing was said to ${agent.id} here`}>
+          <Empty title={`No messages with ${agent.id} yet`}>
             {agent.role === '' ? 'Ask it something.' : agent.role}
           </Empty>
         )}
         <ol>
-          {past.data && <PastMessages agent={agent.id} history={past.data} />}
+          {past.data && (
+            <PastMessages
+              agent={agent.id}
+              history={past.data}
+              runs={others.all}
+              onAsk={(message) => chats.send(agent.id, session, message)}
+            />
+          )}
+          {other && (
+            <li className="turn">
+              {other.input.kind === 'chat' && !isLastAsked(past.data, other.input.message) && (
+                <div className="asked plain-text">{other.input.message}</div>
+              )}
+              <div className="row muted" role="status">
+                <Dot tone={runTone(other.state)} /> {agent.id} works on this,{' '}
+                <Link href={`/runs/${other.id}`}>as its run shows</Link>
+              </div>
+            </li>
+          )}
           {turns.map((turn) => (
             <TurnView
               key={turn.key}
@@ -101,9 +130,20 @@ export function Conversation({
           ))}
         </ol>
       </div>
-      <Composer agent={agent.id} session={session} working={open ?? null} first={first} />
+      <Composer
+        agent={agent.id}
+        session={session}
+        working={open ?? (other ? { runId: other.id } : null)}
+        first={first}
+        onFirstAsked={onFirstAsked}
+      />
     </section>
   )
+}
+
+/** Whether the conversation as it is remembered has the question already. */
+function isLastAsked(history: ChatHistory | undefined, message: string): boolean {
+  return history?.messages.findLast(({ role }) => role === 'user')?.text === message
 }
 
 /** Keeps the newest in view, unless the reader has scrolled away from it. */
@@ -124,7 +164,11 @@ function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
     element.addEventListener('load', follow, { capture: true })
     element.addEventListener('scroll', look, { passive: true })
     grown.observe(element, { childList: true, subtree: true, characterData: true })
+    // A pane beside it makes its lines more, and nothing in it another.
+    const wrapped = new ResizeObserver(follow)
+    wrapped.observe(element)
     return () => {
+      wrapped.disconnect()
       element.removeEventListener('scroll', look)
       element.removeEventListener('load', follow, { capture: true })
       grown.disconnect()
@@ -158,7 +202,7 @@ function SessionChoice({
             {name}
           </option>
         ))}
-        <option value={freshSession(names)}>one more …</option>
+        <option value={freshSession(names)}>New session …</option>
       </select>
     </label>
   )
@@ -187,7 +231,7 @@ function Reset({
       chats.forget(agent, session)
       await queries.invalidateQueries({ queryKey: ['chatHistory'] })
       await queries.invalidateQueries({ queryKey: ['chatSessions'] })
-      toasts.tell(`${archived_messages} messages went into the archive of ${agent}.`)
+      toasts.tell(`${formatCount(archived_messages, 'message')} went into the archive of ${agent}.`)
       setAsking(false)
     } catch (error) {
       toasts.fail(error)
@@ -205,12 +249,12 @@ function Reset({
         disabled={disabled}
         onClick={() => setAsking(true)}
       >
-        Begin anew
+        Start over
       </Act>
       {asking && (
         <Confirm
-          title="Begin this conversation anew?"
-          action="Begin anew"
+          title="Start this conversation over?"
+          action="Start over"
           busy={busy}
           onClose={() => setAsking(false)}
           onConfirm={() => void reset()}

@@ -1,9 +1,16 @@
 import { memo } from 'react'
-import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-history'
+import type { ChatHistory } from '@flotilla/protocol/chat-history'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { formatCount } from '../../data/format.ts'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
-import { Badge, Code } from '../../design/parts.tsx'
+import { Code } from '../../design/parts.tsx'
 import { SeenPictures } from '../seen-pictures.tsx'
+import { ArtifactView } from './artifact-view.tsx'
+import { pastTurns } from './past-turns.ts'
+import type { PastBlock, PastStep } from './past-turns.ts'
+import { TurnEnd, shortInput } from './turn-view.tsx'
 
 /** Of a result, before it is unfolded. */
 const shortMaxChars = 80
@@ -12,62 +19,98 @@ const shortMaxChars = 80
 export const PastMessages = memo(function PastMessages({
   agent,
   history,
+  runs,
+  onAsk,
 }: {
   readonly agent: string
   readonly history: ChatHistory
+  /** Of the conversation, newest first, for what turns cost. */
+  readonly runs: readonly RunView[]
+  readonly onAsk: (message: string) => void
 }) {
   const { messages, total } = history
   return (
     <>
       {total > messages.length && (
-        <li className="muted small">{total - messages.length} older messages are not shown.</li>
+        <li className="muted small">{formatCount(total - messages.length, 'older message')} not shown.</li>
       )}
-      {messages.map((message, index) => (
+      {pastTurns(messages, runs).map(({ asked, blocks, run }, index) => (
         // They have no name of their own, and their order never changes.
         <li key={index} className="turn">
-          <PastMessage message={message} />
-          <SeenPictures agent={agent} by={null} pictures={message.pictures ?? []} />
+          {asked !== null && <div className="asked plain-text">{asked}</div>}
+          {blocks.map((block, at) => (
+            <Block key={at} agent={agent} block={block} />
+          ))}
+          {run && isTerminal(run.state) && (
+            <TurnEnd run={run} agent={agent} onRetry={() => onAsk(asked ?? '')} />
+          )}
         </li>
       ))}
     </>
   )
 })
 
-function PastMessage({ message: { role, text, calls } }: { readonly message: HistoryMessage }) {
-  switch (role) {
-    case 'user':
-      return <div className="asked plain-text">{text}</div>
-    case 'tool':
-    case 'system':
+function Block({ agent, block }: { readonly agent: string; readonly block: PastBlock }) {
+  switch (block.kind) {
+    case 'text':
+      return <Markdown text={block.text} />
+    case 'artifact':
+      return <ArtifactView agent={agent} name={block.name} />
+    case 'told':
       return (
         <details className="tool">
           <summary>
             <Icon name="tool" />
-            <span className="muted">{role === 'tool' ? 'Result' : 'Told by the mesh'}</span>
-            <span className="small muted clip">{text.slice(0, shortMaxChars)}</span>
+            <span className="muted">From the mesh</span>
+            <span className="small muted clip">{block.text.slice(0, shortMaxChars)}</span>
           </summary>
           <div className="inside">
-            <Code value={text} label="Result" />
+            <Code value={block.text} label="From the mesh" />
           </div>
         </details>
       )
-    case 'assistant':
+    case 'tool':
       return (
         <>
-          {text !== '' && <Markdown text={text} />}
-          {calls.map(({ name, input }, index) => (
-            <details className="tool" key={index}>
-              <summary>
-                <Icon name="tool" />
-                <span className="clip mono">{name}</span>
-                <Badge>called</Badge>
-              </summary>
-              <div className="inside">
-                <Code value={input} label={`Arguments of ${name}`} />
-              </div>
-            </details>
-          ))}
+          <Step step={block} />
+          <SeenPictures agent={agent} by={null} pictures={block.pictures ?? []} />
         </>
       )
+  }
+}
+
+function Step({ step: { name, input, output } }: { readonly step: PastStep }) {
+  const given = readInput(input)
+  return (
+    <details className="tool">
+      <summary>
+        <Icon name="tool" />
+        <span className="mono clip">{name}</span>
+        <span className="small muted clip">{shortInput(given)}</span>
+      </summary>
+      <div className="inside">
+        {input !== '' && (
+          <>
+            <div className="small muted">Arguments</div>
+            <Code value={given} label={`Arguments of ${name}`} />
+          </>
+        )}
+        {output !== null && (
+          <>
+            <div className="small muted">Result</div>
+            <Code value={output} label={`Result of ${name}`} />
+          </>
+        )}
+      </div>
+    </details>
+  )
+}
+
+/** As it was called with; long ones are cut, and are the text that is left of them. */
+function readInput(input: string): unknown {
+  try {
+    return JSON.parse(input)
+  } catch {
+    return input
   }
 }

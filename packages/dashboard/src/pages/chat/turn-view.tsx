@@ -1,5 +1,6 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
+import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
 import { Act } from '../../design/act.tsx'
 import { Icon } from '../../design/icons.tsx'
@@ -37,7 +38,7 @@ export const TurnView = memo(function TurnView({
         </div>
       )}
       {turn.state === 'refused' && <Failed error={turn.problem} retry={onRetry} />}
-      {turn.run && <TurnEnd turn={turn} agent={agent} onRetry={onRetry} />}
+      {turn.run && <TurnEnd run={turn.run} agent={agent} onRetry={onRetry} />}
     </li>
   )
 })
@@ -67,7 +68,7 @@ function ToolStep({ tool }: { readonly tool: ToolBlock }) {
         {tool.by !== null && <span className="small muted clip">by {tool.by}</span>}
         <span className="small muted clip">{shortInput(tool.input)}</span>
         <Badge tone={works ? 'busy' : tool.ok ? 'ok' : 'bad'}>
-          {works ? 'works' : tool.ok ? 'done' : 'failed'}
+          {works ? 'running' : tool.ok ? 'done' : 'failed'}
         </Badge>
       </summary>
       <div className="inside">
@@ -86,7 +87,8 @@ function ToolStep({ tool }: { readonly tool: ToolBlock }) {
 
 const shortMaxChars = 80
 
-function shortInput(input: unknown): string {
+/** What a tool was given, in a few words. */
+export function shortInput(input: unknown): string {
   const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
   return values
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
@@ -94,16 +96,16 @@ function shortInput(input: unknown): string {
     .slice(0, shortMaxChars)
 }
 
-function TurnEnd({
-  turn: { run },
+/** How it ended, what it cost, and the way to ask once more. */
+export function TurnEnd({
+  run,
   agent,
   onRetry,
 }: {
-  readonly turn: Turn
+  readonly run: RunView
   readonly agent: string
   readonly onRetry: () => void
 }) {
-  if (!run) return null
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
   const failed = run.state !== 'done'
   return (
@@ -114,7 +116,9 @@ function TurnEnd({
       <div className="turn-end number">
         <Badge tone={runTone(run.state)}>{run.state}</Badge>
         <span>{formatUsd(run.cost_usd)}</span>
-        <span>{formatTokens(run.tokens_used)} tokens</span>
+        <span>
+          {formatTokens(run.tokens_used)} {run.tokens_used === 1 ? 'token' : 'tokens'}
+        </span>
         {took !== null && <span>{formatDuration(took)}</span>}
         <Link href={`/runs/${run.id}`}>Details</Link>
         <Act call="chat" agent={agent} className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>

@@ -1,0 +1,42 @@
+import { useEffect, useRef } from 'react'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { useMesh, useServices } from '../../data/use-mesh.ts'
+import type { Turn } from './turn.ts'
+
+/** Newest runs of the agent that are asked for. */
+const runsLookedAt = 200
+
+/** Runs of a conversation that this page did not begin: begun before it was opened, or at another place. */
+export interface OtherRuns {
+  /** Those of the conversation, newest first. */
+  readonly all: readonly RunView[]
+  /** The one that is under way. */
+  readonly open: RunView | undefined
+}
+
+/** Follows what is said in a conversation elsewhere; what has ended there is read anew from what the agent remembers. */
+export function useOtherRuns(agent: string, session: string, turns: readonly Turn[]): OtherRuns {
+  const { chats, queries } = useServices()
+  const runs = useMesh('runs', { query: { agent, limit: runsLookedAt } })
+  const all = (runs.data?.runs ?? []).filter(
+    ({ input }) => input.kind === 'chat' && input.session === session,
+  )
+  const own = new Set(turns.map(({ runId }) => runId))
+  const others = all.filter(({ id }) => !own.has(id))
+  // A turn that is being sent has a run which the page has not heard the name of.
+  const isSending = turns.some(({ state }) => state === 'sending')
+  const isBusy = turns.some(({ state }) => state === 'sending' || state === 'working')
+  const ended = others.find(({ state }) => isTerminal(state))?.id
+  const known = useRef<string | undefined>(undefined)
+  const isRead = runs.isSuccess
+  useEffect(() => {
+    if (!isRead || isBusy) return
+    const before = known.current
+    known.current = ended ?? ''
+    if (before === undefined || ended === undefined || before === ended) return
+    chats.forget(agent, session)
+    void queries.invalidateQueries({ queryKey: ['chatHistory', { id: agent }] })
+  }, [isRead, isBusy, ended, agent, session, chats, queries])
+  return { all, open: isSending ? undefined : others.find(({ state }) => !isTerminal(state)) }
+}
