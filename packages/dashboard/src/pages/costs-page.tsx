@@ -1,11 +1,11 @@
-import { Suspense, lazy, useState } from 'react'
+import { Suspense, lazy } from 'react'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { formatTokens, formatUsd } from '../data/format.ts'
+import { useChoice } from '../data/use-choice.ts'
 import { useMesh } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
 import { Badge, Card, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
-
 import { BudgetPeriod } from './budget-period.tsx'
 import { forecastMonth } from './cost-forecast.ts'
 
@@ -13,10 +13,12 @@ const DailyChart = lazy(async () => ({ default: (await import('./daily-chart.tsx
 
 const groups = ['agent', 'model', 'project', 'day'] as const
 const ranges = [7, 30, 90] as const
+const usualDays = 30
 
 export function CostsPage() {
-  const [by, setBy] = useState<(typeof groups)[number]>('agent')
-  const [days, setDays] = useState<number>(30)
+  const [choice, choose] = useChoice(['by', 'days'])
+  const by = groups.find((one) => one === choice.by) ?? groups[0]
+  const days = ranges.find((one) => String(one) === choice.days) ?? usualDays
   const report = useMesh('costReport', { query: { by, days } })
   const budgets = useMesh('budgets')
   const { data } = report
@@ -27,7 +29,7 @@ export function CostsPage() {
           className="input"
           aria-label="Group by"
           value={by}
-          onChange={(event) => setBy(groups.find((one) => one === event.target.value) ?? 'agent')}
+          onChange={(event) => choose('by', event.target.value === groups[0] ? '' : event.target.value)}
         >
           {groups.map((one) => (
             <option key={one} value={one}>
@@ -39,7 +41,9 @@ export function CostsPage() {
           className="input"
           aria-label="Days"
           value={days}
-          onChange={(event) => setDays(Number(event.target.value))}
+          onChange={(event) =>
+            choose('days', event.target.value === String(usualDays) ? '' : event.target.value)
+          }
         >
           {ranges.map((one) => (
             <option key={one} value={one}>

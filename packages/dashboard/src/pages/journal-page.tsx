@@ -3,30 +3,36 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
 import { systemClock } from '@flotilla/client/system-clock'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
-import { formatMoment } from '../data/format.ts'
+import { formatCount, formatMoment } from '../data/format.ts'
+import { useChoice } from '../data/use-choice.ts'
 import { useAction, useMesh, useServices } from '../data/use-mesh.ts'
+import { useSettled } from '../data/use-settled.ts'
 import { Confirm } from '../design/confirm.tsx'
+import '../design/blackboard.css'
 import { Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
-import { journalRowsMax, readJournalRows } from './journal-rows.ts'
-import type { JournalRow } from './journal-rows.ts'
+import { joinJournalRows, journalRowsMax, readJournalRows } from './journal-rows.ts'
+import type { JournalRow, JournalRows } from './journal-rows.ts'
 
 const hourMs = 3_600_000
 const ranges = [
-  { words: 'Last hour', ms: hourMs },
-  { words: 'Last day', ms: 24 * hourMs },
-  { words: 'Last week', ms: 7 * 24 * hourMs },
-  { words: 'All', ms: null },
+  { name: 'hour', words: 'Last hour', ms: hourMs },
+  { name: 'day', words: 'Last day', ms: 24 * hourMs },
+  { name: 'week', words: 'Last week', ms: 7 * 24 * hourMs },
+  { name: 'all', words: 'All', ms: null },
 ] as const
+/** Where the address names none. */
+const usualRange = ranges[1]
 const rowHeightPx = 40
+/** No event tells that a row was written. */
+const readEveryMs = 3000
 
 export function JournalPage() {
-  const [range, setRange] = useState(1)
-  const [agent, setAgent] = useState('')
-  const [action, setAction] = useState('')
+  const [{ since, agent, action, find: words }, choose] = useChoice(['since', 'agent', 'action', 'find'])
+  const range = ranges.find(({ name }) => name === since) ?? usualRange
   const [chosen, setChosen] = useState<JournalRow | null>(null)
-  const [words, setWords] = useState('')
   const status = useMesh('status')
-  const asked = { ms: ranges[range]?.ms ?? null, agent, action }
+  const typed = { ms: range.ms, agent, action: action.trim() }
+  const asked = { ...typed, action: useSettled(typed.action) }
   const read = useJournal(asked)
   const rows = (read.data?.rows ?? []).filter((row) => fits(row, words.toLowerCase()))
   const broken = status.data?.ready.problems.find(({ id }) => id === 'journal')
@@ -35,7 +41,7 @@ export function JournalPage() {
       <PageHead title="Journal">
         {status.data && <Badge tone={broken ? 'bad' : 'ok'}>{broken ? 'chain broken' : 'chain whole'}</Badge>}
         <Check />
-        <a className="button" href={exportPath(asked)} download="journal.jsonl">
+        <a className="button" href={exportPath(typed)} download="journal.jsonl">
           Export these
         </a>
       </PageHead>
@@ -47,17 +53,19 @@ export function JournalPage() {
           placeholder="Search"
           aria-label="Search the journal"
           value={words}
-          onChange={(event) => setWords(event.target.value)}
+          onChange={(event) => choose('find', event.target.value)}
         />
         <select
           className="input"
           aria-label="Since"
-          value={range}
-          onChange={(event) => setRange(Number(event.target.value))}
+          value={range.name}
+          onChange={(event) =>
+            choose('since', event.target.value === usualRange.name ? '' : event.target.value)
+          }
         >
-          {ranges.map((one, index) => (
-            <option key={one.words} value={index}>
-              {one.words}
+          {ranges.map(({ name, words: shown }) => (
+            <option key={name} value={name}>
+              {shown}
             </option>
           ))}
         </select>
@@ -65,7 +73,7 @@ export function JournalPage() {
           className="input"
           aria-label="Agent"
           value={agent}
-          onChange={(event) => setAgent(event.target.value)}
+          onChange={(event) => choose('agent', event.target.value)}
         >
           <option value="">Agent: any</option>
           {status.data?.agents.map(({ id }) => (
@@ -76,35 +84,67 @@ export function JournalPage() {
         </select>
         <input
           className="input"
-          placeholder="Such as permission.*"
+          placeholder="Action, such as permission.*"
+          size={26}
           aria-label="Action"
           value={action}
-          onChange={(event) => setAction(event.target.value)}
+          onChange={(event) => choose('action', event.target.value)}
         />
       </div>
       {read.error && <Failed error={read.error} retry={read.refetch} />}
-      <section className="card" aria-label="Rows">
-        {read.isPending && <Loading />}
-        {read.isSuccess && rows.length === 0 && (
-          <Empty title="Nothing like that is written down">
-            Every decision and every effect is a row here, sealed by the one before it. Choose a longer time
-            or other words.
-          </Empty>
-        )}
-        {rows.length > 0 && <RowList rows={rows} chosen={chosen} onChoose={setChosen} />}
-      </section>
+      <div className={chosen ? 'beside' : 'stack'}>
+        <section className="card" aria-label="Rows">
+          {read.isPending && <Loading />}
+          {read.isSuccess && rows.length === 0 && (
+            <Empty title="No rows match">
+              Every decision and every effect is a row here, sealed by the one before it. Choose a longer time
+              or other words.
+            </Empty>
+          )}
+          {rows.length > 0 && <RowList rows={rows} chosen={chosen} onChoose={setChosen} />}
+        </section>
+        {chosen && <OneRow row={chosen} onClose={() => setChosen(null)} />}
+      </div>
       {read.data?.more && (
         <p className="small muted">
           The newest {journalRowsMax} rows of that time are shown. Export has all of them.
         </p>
       )}
-      {chosen && (
-        <Card title={`Row ${chosen.seq}`} more={<span className="mono small clip">{chosen.hash}</span>}>
-          <div className="body">
-            <Code value={chosen.detail} label="Detail" />
-          </div>
-        </Card>
-      )}
+    </div>
+  )
+}
+
+/** One row whole, beside the list. */
+function OneRow({ row, onClose }: { readonly row: JournalRow; readonly onClose: () => void }) {
+  const facts = [
+    ['When', formatMoment(row.at)],
+    ['Who', row.actor],
+    ['Action', row.action],
+    ['On', row.subject],
+  ] as const
+  return (
+    <div className="in-view">
+      <Card
+        title={`Row ${row.seq}`}
+        more={
+          <button type="button" className="button small quiet" onClick={onClose}>
+            Close
+          </button>
+        }
+      >
+        <div className="body stack">
+          <dl className="facts">
+            {facts.map(([name, value]) => (
+              <div key={name} className="fact">
+                <dt>{name}</dt>
+                <dd className="number">{value}</dd>
+              </div>
+            ))}
+          </dl>
+          <Code value={row.detail} label="Detail" />
+          <p className="small muted mono plain-text">sha256 {row.hash}</p>
+        </div>
+      </Card>
     </div>
   )
 }
@@ -138,7 +178,7 @@ function Check() {
   const check = useMutation({
     mutationFn: () => client.call('journalVerify'),
     onSuccess: ({ ok, rows, detail }) => {
-      if (ok) toasts.tell(`All ${rows} rows fit together.`)
+      if (ok) toasts.tell(`The chain is whole: ${formatCount(rows, 'row')} checked.`)
       else toasts.fail(new Error(detail ?? 'The chain is broken.'))
       void queries.invalidateQueries({ queryKey: ['status'] })
     },
@@ -159,13 +199,13 @@ function Broken({ detail }: { readonly detail: string }) {
       <Failed error={new Error(detail)} />
       <div className="row">
         <button type="button" className="button" onClick={() => setAsking(true)}>
-          Go on with it as it stands …
+          Accept it as it stands …
         </button>
       </div>
       {asking && (
         <Confirm
-          title="Go on with a broken journal?"
-          action="Go on"
+          title="Continue with a broken journal?"
+          action="Continue"
           busy={accept.isPending}
           onClose={() => setAsking(false)}
           onConfirm={() => accept.mutate({}, { onSettled: () => setAsking(false) })}
@@ -179,16 +219,20 @@ function Broken({ detail }: { readonly detail: string }) {
 }
 
 function useJournal(asked: Asked) {
-  const { client } = useServices()
+  const { client, queries } = useServices()
+  const queryKey = ['journalExport', asked] as const
   return useQuery({
-    queryKey: ['journalExport', asked],
-    queryFn: ({ signal }) => {
-      const pieces = client.stream('journalExport', {
-        query: queryOf(asked),
-        signal,
-      })
-      return readJournalRows(pieces)
+    queryKey,
+    queryFn: async ({ signal }) => {
+      // However much the time chosen holds, only what came since is read again.
+      const before = queries.getQueryData<JournalRows>(queryKey)
+      const newest = before?.rows[0]?.at
+      const query = { ...queryOf(asked), ...(newest === undefined ? {} : { since: newest }) }
+      const read = await readJournalRows(client.stream('journalExport', { query, signal }))
+      return before === undefined ? read : joinJournalRows(before, read)
     },
+    staleTime: 0,
+    refetchInterval: readEveryMs,
   })
 }
 

@@ -18,10 +18,27 @@ export interface JournalRow extends z.infer<typeof rowSchema> {
 /** Rows that a page holds; of more, the newest. */
 export const journalRowsMax = 5000
 
+/** Newest first. */
+export interface JournalRows {
+  readonly rows: readonly JournalRow[]
+  /** There are older ones of that time and kind. */
+  readonly more: boolean
+}
+
+/** What was read before with what was read from its newest moment on; a row of that moment comes twice. Pure. */
+export function joinJournalRows(before: JournalRows, after: JournalRows): JournalRows {
+  const newest = before.rows[0]?.seq ?? -1
+  const fresh = after.rows.filter(({ seq }) => seq > newest)
+  if (fresh.length === 0) return before
+  const rows = [...fresh, ...before.rows]
+  return {
+    rows: rows.slice(0, journalRowsMax),
+    more: before.more || after.more || rows.length > journalRowsMax,
+  }
+}
+
 /** Reads an export to its end, however long, and keeps the newest rows, newest first. */
-export async function readJournalRows(
-  pieces: AsyncIterable<Uint8Array>,
-): Promise<{ readonly rows: readonly JournalRow[]; readonly more: boolean }> {
+export async function readJournalRows(pieces: AsyncIterable<Uint8Array>): Promise<JournalRows> {
   const decoder = new TextDecoder()
   let rest = ''
   let rows: JournalRow[] = []
