@@ -32,17 +32,17 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
     await page.getByText(/Ask @BotFather/).waitFor()
     expect(await page.locator('main').textContent()).not.toContain('flotilla channels add')
     await page.getByLabel('Token of the bot').fill('no token at all')
-    await page.getByRole('button', { name: 'Check and keep' }).click()
+    await page.getByRole('button', { name: 'Check and save' }).click()
     await giveProof(mesh, page)
     await page.getByRole('alert').getByText('not of the expected form').waitFor()
     expect(await page.getByRole('alert').textContent()).not.toContain('no token at all')
     expect(await wrongWith(watched, 'channel-refused')).toEqual([])
-    await page.getByRole('button', { name: 'Not now Telegram' }).click()
+    await page.getByRole('button', { name: 'Cancel Telegram' }).click()
 
     await page.getByRole('button', { name: 'Add Webhook channel' }).click()
     await page.getByLabel('Secret of Standard Webhooks').fill(platform.secret)
     await page.getByLabel('Where answers are posted').fill(platform.url)
-    await page.getByRole('button', { name: 'Check and keep' }).click()
+    await page.getByRole('button', { name: 'Check and save' }).click()
     await page.getByText('connected', { exact: true }).waitFor()
     expect(await page.content()).not.toContain(platform.secret)
 
@@ -57,11 +57,11 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
     await page.getByText('owner (owner) is').waitFor()
 
     await page.getByRole('checkbox', { name: 'Webhook channel' }).check()
-    await page.getByRole('checkbox', { name: /^Hand-offs/ }).uncheck()
-    await page.getByRole('checkbox', { name: /^What would be told then/ }).check()
+    await page.getByRole('checkbox', { name: /^Tasks that the operator/ }).uncheck()
+    await page.getByRole('checkbox', { name: /^Hold notifications/ }).check()
     await page.getByLabel('From').fill('23:30')
     expect(await wrongWith(watched, 'channel-notices')).toEqual([])
-    await page.getByRole('button', { name: 'Keep', exact: true }).click()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
     await eventually('the notices are kept', async () => {
       const { notices } = (await view()) as { notices: { to: string[] } }
       return notices.to.length === 1

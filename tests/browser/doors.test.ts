@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     await page.getByRole('button', { name: 'Add' }).click()
     const field = page.getByRole('textbox', { name: 'Code of flotilla proof' })
     await field.fill('00000000')
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByText('no code is open').waitFor()
     await picture('owner-proof')
     expect(await breaches()).toEqual([])

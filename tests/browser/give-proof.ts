@@ -8,5 +8,5 @@ export async function giveProof(mesh: MeshProcess, page: Page): Promise<void> {
   await field.waitFor()
   const { code } = (await mesh.call(peopleAdminEndpoints.proofCode)).json()
   await field.fill(String(code))
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
 }

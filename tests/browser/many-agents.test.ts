@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('a fleet of many agents', () => {
     await expect.poll(() => cards.count()).toBe(1)
     expect(new URL(page.url()).searchParams.get('find')).toBe('shelf 77.')
     await search.fill('no such words')
-    await page.getByText('No agent is like that').waitFor()
+    await page.getByText('No agent matches').waitFor()
     await search.fill('')
     await page.getByRole('button', { name: 'Edit worker-001' }).click()
     const role = page.getByRole('dialog').getByLabel('Role')
@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)('a fleet of many agents', () => {
     await mesh.createWorker('another', { role: 'Comes before it in the list.' })
     await page.locator('.feed').getByText('another').first().waitFor()
     expect(await role.inputValue()).toBe('Reads the first shelf.')
-    await page.getByRole('button', { name: 'Look at the change' }).click()
+    await page.getByRole('button', { name: 'Review change' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     const config = async () =>
       (await mesh.call(controlEndpoints.agentConfig, { params: { id: 'worker-001' } })).json()['role']

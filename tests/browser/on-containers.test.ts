@@ -97,7 +97,7 @@ withEngine(
         await open('/')
         await page.getByRole('heading', { name: 'Welcome' }).waitFor()
         await page.getByRole('button', { name: 'Show me a recording' }).click()
-        await page.getByRole('button', { name: 'Let it play' }).click()
+        await page.getByRole('button', { name: 'Play the recording' }).click()
         await page.getByText('scripted/first-look').waitFor()
         // What is played from here on is ours.
         await mesh.call(setupEndpoints.setupModel, { body: { model: 'scripted/containers' } })
@@ -111,7 +111,7 @@ withEngine(
         await page.getByRole('tab', { name: 'Identity' }).click()
         const text = page.getByRole('textbox', { name: 'Text of INSTRUCTIONS.md' })
         await text.fill('Say it kindly.')
-        await page.getByRole('button', { name: 'Look at the change' }).click()
+        await page.getByRole('button', { name: 'Review change' }).click()
         await page.getByRole('button', { name: 'Save' }).click()
         await page.locator('.toast').getByText('INSTRUCTIONS.md saved').waitFor()
         const written = async () => {
@@ -158,8 +158,8 @@ withEngine(
         await picture('containers-chat')
 
         await open('/agents/scribe')
-        await page.getByRole('button', { name: 'Start anew' }).click()
-        await page.getByText('scribe was started anew.').waitFor()
+        await page.getByRole('button', { name: 'Restart' }).click()
+        await page.getByText('scribe was restarted.').waitFor()
         const after = await eventually('it runs in another container', async () => {
           const [now] = await containersOf('scribe')
           return now !== undefined && now.State === 'running' && now.Id !== before?.Id ? now : null
@@ -179,7 +179,7 @@ withEngine(
         await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Alerts of the shop')
         await page.getByRole('combobox', { name: 'Agent' }).selectOption('scribe')
         await page.getByLabel('What the agent does with an event').fill('The shop is on fire.')
-        await page.getByRole('button', { name: 'Make it' }).click()
+        await page.getByRole('button', { name: 'Create webhook' }).click()
         const secret = (await page.locator('code.secret').textContent()) ?? ''
         const url = (await page.locator('code.path').textContent()) ?? ''
         expect(await fireHook(url, secret, '{"where":"cellar"}')).toMatch(/ 202/)
@@ -192,7 +192,7 @@ withEngine(
         await dialog.getByLabel('Schedule').fill('every 5s')
         await dialog.getByText('Every 5 seconds').waitFor()
         await dialog.getByLabel('What it is told').fill('Water the plants.')
-        await dialog.getByRole('button', { name: 'Look at the change' }).click()
+        await dialog.getByRole('button', { name: 'Review change' }).click()
         await dialog.getByRole('button', { name: 'Save' }).click()
         const row = page.getByRole('row').filter({ hasText: 'Water the plants.' })
         await row.getByRole('button', { name: 'Why and when' }).click()

@@ -65,8 +65,8 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     const field = page.getByRole('textbox', { name: 'Message to scribe' })
     expect(await field.isDisabled()).toBe(true)
     expect(await field.getAttribute('placeholder')).toBe(looksOnly)
-    expect(await buttonsOf(page, ['Begin anew', 'Send'])).toEqual({
-      'Begin anew': looksOnly,
+    expect(await buttonsOf(page, ['Start over', 'Send'])).toEqual({
+      'Start over': looksOnly,
       Send: looksOnly,
     })
     await openWhole('/triggers', 'Send the morning report.')
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     })
     await page.getByRole('button', { name: 'Edit scribe' }).click()
     await page.getByRole('dialog').getByLabel('Role').fill('Reads licences, and says so.')
-    await page.getByRole('button', { name: 'Look at the change' }).click()
+    await page.getByRole('button', { name: 'Review change' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('scribe: role saved').waitFor()
     await openWhole('/agents/scribe?tab=permissions', 'May it …?')

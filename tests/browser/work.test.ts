@@ -23,7 +23,7 @@ const views = [
   { name: 'work-project', path: '/work/projects/licences', shows: 'They are patient.' },
   { name: 'work-goals', path: '/work/goals', shows: 'No package without a licence' },
   { name: 'work-artifacts', path: '/work/artifacts?open=scribe%2Flogo.svg', shows: 'sha256' },
-  { name: 'work-feedback', path: '/work/feedback', shows: 'Waits for your word' },
+  { name: 'work-feedback', path: '/work/feedback', shows: 'Awaiting your review' },
   { name: 'blackboard', path: '/blackboard?key=output%2Freport', shows: 'From' },
   { name: 'blackboard-topics', path: '/blackboard/topics?topic=builds%2Fmain', shows: 'green' },
   { name: 'blackboard-watches', path: '/blackboard/watches', shows: 'output/**' },
@@ -184,7 +184,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await open('/blackboard/topics')
     await page.locator('[data-line=live]').first().waitFor()
     await page.getByRole('button', { name: 'builds/main' }).click()
-    await page.getByText('Nothing that was said is kept').waitFor()
+    await page.getByText('No message is kept').waitFor()
     await mesh.invoke('scribe', 'publish_signal', {
       topic: 'builds/main',
       text: 'green <img src=x onerror=alert(1)>',
@@ -199,7 +199,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const run = await mesh.ask('have the licences counted')
     expect(run.outcome?.text).toBe('There are three.')
     await open(`/runs/${run.id}`)
-    const tree = page.getByRole('tree', { name: 'Parts of the trace' })
+    const tree = page.getByRole('tree', { name: 'Spans of the trace' })
     await tree.getByRole('treeitem', { name: /scribe, run done/ }).waitFor()
     const names = await tree.getByRole('treeitem').allTextContents()
     for (const part of [
@@ -257,7 +257,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await page.getByRole('button', { name: 'Replay or fork …' }).click()
     await page.getByRole('button', { name: 'Replay turn 1' }).click()
     await page.getByRole('heading', { name: 'Replay of turn 1 of 1' }).waitFor()
-    await page.getByText('as it was', { exact: true }).waitFor()
+    await page.getByText('same', { exact: true }).waitFor()
     await picture('run-replay')
     expect((await mesh.runs(1))[0]?.input).toMatchObject({
       session: expect.stringMatching(/^replay:/) as string,
@@ -291,18 +291,18 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const dialog = page.getByRole('dialog')
     const save = async () => {
-      await dialog.getByRole('button', { name: 'Look at the change' }).click()
+      await dialog.getByRole('button', { name: 'Review change' }).click()
       await dialog.getByRole('button', { name: 'Save' }).click()
     }
     await open('/triggers')
 
-    const jobs = page.getByRole('region', { name: 'Jobs by the clock' })
+    const jobs = page.getByRole('region', { name: 'Cron jobs' })
     await jobs.getByRole('button', { name: 'New job …' }).click()
     await dialog.getByLabel('Agent').selectOption('courier')
     await dialog.getByLabel('What it is told').fill('Water the plants.')
     await dialog.getByLabel('Schedule').fill('61 * * * *')
     await dialog.getByText(/^Schedule: /).waitFor()
-    expect(await dialog.getByRole('button', { name: 'Look at the change' }).isDisabled()).toBe(true)
+    expect(await dialog.getByRole('button', { name: 'Review change' }).isDisabled()).toBe(true)
     await dialog.getByLabel('Schedule').fill('0 7 * * MON')
     await dialog.getByText('At 07:00, only on Monday').waitFor()
     await picture('triggers-new-job')
@@ -310,7 +310,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const row = jobs.getByRole('row').filter({ hasText: 'Water the plants.' })
     await row.getByRole('button', { name: 'Pause' }).click()
     await row.getByText('paused').waitFor()
-    await row.getByRole('button', { name: 'Go on' }).click()
+    await row.getByRole('button', { name: 'Resume' }).click()
     await row.getByRole('button', { name: 'Pause' }).waitFor()
     await row.getByRole('button', { name: 'Remove' }).click()
     await row.waitFor({ state: 'detached' })
@@ -326,7 +326,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await save()
     await beats.getByText('Every 2 hours').waitFor()
     await beats.getByRole('button', { name: 'Stop courier' }).click()
-    await beats.getByRole('row').filter({ hasText: 'courier' }).getByText('not by itself').waitFor()
+    await beats.getByRole('row').filter({ hasText: 'courier' }).getByText('off', { exact: true }).waitFor()
 
     const watched = page.getByRole('region', { name: 'Watched files' })
     await watched.getByRole('button', { name: 'New folder …' }).click()
@@ -349,7 +349,10 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/journal')
     await page.getByRole('button', { name: 'Check the chain' }).click()
-    await page.getByText(/All \d+ rows fit together\./).waitFor()
+    await page.getByText(/The chain is whole: \d+ rows checked\./).waitFor()
+    // What is written while somebody looks is seen without a reload.
+    await mesh.invoke('scribe', 'write_blackboard', { key: 'output/looked-at', value: 1 })
+    await page.getByRole('region', { name: 'Rows' }).getByText('output/looked-at').first().waitFor()
     await page.getByRole('textbox', { name: 'Action' }).fill('blackboard.*')
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Export these' }).click()

@@ -51,4 +51,8 @@ export const ProofDialog = lazy(async () => ({
   default: (await arrived(() => import('./proof-dialog.tsx'))).ProofDialog,
 }))
 export const Palette = lazy(async () => ({ default: (await arrived(() => import('./palette.tsx'))).Palette }))
+/** Fetches the palette before it is called; where that fails, it is fetched when it is. */
+export function loadPalette(): void {
+  import('./palette.tsx').catch(() => undefined)
+}
 export const Drawer = lazy(async () => ({ default: (await arrived(() => import('./drawer.tsx'))).Drawer }))

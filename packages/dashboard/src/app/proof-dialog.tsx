@@ -52,10 +52,10 @@ export function ProofDialog() {
         {error !== null && <Failed error={error} />}
         <div className="actions">
           <button type="button" className="button" onClick={() => proofs.answer(false)}>
-            Not now
+            Cancel
           </button>
           <button type="submit" className="button primary" disabled={code.trim() === ''}>
-            Go on
+            Continue
           </button>
         </div>
       </form>

@@ -2,9 +2,13 @@ import { Suspense, useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { Icon } from '../design/icons.tsx'
+import { Brand } from './brand.tsx'
 import { entryOf } from './menu.ts'
-import { Drawer, Palette } from './pages.ts'
-import { Side } from './side.tsx'
+import { Drawer, Palette, loadPalette } from './pages.ts'
+import { Side, WaitingLink } from './side.tsx'
+
+/** Once the page itself is there. */
+const paletteAfterMs = 1500
 
 /** The frame around every page. */
 export function Shell({ children }: { readonly children: ReactNode }) {
@@ -30,6 +34,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     return () => window.removeEventListener('keydown', open)
   }, [])
 
+  // Who calls the palette types on at once, and what is typed before it is there goes elsewhere.
+  useEffect(() => {
+    const timer = setTimeout(loadPalette, paletteAfterMs)
+    return () => clearTimeout(timer)
+  }, [])
+
   return (
     <div className="shell">
       <a
@@ -52,7 +62,8 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         >
           <Icon name="menu" />
         </button>
-        <strong>{title}</strong>
+        <Brand />
+        <WaitingLink />
       </header>
       <aside aria-label="Menu">
         <Side onPalette={() => setPalette(true)} />

@@ -1,26 +1,42 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { formatCount } from '../data/format.ts'
 import { useLive, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Icon } from '../design/icons.tsx'
 import { Badge, Dot } from '../design/parts.tsx'
 import { askingForPerson } from '../pages/agent/format-browser.ts'
-import icon from '../icon.svg'
+import { Brand } from './brand.tsx'
 import { entryOf, menu } from './menu.ts'
 import { applyTheme, readTheme, themes } from './theme.ts'
 import type { Theme } from './theme.ts'
 
-/** The menu, with what waits for a person on every page. */
-export function Side({ onPalette }: { readonly onPalette?: () => void }) {
-  const [path] = useLocation()
+/** How much waits for a person: what agents ask leave for, and browsers that ask for somebody. */
+function useWaiting(): number {
   const isOwner = useRefusal({ call: 'pending' }) === null
   const pending = useMesh('pending', { query: { state: 'open', limit: 200 } }, { enabled: isOwner })
   const browsers = useMesh('browsers')
-  const waiting = (pending.data?.pending.length ?? 0) + askingForPerson(browsers.data?.browsers).length
+  return (pending.data?.pending.length ?? 0) + askingForPerson(browsers.data?.browsers).length
+}
+
+/** What waits, where the menu is folded away. */
+export function WaitingLink() {
+  const waiting = useWaiting()
+  if (waiting === 0) return null
+  return (
+    <Link href="/approvals" className="waiting-link">
+      <Badge tone="warn">{waiting} waiting</Badge>
+      <span className="hidden-words"> in Approvals</span>
+    </Link>
+  )
+}
+
+/** The menu, with what waits for a person on every page. */
+export function Side({ onPalette }: { readonly onPalette?: () => void }) {
+  const [path] = useLocation()
+  const waiting = useWaiting()
   return (
     <div className="side">
-      <Link href="/chat" className="brand">
-        <img src={icon} alt="" /> Flotilla
-      </Link>
+      <Brand />
       <nav className="menu" aria-label="Pages">
         {menu.map((page) => (
           <Link key={page.path} href={page.path} aria-current={entryOf(path) === page ? 'page' : undefined}>
@@ -88,7 +104,7 @@ function LineState() {
     <div className="line-state" data-line={line}>
       <Dot tone={tone} />
       <span role="status">{words}</span>
-      {dropped > 0 && <span>{dropped} events missed</span>}
+      {dropped > 0 && <span>{formatCount(dropped, 'event')} missed</span>}
     </div>
   )
 }

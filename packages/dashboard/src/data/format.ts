@@ -1,7 +1,18 @@
-/** Numbers and times as people read them. Pure. */
+import { systemClock } from '@flotilla/client/system-clock'
+
+/** Numbers and times as people read them. */
+
+/** A thing counted: `1 message`, `2 messages`. */
+export function formatCount(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
+}
+
+/** Four digits below a cent; what is less than they can say is never shown as nothing. */
+const leastUsd = 0.0001
 
 export function formatUsd(usd: number): string {
   if (usd === 0) return '$0'
+  if (Math.abs(usd) < leastUsd) return `${usd < 0 ? '−' : ''}<$${leastUsd}`
   const digits = Math.abs(usd) < 0.01 ? 4 : 2
   return usd.toLocaleString('en-US', {
     style: 'currency',
@@ -13,17 +24,21 @@ export function formatUsd(usd: number): string {
 
 export function formatTokens(count: number): string {
   if (count < 1000) return String(count)
-  const [amount, unit] = count < 1_000_000 ? [count / 1000, 'k'] : [count / 1_000_000, 'M']
-  return `${amount.toFixed(amount < 10 ? 1 : 0)}${unit}`
+  // What rounds up to a thousand thousands is a million.
+  const [amount, unit] = count < 999_500 ? [count / 1000, 'k'] : [count / 1_000_000, 'M']
+  return `${amount.toFixed(amount < 9.95 ? 1 : 0)}${unit}`
 }
 
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  const seconds = ms / 1000
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`
+  // Rounded once, so that 119.6 s are 2 min and not 1 min 60 s.
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
 /** How long ago, or how long until. */
@@ -37,24 +52,38 @@ export function formatDistance(at: number, now: number): string {
 function distanceWords(ms: number): string {
   const seconds = Math.round(ms / 1000)
   if (seconds < 60) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
+  const minutes = Math.round(ms / 60_000)
   if (minutes < 60) return `${minutes} min`
-  const hours = Math.round(minutes / 60)
+  const hours = Math.round(ms / 3_600_000)
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`
 }
 
-export function formatMoment(at: number): string {
-  return new Date(at).toLocaleString('en-GB', {
+/** A moment where the reader is, with the zone, and the year where it is not this one. */
+export function formatMoment(at: number, now = systemClock.now()): string {
+  const moment = new Date(at)
+  return moment.toLocaleString('en-GB', {
     day: 'numeric',
     month: 'short',
+    ...(moment.getFullYear() === new Date(now).getFullYear() ? {} : { year: 'numeric' }),
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
+    timeZoneName: 'short',
   })
+}
+
+/** A day where the reader is, such as an end that is far off. */
+export function formatDay(at: number): string {
+  return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 }
 
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
-  const kilobytes = bytes / 1024
-  return kilobytes < 1024 ? `${kilobytes.toFixed(1)} KB` : `${(kilobytes / 1024).toFixed(1)} MB`
+  let amount = bytes / 1024
+  for (const unit of ['KB', 'MB']) {
+    // What rounds up to the next unit is said in it.
+    if (amount < 1023.95) return `${amount.toFixed(1)} ${unit}`
+    amount /= 1024
+  }
+  return `${amount.toFixed(1)} GB`
 }

@@ -23,7 +23,7 @@ export function Confirm({
       <DialogDescription render={<div />}>{children}</DialogDescription>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>
-          Not now
+          Cancel
         </button>
         <button type="button" className="button danger" disabled={busy} onClick={onConfirm}>
           {action}

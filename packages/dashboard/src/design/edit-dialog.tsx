@@ -58,10 +58,10 @@ export function EditDialog({
           )}
           <div className="actions">
             <button type="button" className="button" onClick={onClose}>
-              Not now
+              Cancel
             </button>
             <button type="submit" className="button primary" disabled={fault !== null || before === after}>
-              Look at the change
+              Review change
             </button>
           </div>
         </form>

@@ -7,6 +7,7 @@ export function FormDialog({
   title,
   words,
   action,
+  leave = 'Cancel',
   busy,
   danger = false,
   children,
@@ -16,6 +17,8 @@ export function FormDialog({
   readonly title: string
   readonly words?: ReactNode
   readonly action: string
+  /** Closes it and does nothing; named otherwise where what is done is itself a cancelling. */
+  readonly leave?: string
   readonly busy: boolean
   readonly danger?: boolean
   readonly children?: ReactNode
@@ -40,7 +43,7 @@ export function FormDialog({
         {children}
         <div className="actions">
           <button type="button" className="button" onClick={onClose}>
-            Not now
+            {leave}
           </button>
           <button type="submit" className={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
             {action}

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { wordsOf } from '../app/toasts.ts'
-import { formatDistance, formatMoment } from '../data/format.ts'
+import { formatDistance, formatDuration, formatMoment } from '../data/format.ts'
 import { useNow } from '../data/use-now.ts'
 import type { Tone } from '../live/state-tone.ts'
 
@@ -92,6 +92,16 @@ export function Ago({ at }: { readonly at: number }) {
   return (
     <time dateTime={new Date(at).toISOString()} title={formatMoment(at)} className="number">
       {formatDistance(at, now)}
+    </time>
+  )
+}
+
+/** How long something has been so; since when on a longer look. */
+export function HowLong({ since }: { readonly since: number }) {
+  const now = useNow()
+  return (
+    <time dateTime={new Date(since).toISOString()} title={formatMoment(since)} className="number">
+      {formatDuration(Math.max(0, Math.round((now - since) / 1000) * 1000))}
     </time>
   )
 }

@@ -76,7 +76,7 @@ export const eventDrawings: EventDrawings = {
   'model.called': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `${e.model}, ${formatTokens(e.tokens)} tokens, ${formatUsd(e.cost_usd)}, ${formatDuration(e.duration_ms)}`,
+    what: `asked ${e.model}: ${formatTokens(e.tokens)} tokens, ${formatUsd(e.cost_usd)}, ${formatDuration(e.duration_ms)}`,
     runId: e.run_id ?? undefined,
   }),
   'model.delayed': (e) => ({

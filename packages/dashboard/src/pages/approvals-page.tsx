@@ -82,13 +82,16 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
             ))}
           </section>
         )}
-        <Code value={args} label="Exactly what was asked for" />
+        <section className="stack tight" aria-label="Arguments">
+          <h3 className="small muted">Exactly what was asked for</h3>
+          <Code value={args} label="Exactly what was asked for" />
+        </section>
         <div className="row small muted">
           <span>
             asked by <strong>{asked_by}</strong> <Ago at={approval.created_at} />
           </span>
           <span>
-            lapses <Ago at={approval.expires_at} />
+            expires <Ago at={approval.expires_at} />
           </span>
           {approval.run_id !== null && <Link href={`/runs/${approval.run_id}`}>Its run</Link>}
         </div>
@@ -132,15 +135,15 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
 
 function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] }) {
   return (
-    <Card title="Settled">
-      <Scrolls label="Table of what is settled">
+    <Card title="Decided">
+      <Scrolls label="Table of decisions">
         <table className="table stacks">
           <thead>
             <tr>
               <th>State</th>
               <th>What</th>
               <th>Asked by</th>
-              <th>Settled by</th>
+              <th>Decided by</th>
               <th>When</th>
             </tr>
           </thead>
@@ -155,7 +158,7 @@ function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] })
                   {one.detail !== '' && <div className="small muted">{one.detail}</div>}
                 </td>
                 <td data-label="Asked by">{one.asked_by}</td>
-                <td data-label="Settled by">{one.resolved_by ?? '—'}</td>
+                <td data-label="Decided by">{one.resolved_by ?? '—'}</td>
                 <td className="muted">{one.resolved_at !== null && <Ago at={one.resolved_at} />}</td>
               </tr>
             ))}

@@ -13,7 +13,7 @@ export function BudgetPeriod({
   readonly period: BudgetView['daily']
 }) {
   return (
-    <div className="stack">
+    <div className="period">
       <div className="row apart small number">
         <span className="muted">{name}</span>
         <span>

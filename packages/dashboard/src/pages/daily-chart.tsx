@@ -51,7 +51,7 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
   }))
   if (rest.length > 0) {
     datasets.push({
-      label: `${rest.length} others`,
+      label: rest.length === 1 ? '1 other' : `${rest.length} others`,
       data: days.map((_, day) => rest.reduce((sum, row) => sum + (row.daily_usd[day] ?? 0), 0)),
       backgroundColor: colour('--chart-6'),
     })

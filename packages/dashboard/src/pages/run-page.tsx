@@ -41,11 +41,15 @@ export function RunPage({ id }: { readonly id: string }) {
         <div className="two">
           <div className="stack">
             <Card title="Asked">
-              <div className="body plain-text">{inputWords(run)}</div>
+              {run.input.kind === 'task' ? (
+                <AskedTask id={run.input.task_id} />
+              ) : (
+                <div className="body plain-text">{inputWords(run)}</div>
+              )}
             </Card>
             {run.outcome && (
               <Card
-                title={run.outcome.status === 'done' ? 'Answer' : 'Why it did not end well'}
+                title={run.outcome.status === 'done' ? 'Answer' : 'Why it did not finish'}
                 more={run.outcome.code === undefined ? null : <Badge tone="bad">{run.outcome.code}</Badge>}
               >
                 <div className="body stack">
@@ -68,6 +72,18 @@ export function RunPage({ id }: { readonly id: string }) {
   )
 }
 
+/** What was handed to the agent, with the way to the task itself. */
+function AskedTask({ id }: { readonly id: string }) {
+  const found = useMesh('task', { params: { id } })
+  const task = found.data?.task
+  return (
+    <div className="body stack tight">
+      <Link href={`/work/tasks/${id}`}>{task === undefined ? `Task ${id}` : `Task: ${task.title}`}</Link>
+      {task !== undefined && task.description !== '' && <p className="plain-text">{task.description}</p>}
+    </div>
+  )
+}
+
 function Facts({ run }: { readonly run: RunView }) {
   const { started_at: started, ended_at: ended, origin } = run
   const facts: readonly (readonly [string, React.ReactNode])[] = [
@@ -77,7 +93,10 @@ function Facts({ run }: { readonly run: RunView }) {
     ['Asked', formatMoment(run.created_at)],
     ['Waited', started === null ? 'still waits' : formatDuration(started - run.created_at)],
     ['Took', started === null || ended === null ? 'not ended' : formatDuration(ended - started)],
-    ['Cost', `${formatUsd(run.cost_usd)} for ${formatTokens(run.tokens_used)} tokens`],
+    [
+      'Cost',
+      `${formatUsd(run.cost_usd)} for ${formatTokens(run.tokens_used)} ${run.tokens_used === 1 ? 'token' : 'tokens'}`,
+    ],
     ['Attempt', String(run.attempt)],
     ...(run.input.kind === 'chat' ? [['Session', run.input.session] as const] : []),
     ...(run.parent_id === null

@@ -9,10 +9,8 @@ export function TriggersPage() {
     <div className="page">
       <PageHead title="Triggers" />
       <Jobs />
-      <div className="halves">
-        <Heartbeats />
-        <Watchers />
-      </div>
+      <Heartbeats />
+      <Watchers />
     </div>
   )
 }

@@ -93,9 +93,9 @@ export function AgentPage({ id }: { readonly id: string }) {
 
 function PutAway() {
   return (
-    <Card title="Put away">
+    <Card title="Archived">
       <Empty title="An archived agent is not started">
-        What it keeps is still there. Take it back in Overview to look at it.
+        What it keeps is still there. Unarchive it in Overview to look at it.
       </Empty>
     </Card>
   )

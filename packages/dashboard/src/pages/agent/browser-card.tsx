@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
 import { screenPath } from '@flotilla/protocol/browser-endpoints'
 import { formatBytes } from '../../data/format.ts'
 import { useAction, useLive, useMesh, useServices } from '../../data/use-mesh.ts'
@@ -31,7 +32,9 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
             unavailable
           ) : (
             <>
-              Let it: <code>flotilla permissions set {agentId} can_use_browser=true</code>
+              Give it can_use_browser under{' '}
+              <Link href={`/agents/${encodeURIComponent(agentId)}?tab=permissions`}>Permissions</Link>, and it
+              opens pages in a browser of its own.
             </>
           )}
         </Empty>

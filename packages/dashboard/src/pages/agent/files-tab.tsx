@@ -123,7 +123,7 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
         {file.isPending && <Loading />}
         {file.error && <Failed error={file.error} retry={file.refetch} />}
         {shown?.kind === 'binary' && (
-          <Empty title="This is no text">It can be downloaded; what is in it is not shown here.</Empty>
+          <Empty title="This is not text">It can be downloaded; what is in it is not shown here.</Empty>
         )}
         {shown?.kind === 'text' && shown.text === '' && <Empty title="The file is empty" />}
         {shown?.kind === 'text' && shown.text !== '' && (

@@ -12,7 +12,7 @@ import { Changes } from './changes.tsx'
 /** What each file is for, in a few words. */
 const purposes: Readonly<Record<string, string>> = {
   'PROJECT.md': 'what all of its project share',
-  'SYSTEM.md': 'what the mesh tells it of itself',
+  'SYSTEM.md': 'what the mesh tells it about itself',
   'INSTRUCTIONS.md': 'what it does, and how',
   'SOUL.md': 'how it speaks and what it cares for',
   'USER.md': 'whom it works for',
@@ -146,7 +146,7 @@ function Editor({
               className="button"
               onClick={() => (looking ? setLooking(false) : setAfter(before))}
             >
-              {looking ? 'Go on writing' : 'Put back'}
+              {looking ? 'Keep editing' : 'Discard changes'}
             </button>
           )}
           {looking ? (
@@ -167,7 +167,7 @@ function Editor({
               disabled={after === before || isFull}
               onClick={() => setLooking(true)}
             >
-              Look at the change
+              Review change
             </Act>
           )}
         </div>

@@ -26,6 +26,7 @@ export function LogsTab({ agentId }: { readonly agentId: string }) {
       title="Logs"
       more={
         <div className="row">
+          <span className="small muted">Times are UTC</span>
           <select
             className="input"
             aria-label="Lines"

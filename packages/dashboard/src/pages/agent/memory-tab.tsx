@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { FactView } from '@flotilla/protocol/kept-api'
+import { formatCount } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
@@ -60,7 +61,7 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
         <Empty title={data.total === 0 ? 'It remembers nothing yet' : 'No fact has these words'}>
           {data.total === 0
             ? 'Tell it in Chat to remember something: a preference, a name, how a thing is done. It keeps that for every later conversation.'
-            : `${data.total} facts are there; look for other words.`}
+            : `It remembers ${formatCount(data.total, 'fact')}; look for other words.`}
         </Empty>
       )}
       {data?.facts.map((fact) => (
@@ -76,7 +77,7 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
           >
             Newer
           </button>
-          <span className="small muted number">{data.total} facts</span>
+          <span className="small muted number">{formatCount(data.total, 'fact')}</span>
           <button
             type="button"
             className="button"
@@ -117,7 +118,7 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
           from {source.origin}
           {source.channel !== '' && ` by ${source.channel}`}
         </span>
-        <span>used {fact.use_count} times</span>
+        <span>used {formatCount(fact.use_count, 'time')}</span>
         {source.run_id !== '' && <Link href={`/runs/${encodeURIComponent(source.run_id)}`}>Its run</Link>}
       </div>
       {source.urls.length > 0 && (

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { useMesh, useRefusal } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { Ago, Card, Failed, Loading } from '../../design/parts.tsx'
+import { Ago, Card, Failed, HowLong, Loading } from '../../design/parts.tsx'
 import { BudgetPeriod } from '../budget-period.tsx'
 import { EditAgent } from '../fleet/edit-agent.tsx'
 import { LifeButtons } from '../fleet/life-buttons.tsx'
@@ -31,7 +31,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
                   {agent.state_since !== null && (
                     <span className="muted">
                       {' '}
-                      since <Ago at={agent.state_since} />
+                      for <HowLong since={agent.state_since} />
                     </span>
                   )}
                 </dd>
@@ -49,9 +49,13 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
                 <dd>
                   <Isolation isolation={agent.isolation} isRunning={agent.state === 'running'} />
                 </dd>
-                <dt>Waiting</dt>
+                <dt>Queue</dt>
                 <dd className="number">
-                  {agent.queued} queued, {agent.waiting} waiting
+                  {agent.queued + agent.waiting === 0 ? (
+                    <span className="muted">empty</span>
+                  ) : (
+                    `${agent.queued} queued, ${agent.waiting} waiting`
+                  )}
                 </dd>
               </dl>
               <UseLines agent={agent} use={use} />
@@ -68,7 +72,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
         </div>
         <div className="stack">
           <Card
-            title="Set to"
+            title="Settings"
             more={
               <Act
                 call="agentEdit"
@@ -99,7 +103,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
                 )}
                 {config.data && (
                   <>
-                    <dt>Made</dt>
+                    <dt>Created</dt>
                     <dd>
                       <Ago at={config.data.created_at} />
                     </dd>

@@ -101,11 +101,13 @@ function Row({
         <span className="mono">{field}</span>
         {isPermissionField(field) && <div className="small muted">{permissionWords[field]}</div>}
       </td>
-      <td className={from === 'none' ? 'muted' : ''}>{valueWords(value)}</td>
-      <td>
+      <td className={from === 'none' ? 'muted' : ''} data-label="Value">
+        {valueWords(value)}
+      </td>
+      <td data-label="Why">
         <Badge tone={tone}>{words}</Badge>
       </td>
-      <td>
+      <td data-label="Given by">
         {by === null ? <span className="muted">{from === 'default' ? 'the kind of agent' : '–'}</span> : by}
         {at !== null && (
           <span className="small muted">

@@ -23,7 +23,7 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
     <>
       <Heartbeat agentId={agentId} job={beat} />
       <Card
-        title="Jobs by the clock"
+        title="Cron jobs"
         more={
           <Act call="cronCreate" agent={agentId} className="button small" onClick={() => setChanging('')}>
             New job …
@@ -48,7 +48,7 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
                 {job.errors_in_row > 0 && <Badge tone="bad">{job.errors_in_row} failed in a row</Badge>}
               </div>
               <span className="small muted">
-                {job.next_run === null ? 'no next time' : <Ago at={job.next_run} />}
+                {job.next_run === null ? 'not scheduled' : <Ago at={job.next_run} />}
               </span>
             </div>
             <p className="plain-text">{job.message ?? job.tool_name ?? job.mode}</p>
@@ -72,7 +72,7 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
 function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: CronJobView | undefined }) {
   const beats = useMesh('heartbeats')
   const run = useAction('heartbeatRun', {
-    done: 'It has looked around.',
+    done: 'The heartbeat ran.',
     stale: ['heartbeats', 'runs', 'cronHistory'],
   })
   const beat = beats.data?.heartbeats.find((one) => one.agent_id === agentId)
@@ -99,7 +99,7 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
             disabled={run.isPending}
             onClick={() => run.mutate({ params: { id: agentId }, body: {} })}
           >
-            {run.isPending ? 'Looking around' : 'Look around now'}
+            {run.isPending ? 'Running …' : 'Run now'}
           </Act>
         </span>
       }
@@ -109,9 +109,7 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
       {beats.data && (
         <div className="kept-row">
           <div className="row">
-            <strong>
-              {beat?.schedule == null ? 'It does not look around by itself' : formatSchedule(beat.schedule)}
-            </strong>
+            <strong>{beat?.schedule == null ? 'No heartbeat' : formatSchedule(beat.schedule)}</strong>
             {beat?.locked && <Badge>fixed</Badge>}
             {beat?.last && (
               <span className="small muted">

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { formatCount } from '../../data/format.ts'
 import { useEdits } from '../../data/use-edits.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Act, Reserved } from '../../design/act.tsx'
@@ -93,7 +94,7 @@ function Servers({ agentId }: { readonly agentId: string }) {
           <div className="row">
             <strong>{name}</strong>
             <Badge tone={tones[state] ?? 'neutral'}>{state}</Badge>
-            <span className="small muted">{tools.length} tools</span>
+            <span className="small muted">{formatCount(tools.length, 'tool')}</span>
             <Act
               call="agentEdit"
               agent={agentId}

@@ -12,7 +12,7 @@ export function UseLines({ agent, use }: { readonly agent: AgentView; readonly u
   const limit = use?.memory_limit_bytes ?? null
   const cpu = use?.cpu_percent ?? null
   return (
-    <div className="stack use-lines">
+    <div className="meters">
       <Line
         name="Cost"
         part={cost / budget.daily_usd}

@@ -23,7 +23,7 @@ export function EntriesView() {
       <div className="row">
         <input
           className="input"
-          placeholder="output/"
+          placeholder="Prefix, such as output/"
           aria-label="Prefix of keys"
           value={prefix}
           onChange={(event) => choose('prefix', event.target.value)}
@@ -45,7 +45,7 @@ export function EntriesView() {
         <section className="card" aria-label="Entries">
           {board.isPending && <Loading />}
           {board.isSuccess && shown.length === 0 && (
-            <Empty title={all.length === 0 ? 'Nothing stands there' : 'No entry is like that'}>
+            <Empty title={all.length === 0 ? 'No entries yet' : 'No entry matches'}>
               {all.length === 0
                 ? 'The blackboard holds small facts that agents share: JSON under keys such as output/report. Agents write there as their permissions say; you write with New entry.'
                 : 'Choose other words.'}

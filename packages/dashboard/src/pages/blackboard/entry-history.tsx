@@ -13,7 +13,7 @@ type Version = Reply<'blackboardHistory'>['versions'][number]
 export function EntryHistory({ name, close }: { readonly name: string; readonly close: () => void }) {
   const found = useMesh('blackboardHistory', { params: { key: name } })
   const [asking, setAsking] = useState<'write' | 'delete' | null>(null)
-  const remove = useAction('blackboardDelete', { done: 'The entry was taken away.', stale: ['blackboard'] })
+  const remove = useAction('blackboardDelete', { done: 'The entry is deleted.', stale: ['blackboard'] })
   const entry = found.data?.entry
   return (
     <Card

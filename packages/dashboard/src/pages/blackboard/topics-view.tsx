@@ -13,7 +13,7 @@ export function TopicsView() {
       {topics.error && <Failed error={topics.error} retry={topics.refetch} />}
       {topics.isSuccess && all.length === 0 && (
         <section className="card" aria-label="Topics">
-          <Empty title="Nobody listens to anything yet">
+          <Empty title="No topics yet">
             On a topic one agent says something to all that listen. Agents subscribe by themselves, where
             their permissions name the topic (can_publish, can_subscribe).
           </Empty>
@@ -27,9 +27,9 @@ export function TopicsView() {
                 <thead>
                   <tr>
                     <th>Topic</th>
-                    <th>Listen</th>
-                    <th className="right">Kept</th>
-                    <th>Last said</th>
+                    <th>Subscribers</th>
+                    <th className="right">Messages</th>
+                    <th>Last message</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -45,11 +45,11 @@ export function TopicsView() {
                           {one.topic}
                         </button>
                       </td>
-                      <td data-label="Listen">{one.subscribers.join(', ') || 'nobody'}</td>
-                      <td className="right number" data-label="Kept">
+                      <td data-label="Subscribers">{one.subscribers.join(', ') || 'nobody'}</td>
+                      <td className="right number" data-label="Messages">
                         {one.signals}
                       </td>
-                      <td className="muted" data-label="Last said">
+                      <td className="muted" data-label="Last message">
                         {one.last_at === null ? 'never' : <Ago at={one.last_at} />}
                       </td>
                     </tr>
@@ -81,7 +81,7 @@ function Said({ topic, close }: { readonly topic: string; readonly close: () => 
       {found.isPending && <Loading rows={2} />}
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {found.isSuccess && signals.length === 0 && (
-        <Empty title="Nothing that was said is kept">
+        <Empty title="No message is kept">
           What is said appears here at once, and stays for a week after all have read it.
         </Empty>
       )}

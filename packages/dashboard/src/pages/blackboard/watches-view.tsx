@@ -11,8 +11,8 @@ import { Badge, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 
 const stale = ['blackboardWatchList'] as const
 const tellWords: Readonly<Record<WatchTell, string>> = {
-  run: 'by a run of its own',
-  steer: 'within the work that it is at',
+  run: 'by a new run',
+  steer: 'in its current run',
 }
 
 /** Which agents are told when others write. */
@@ -31,7 +31,7 @@ export function WatchesView() {
       <section className="card" aria-label="Watches">
         {found.isPending && <Loading />}
         {found.isSuccess && watches.length === 0 && (
-          <Empty title="Nobody watches">
+          <Empty title="No watches yet">
             An agent that watches a pattern such as <code>output/**</code> is called when somebody else writes
             there. Make a watch above, or let the agent do it with its tool.
           </Empty>
@@ -66,7 +66,7 @@ export function WatchesView() {
 }
 
 function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
-  const set = useAction('blackboardWatchSet', { done: 'The watch was ended.', stale })
+  const set = useAction('blackboardWatchSet', { done: 'The watch is ended.', stale })
   const { agent_id: agent, pattern, tell, waiting, held } = watch
   return (
     <tr>

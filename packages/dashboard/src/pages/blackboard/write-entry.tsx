@@ -20,7 +20,7 @@ export function WriteEntry({
   const [key, setKey] = useState(entry?.key ?? '')
   const [text, setText] = useState(() => (entry === null ? '' : jsonOrText(entry.value)))
   const write = useAction('blackboardPut', {
-    done: 'It stands there now.',
+    done: 'The entry is written.',
     stale: ['blackboard', 'blackboardHistory'],
   })
   const version = read?.version ?? 0
@@ -57,7 +57,7 @@ export function WriteEntry({
           />
         </FormField>
       )}
-      <FormField label="Value: JSON; what is none is taken as a text">
+      <FormField label="Value (JSON; anything else is kept as text)">
         <textarea
           className="input mono"
           rows={10}

@@ -35,7 +35,7 @@ export function AgentCard({
       <div className="row apart small">
         <span className="muted mono clip">{agent.model}</span>
         <span className="number">
-          {use?.run_id != null && <Link href={`/runs/${use.run_id}`}>its run</Link>}
+          {use?.run_id != null && <Link href={`/runs/${use.run_id}`}>Current run</Link>}
           {use?.run_id == null && agent.queued + agent.waiting > 0 && (
             <span className="muted">
               {agent.queued} queued, {agent.waiting} waiting

@@ -67,7 +67,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
         )
       }}
     >
-      <FormField label="Name" hint={fault ?? 'It is called so everywhere, and keeps the name.'}>
+      <FormField label="Name" hint={fault ?? 'Used everywhere; it cannot be changed later.'}>
         <input
           className="input wide"
           required
@@ -78,7 +78,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setId(event.target.value)}
         />
       </FormField>
-      <FormField label="Role" hint="In a sentence or two: others decide by it what they ask of it.">
+      <FormField label="Role" hint="A sentence or two. Other agents decide by it what to ask of this one.">
         <textarea
           className="input wide"
           rows={2}
@@ -119,7 +119,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
       </FormField>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>
-          Not now
+          Cancel
         </button>
         <button
           type="submit"

@@ -133,10 +133,10 @@ function SettingsForm({
       </div>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>
-          Not now
+          Cancel
         </button>
         <button type="submit" className="button primary" disabled={asked.length === 0}>
-          Look at the change
+          Review change
         </button>
       </div>
     </form>

@@ -80,7 +80,7 @@ function Figures({
     ['Spent today', formatUsd(today)],
   ] as const
   return (
-    <div className="figures">
+    <div className="figures counts">
       {figures.map(([label, value]) => (
         <div key={label} className="card figure">
           <span className="small muted">{label}</span>
@@ -128,7 +128,7 @@ function Agents({ agents }: { readonly agents: readonly AgentView[] }) {
       )}
       <AgentCards agents={shown} useOf={useOf} label="Agents" />
       {shown.length === 0 && find !== '' && (
-        <Empty title="No agent is like that">Look for other words, or for none.</Empty>
+        <Empty title="No agent matches">Try other words, or clear the search.</Empty>
       )}
       {archived.length > 0 && (
         <details>
@@ -143,8 +143,8 @@ function Agents({ agents }: { readonly agents: readonly AgentView[] }) {
 }
 
 function FleetPause({ paused }: { readonly paused: boolean }) {
-  const pause = useAction('pause', { done: 'What nobody asked for is held.', stale: ['status'] })
-  const resume = useAction('resume', { done: 'Work goes on.', stale: ['status'] })
+  const pause = useAction('pause', { done: 'Triggers are paused.', stale: ['status'] })
+  const resume = useAction('resume', { done: 'Triggers are resumed.', stale: ['status'] })
   return paused ? (
     <Act call="resume" className="button" onClick={() => resume.mutate({ body: { agent_id: null } })}>
       Resume triggers

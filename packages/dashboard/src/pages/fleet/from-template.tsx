@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import type { PlanItem } from '@flotilla/protocol/templates-api'
+import { formatCount } from '../../data/format.ts'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 
@@ -25,7 +26,7 @@ export function FromTemplate({ onClose }: { readonly onClose: () => void }) {
         <button key={name} type="button" disabled={broken !== null} onClick={() => setChosen(name)}>
           <strong>{name}</strong>
           <span className="small muted">
-            {agents.length} {agents.length === 1 ? 'agent' : 'agents'}
+            {formatCount(agents.length, 'agent')}
             {from === 'home' ? ', yours' : ''}
           </span>
           <span className="small muted">{broken ?? description}</span>
@@ -54,7 +55,7 @@ function Plan({
     retry: false,
   })
   const apply = useAction('templateApplyPlan', {
-    done: `${name} stands.`,
+    done: `${name} is applied.`,
     stale: ['status', 'fleetUse', 'budgets', 'cronJobs', 'heartbeats'],
   })
   if (plan.isPending) return <Loading />
@@ -85,7 +86,7 @@ function Plan({
             )
           }
         >
-          {isNothing ? 'It stands already' : apply.isPending ? 'Applying' : 'Apply'}
+          {isNothing ? 'Already applied' : apply.isPending ? 'Applying' : 'Apply'}
         </button>
       </div>
     </>
@@ -141,7 +142,7 @@ function Secrets({
       </dl>
       <div className="actions">
         <button type="button" className="button primary" onClick={onClose}>
-          I have them
+          I have stored them
         </button>
       </div>
     </>

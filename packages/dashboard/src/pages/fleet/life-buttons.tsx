@@ -8,8 +8,8 @@ export function useLife(agent: AgentView) {
   const { client } = useServices()
   const { id } = agent
   const parts = { params: { id } }
-  const restart = useAction('agentRestart', { done: `${id} was started anew.`, stale })
-  const hibernate = useAction('agentHibernate', { done: `${id} sleeps; its next work wakes it.`, stale })
+  const restart = useAction('agentRestart', { done: `${id} was restarted.`, stale })
+  const hibernate = useAction('agentHibernate', { done: `${id} hibernates; its next run wakes it.`, stale })
   const unarchive = useAction('agentUnarchive', { done: `${id} is back.`, stale })
   const archive = useAction('agentArchive', {
     done: `${id} is archived.`,
@@ -25,24 +25,24 @@ export function useLife(agent: AgentView) {
   const busy = [restart, hibernate, unarchive, archive].some(({ isPending }) => isPending)
   const offered = [
     {
-      words: 'Start anew',
+      words: 'Restart',
       act: () => restart.mutate(parts),
-      why: agent.busy ? 'It is at work.' : null,
+      why: agent.busy ? 'It is working.' : null,
       offered: !agent.archived,
     },
     {
-      words: 'Put to sleep',
+      words: 'Hibernate',
       act: () => hibernate.mutate(parts),
-      why: agent.busy ? 'It is at work.' : agent.state === 'running' ? null : 'It does not run.',
+      why: agent.busy ? 'It is working.' : agent.state === 'running' ? null : 'It is not running.',
       offered: !agent.archived,
     },
     {
       words: 'Archive',
       act: () => archive.mutate(parts),
-      why: agent.busy ? 'It is at work.' : null,
+      why: agent.busy ? 'It is working.' : null,
       offered: !agent.archived && agent.kind === 'worker',
     },
-    { words: 'Take back', act: () => unarchive.mutate(parts), why: null, offered: agent.archived },
+    { words: 'Unarchive', act: () => unarchive.mutate(parts), why: null, offered: agent.archived },
   ]
   const actions = offered.filter((one) => one.offered).map((one) => ({ ...one, why: refusal ?? one.why }))
   return { busy, actions }

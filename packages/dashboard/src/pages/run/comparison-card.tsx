@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import { replaySessionPattern } from '@flotilla/protocol/replay-endpoints'
 import type { RunView } from '@flotilla/protocol/run'
+import { formatCount } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 
@@ -20,11 +21,11 @@ export function ComparisonCard({ run }: { readonly run: RunView }) {
       title={
         kind === 'replay' ? `Replay of turn ${turn} of ${turns}` : `Fork with ${model ?? 'another model'}`
       }
-      more={<Badge tone={same ? 'ok' : 'warn'}>{same ? 'as it was' : 'otherwise'}</Badge>}
+      more={<Badge tone={same ? 'ok' : 'warn'}>{same ? 'same' : 'different'}</Badge>}
     >
       <div className="body stack">
         <p className="muted">
-          {steps === 1 ? '1 step' : `${steps} steps`} and {calls === 1 ? '1 call' : `${calls} calls`} of{' '}
+          {formatCount(steps, 'step')} and {formatCount(calls, 'call')} of{' '}
           <Link href={`/runs/${of}`}>{of}</Link>
         </p>
         {differences.map((difference, index) => (

@@ -22,7 +22,7 @@ export function ReplayCard({ run }: { readonly run: RunView }) {
           aria-expanded={open}
           onClick={() => setOpen((before) => !before)}
         >
-          {open ? 'Fold' : 'Replay or fork …'}
+          {open ? 'Hide' : 'Replay or fork …'}
         </button>
       }
     >

@@ -17,7 +17,7 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
     ['Agent', span.agent_id],
     ['Run', span.run_id === runId ? 'this one' : <Link href={`/runs/${span.run_id}`}>{span.run_id}</Link>],
     ['Began', formatMoment(from)],
-    ['Took', until === null ? 'goes on' : formatDuration(until - from)],
+    ['Took', until === null ? 'still running' : formatDuration(until - from)],
     ...Object.entries(attributes)
       .filter(([name]) => name !== 'flotilla.run.id')
       .map(([name, value]) => [name.replace(/^(?:gen_ai|flotilla)\./, ''), String(value)] as const),

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { traceTree } from '@flotilla/client/trace-tree'
+import { formatCount } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import '../../design/trace.css'
@@ -19,7 +20,7 @@ export function TraceCard({ runId }: { readonly runId: string }) {
       more={
         found.data && (
           <span className="small muted number">
-            {runs === 1 ? '1 run' : `${runs} runs`}, {rows.length} parts
+            {formatCount(runs, 'run')}, {formatCount(rows.length, 'span')}
           </span>
         )
       }
@@ -28,8 +29,8 @@ export function TraceCard({ runId }: { readonly runId: string }) {
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {found.isSuccess && rows.length === 0 && (
         <Empty title="No longer kept">
-          Parts of a trace are kept for {found.data.kept_days} days; traces.keep_days in config/settings.json
-          says how long.
+          Spans are kept for {formatCount(found.data.kept_days, 'day')}; traces.keep_days in
+          config/settings.json says how long.
         </Empty>
       )}
       {rows.length > 0 && <Waterfall rows={rows} active={active} onActive={setActive} />}

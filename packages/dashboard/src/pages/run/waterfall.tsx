@@ -84,7 +84,7 @@ export function Waterfall({
         className="trace"
         role="tree"
         tabIndex={0}
-        aria-label="Parts of the trace"
+        aria-label="Spans of the trace"
         aria-activedescendant={at < 0 ? undefined : idOf(active)}
         onKeyDown={onKey}
         onFocus={() => {
@@ -120,7 +120,7 @@ function Scale({ scale }: { readonly scale: TraceScale }) {
   const whole = scale.until - scale.from
   return (
     <div className="trace-row trace-scale small muted number" aria-hidden="true">
-      <span>Part</span>
+      <span>Span</span>
       <span className="trace-lane">
         {scaleLines(scale)
           .filter((ms) => ms / whole < labelledPart)

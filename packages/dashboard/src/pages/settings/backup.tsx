@@ -76,7 +76,7 @@ export function Backup() {
 }
 
 function Closing({ encrypted }: { readonly encrypted: boolean | null }) {
-  if (encrypted === null) return <Badge tone="bad">no backup by its beginning</Badge>
+  if (encrypted === null) return <Badge tone="bad">not a backup file</Badge>
   return encrypted ? <Badge tone="ok">encrypted</Badge> : <Badge>without secrets, readable by all</Badge>
 }
 
@@ -131,7 +131,7 @@ function Make({ close }: { readonly close: () => void }) {
     <FormDialog
       title="Make a backup"
       words="Everything of this home, as it stands now. The fleet goes on working meanwhile."
-      action="Make it"
+      action="Make backup"
       busy={make.isPending || isShort}
       onSend={() => make.mutate({ body: { passphrase: closed ? passphrase : null } }, { onSuccess: close })}
       onClose={close}

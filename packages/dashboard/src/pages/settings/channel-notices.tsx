@@ -7,10 +7,10 @@ import { TickField, TextField } from '../../design/fields.tsx'
 import { Card, Failed } from '../../design/parts.tsx'
 
 const kindWords: Readonly<Record<(typeof channelNoticeKinds)[number], string>> = {
-  notes: 'What agents and the mesh tell you, quarantines among it',
-  approvals: 'That something waits for you to decide it (at the dashboard or a terminal, never in a chat)',
+  notes: 'Notes of agents and of the mesh, quarantines included',
+  approvals: 'Approvals that wait for you (you decide in the dashboard or a terminal, never in a chat)',
   budgets: 'Budgets at 80 and at 100 percent',
-  tasks: 'Hand-offs of the operator that ended',
+  tasks: 'Tasks that the operator handed off and that ended',
 }
 const usualHours = { from: '22:00', to: '07:00' } as const
 
@@ -28,7 +28,7 @@ export function ChannelNotices({
   const [about, setAbout] = useState<Notices['about']>(notices.about)
   const [hours, setHours] = useState(notices.quiet_hours)
   const set = useAction('channelNotices', {
-    done: 'That holds from now on.',
+    done: 'Saved.',
     failsInPlace: true,
     stale: ['channels'],
   })
@@ -36,7 +36,7 @@ export function ChannelNotices({
     (name) => to.includes(name) || channels.some((one) => one.name === name && one.state !== 'off'),
   )
   return (
-    <Card title="What you are told unasked">
+    <Card title="Notifications">
       <form
         className="body form"
         onSubmit={(event) => {
@@ -45,8 +45,8 @@ export function ChannelNotices({
         }}
       >
         <p className="small muted">
-          Owners are told alone with the bot, where they spoke to it before. The same words are told once a
-          day.
+          Owners are told in their direct chat with the bot, once they have written to it. The same message
+          comes once a day at most.
         </p>
         <fieldset className="stack">
           <legend>Where</legend>
@@ -78,7 +78,7 @@ export function ChannelNotices({
         <fieldset className="stack">
           <legend>Quiet hours</legend>
           <TickField
-            label="What would be told then waits until they are over"
+            label="Hold notifications until they are over"
             checked={hours !== null}
             onChange={(isOn) => setHours(isOn ? usualHours : null)}
           />
@@ -107,7 +107,7 @@ export function ChannelNotices({
         {set.error !== null && <Failed error={set.error} />}
         <div>
           <button type="submit" className="button primary" disabled={set.isPending}>
-            Keep
+            Save
           </button>
         </div>
       </form>

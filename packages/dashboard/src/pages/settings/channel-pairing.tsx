@@ -1,4 +1,5 @@
 import type { ChannelView } from '@flotilla/protocol/channels-api'
+import { formatCount } from '../../data/format.ts'
 import { useNow } from '../../data/use-now.ts'
 
 const minuteMs = 60_000
@@ -48,8 +49,8 @@ export function PairingNote({
       )}
       <span>
         Who sends it first is known as you there. It holds for{' '}
-        {Math.max(0, Math.ceil((ends - now) / minuteMs))} more minutes.
-        {wrong > 0 && ` ${wrong} wrong ${wrong === 1 ? 'code' : 'codes'} came meanwhile.`}
+        {formatCount(Math.max(0, Math.ceil((ends - now) / minuteMs)), 'more minute')}.
+        {wrong > 0 && ` ${formatCount(wrong, 'wrong code')} came meanwhile.`}
       </span>
     </div>
   )

@@ -108,7 +108,7 @@ function Channel({
               className="button small"
               onClick={() => setAsking(asking === 'tokens' ? null : 'tokens')}
             >
-              {asking === 'tokens' ? 'Not now' : isOn ? 'New tokens' : 'Add'}
+              {asking === 'tokens' ? 'Cancel' : isOn ? 'New tokens' : 'Add'}
               <span className="hidden-words"> {title}</span>
             </button>
           )}
@@ -135,7 +135,7 @@ function Channel({
         </ul>
       )}
       {isOn && linked.length === 0 && pairing?.state !== 'open' && (
-        <p className="small muted">Nobody is known there yet: pair yourself with it.</p>
+        <p className="small muted">Nobody is paired yet: pair yourself first.</p>
       )}
       {pairing !== null && <PairingNote name={name} title={title} code={code} pairing={pairing} />}
       {asking === 'tokens' && (

@@ -26,7 +26,7 @@ export function Credentials() {
           </ul>
         </Card>
       )}
-      <Card title={asked ? `Give ${asked.name}` : 'Store a credential'}>
+      <Card title={asked ? `Provide ${asked.name}` : 'Store a credential'}>
         <div className="body">
           <StoreForm key={asked?.id ?? ''} name={asked?.name ?? ''} onDone={() => setAsked(null)} />
         </div>
@@ -76,7 +76,7 @@ function Asked({
   readonly request: CredentialRequestView
   readonly onGive: () => void
 }) {
-  const deny = useAction('credentialRequestDeny', { done: 'The agent is told no.', stale })
+  const deny = useAction('credentialRequestDeny', { done: 'Denied; the agent is told.', stale })
   return (
     <li className="stack">
       <div className="row apart">
@@ -90,7 +90,7 @@ function Asked({
       <p className="plain-text">{request.description}</p>
       <div className="row">
         <button type="button" className="button small primary" onClick={onGive}>
-          Give it
+          Provide it
         </button>
         <button
           type="button"
@@ -98,7 +98,7 @@ function Asked({
           disabled={deny.isPending}
           onClick={() => deny.mutate({ params: { id: request.id }, body: {} })}
         >
-          Say no<span className="hidden-words"> to {request.name}</span>
+          Deny<span className="hidden-words"> to {request.name}</span>
         </button>
       </div>
     </li>

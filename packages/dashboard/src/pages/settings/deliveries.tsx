@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import type { DeliveryState, DeliveryView, WebhookView } from '@flotilla/protocol/webhook-api'
-import { formatBytes } from '../../data/format.ts'
+import { formatBytes, formatCount } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
 import type { Tone } from '../../live/state-tone.ts'
@@ -37,7 +37,7 @@ export function Deliveries({ hook }: { readonly hook: WebhookView }) {
 
 function Delivery({ delivery }: { readonly delivery: DeliveryView }) {
   const replay = useAction('webhookReplay', {
-    done: 'It was given once more.',
+    done: 'It was delivered again.',
     stale: ['webhooks', 'webhookDeliveries'],
   })
   const { hook_id: id, state, way, reason, run_id, outcome, payload, count } = delivery
@@ -48,7 +48,7 @@ function Delivery({ delivery }: { readonly delivery: DeliveryView }) {
           <Badge tone={tones[state]}>{state}</Badge>
           <span className="small muted">
             {way === 'sender' ? 'from outside' : `by ${way}`}, {formatBytes(delivery.size_bytes)}
-            {count > 1 && `, ${count} times`}, <Ago at={delivery.at} />
+            {count > 1 && `, ${formatCount(count, 'time')}`}, <Ago at={delivery.at} />
           </span>
         </span>
         <span className="row">
@@ -60,7 +60,7 @@ function Delivery({ delivery }: { readonly delivery: DeliveryView }) {
               disabled={replay.isPending}
               onClick={() => replay.mutate({ params: { id, delivery: String(delivery.delivery) } })}
             >
-              Again
+              Replay
             </button>
           )}
         </span>

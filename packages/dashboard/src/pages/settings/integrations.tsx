@@ -26,7 +26,7 @@ export function Integrations() {
         title="Webhooks"
         more={
           <button type="button" className="button small primary" onClick={() => setMaking(!making)}>
-            {making ? 'Not now' : 'Make a webhook'}
+            {making ? 'Cancel' : 'Make a webhook'}
           </button>
         }
       >
@@ -98,12 +98,12 @@ function Hook({
     >
       <div className="body stack">
         <p>
-          Gives to <strong>{agent_id}</strong> what is posted to{' '}
+          Delivers to <strong>{agent_id}</strong> what is posted to{' '}
           <code className="mono path">{window.location.origin + hook.path}</code>
         </p>
         {hook.instructions !== '' && <p className="plain-text muted">{hook.instructions}</p>}
         <p className="small muted">
-          {counts.accepted ?? 0} taken, {counts.skipped ?? 0} skipped, {counts.duplicate ?? 0} repeated,{' '}
+          {counts.accepted ?? 0} accepted, {counts.skipped ?? 0} skipped, {counts.duplicate ?? 0} repeated,{' '}
           {(counts.refused ?? 0) + (counts.limited ?? 0)} refused
           {hook.last_delivery_at !== null && (
             <>
@@ -112,7 +112,7 @@ function Hook({
           )}
           {hook.previous_secret_until !== null && (
             <>
-              ; the secret of before holds until <Ago at={hook.previous_secret_until} />
+              ; the previous secret works until <Ago at={hook.previous_secret_until} />
             </>
           )}
         </p>
@@ -167,7 +167,7 @@ function Hook({
             )
           }
         >
-          The secret of now holds for another 24 hours, so that the sender can be changed meanwhile.
+          The current secret works for another 24 hours, so that the sender can be changed meanwhile.
         </Confirm>
       )}
       {asking === 'delete' && (

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import type { BudgetView } from '@flotilla/protocol/money-api'
-import { formatUsd } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { TextField } from '../../design/fields.tsx'
-import { Bar, Card, Failed, Loading } from '../../design/parts.tsx'
+import { Card, Failed, Loading } from '../../design/parts.tsx'
+import { BudgetPeriod } from '../budget-period.tsx'
 
 /** What agents, projects and the whole fleet may spend. */
 export function Limits() {
@@ -33,41 +33,16 @@ function Budget({ budget }: { readonly budget: BudgetView }) {
       <div className="row apart">
         <strong>{title}</strong>
         <button type="button" className="button small" onClick={() => setEditing(!editing)}>
-          {editing ? 'Not now' : 'Change'}
+          {editing ? 'Cancel' : 'Change'}
           <span className="hidden-words"> the budget of {title}</span>
         </button>
       </div>
-      <Period words="today" period={daily} title={title} />
-      <Period words="this month" period={monthly} title={title} />
+      <div className="halves">
+        <BudgetPeriod name="Today" whose={title} period={daily} />
+        <BudgetPeriod name="This month" whose={title} period={monthly} />
+      </div>
       {editing && <BudgetForm budget={budget} onDone={() => setEditing(false)} />}
     </li>
-  )
-}
-
-function Period({
-  words,
-  period: { limit_usd, spent_usd },
-  title,
-}: {
-  readonly words: string
-  readonly period: BudgetView['daily']
-  readonly title: string
-}) {
-  return (
-    <div className="stack">
-      <span className="small number">
-        {formatUsd(spent_usd)}{' '}
-        <span className="muted">
-          {limit_usd === null ? `${words}, without a limit` : `of ${formatUsd(limit_usd)} ${words}`}
-        </span>
-      </span>
-      {limit_usd !== null && (
-        <Bar
-          part={limit_usd === 0 ? 1 : spent_usd / limit_usd}
-          label={`Part of the budget of ${title} ${words} that is spent`}
-        />
-      )}
-    </div>
   )
 }
 
@@ -81,7 +56,7 @@ function BudgetForm({
   const [perDay, setPerDay] = useState(String(daily.limit_usd ?? ''))
   const [perMonth, setPerMonth] = useState(String(monthly.limit_usd ?? ''))
   const set = useAction('budgetSet', {
-    done: 'The budget holds from the next call on.',
+    done: 'The budget applies from the next call on.',
     failsInPlace: true,
     stale: ['budgets', 'status', 'costReport'],
   })

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
+import { formatCount } from '../../data/format.ts'
 import { useAction } from '../../data/use-mesh.ts'
 import { Badge, Empty } from '../../design/parts.tsx'
 import type { Tone } from '../../live/state-tone.ts'
@@ -27,6 +28,9 @@ export function LocalServers({
   const server = found.find(({ name }) => name === (chosen ?? found[0]?.name))
   return (
     <div className="stack">
+      <p className="muted">
+        Ollama, LM Studio, vLLM and others that listen on their usual ports of this machine need no key.
+      </p>
       <div>
         <button
           type="button"
@@ -46,9 +50,7 @@ export function LocalServers({
               </span>
               <span className="row">
                 {state === 'found' && (
-                  <span className="small muted">
-                    {models.length} {models.length === 1 ? 'model' : 'models'}
-                  </span>
+                  <span className="small muted">{formatCount(models.length, 'model')}</span>
                 )}
                 <Badge tone={states[state].tone}>{states[state].words}</Badge>
                 {state === 'found' && found.length > 1 && (

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { PersonView } from '@flotilla/protocol/people-api'
 import { personRoles } from '@flotilla/protocol/people'
 import type { PersonRole } from '@flotilla/protocol/people'
+import { formatDay } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Confirm } from '../../design/confirm.tsx'
 import { ChoiceField, SecretOnce, TextField } from '../../design/fields.tsx'
@@ -37,7 +38,7 @@ export function People() {
           </span>
         </SecretOnce>
       )}
-      <Card title="Add somebody">
+      <Card title="Add a person">
         <div className="body">
           <AddForm onToken={setToken} />
         </div>
@@ -112,14 +113,14 @@ function AddForm({ onToken }: { readonly onToken: OnToken }) {
 const tokenWords = {
   none: 'has no token',
   valid: 'has a token',
-  expired: 'has a token that has ended',
+  expired: 'has an expired token',
 } as const
 
 function Entry({ person, onToken }: { readonly person: PersonView; readonly onToken: OnToken }) {
   const [asking, setAsking] = useState<'token' | 'remove' | null>(null)
   const change = useAction('personChange', { done: 'The role holds from now on.', stale })
   const rotate = useAction('personRotate', { stale })
-  const remove = useAction('personRemove', { done: 'They are removed.', stale })
+  const remove = useAction('personRemove', { done: 'The person is removed.', stale })
   const { name, role, agents, identities, token, token_expires_at: ends } = person
   const params = { name }
   return (
@@ -133,7 +134,7 @@ function Entry({ person, onToken }: { readonly person: PersonView; readonly onTo
           {role === 'member' && `${agents.length === 0 ? 'no agents' : agents.join(', ')}; `}
           {identities.length > 0 && `${identities.join(', ')}; `}
           {tokenWords[token]}
-          {token === 'valid' && ends !== null && ` until ${ends.slice(0, 10)}`}
+          {token === 'valid' && ends !== null && ` until ${formatDay(Date.parse(ends))}`}
         </span>
       </span>
       <span className="row">
@@ -168,7 +169,7 @@ function Entry({ person, onToken }: { readonly person: PersonView; readonly onTo
             )
           }
         >
-          The one of now ends at once, and their open pages and streams with it.
+          The current one ends at once, and their open pages and streams with it.
         </Confirm>
       )}
       {asking === 'remove' && (

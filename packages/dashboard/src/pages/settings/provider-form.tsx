@@ -72,13 +72,13 @@ export function ProviderForm({
           type="password"
           value={key}
           onChange={setKey}
-          placeholder={offer && offer.key !== 'none' ? 'the one that is kept' : ''}
+          placeholder={offer && offer.key !== 'none' ? 'stored' : ''}
           hint="It is tried at the provider before it is kept, and never shown again."
         />
       )}
       {!known && (
         <TextField
-          label="Address (only where it is another)"
+          label="Address (only if not the usual one)"
           type="url"
           value={baseUrl}
           onChange={setBaseUrl}
@@ -95,7 +95,7 @@ export function ProviderForm({
         hint={
           names.length > 0
             ? `${names.length === 1 ? '1 model is' : `${names.length} models are`} known there.`
-            : 'Without a name the usual one; “Look at models” asks the provider for its list.'
+            : 'Leave it empty for the usual one; “List models” asks the provider.'
         }
       />
       <datalist id={list}>
@@ -111,7 +111,7 @@ export function ProviderForm({
       )}
       <div className="row">
         <button type="submit" className="button primary" disabled={busy}>
-          {store.isPending ? 'Checking' : 'Check and keep'}
+          {store.isPending ? 'Checking' : 'Check and save'}
         </button>
         {!known && (
           <button
@@ -120,7 +120,7 @@ export function ProviderForm({
             disabled={busy}
             onClick={() => check.mutate({ body: candidate }, { onSuccess: ({ models }) => setNames(models) })}
           >
-            {check.isPending ? 'Asking' : 'Look at models'}
+            {check.isPending ? 'Asking' : 'List models'}
           </button>
         )}
       </div>

@@ -11,20 +11,20 @@ import { ProviderForm } from './provider-form.tsx'
 export function Providers() {
   const setup = useMesh('setup')
   const { toasts } = useServices()
-  const onDone = (model: string) => toasts.tell(`${model} has answered; agents think with it from now on.`)
+  const onDone = (model: string) => toasts.tell(`${model} answered; agents use it from now on.`)
   return (
     <>
       {setup.isPending && <Loading />}
       {setup.error && <Failed error={setup.error} retry={setup.refetch} />}
       {setup.data && (
         <>
-          <Card title="What agents think with">
+          <Card title="Default model">
             <div className="body stack">
               {setup.data.default_model === null ? (
                 <div className="note warn">No model is set up yet, so no agent can answer.</div>
               ) : (
                 <p>
-                  Agents that name no model of their own think with{' '}
+                  Agents without a model of their own use{' '}
                   <strong className="mono">{setup.data.default_model.name}</strong>{' '}
                   <span className="muted">({setup.data.default_model.from})</span>.
                 </p>
@@ -35,13 +35,13 @@ export function Providers() {
               <DefaultModel now={setup.data.default_model?.name ?? ''} />
             </div>
           </Card>
-          <Card title="A provider">
+          <Card title="Add a provider">
             <div className="body">
               <ProviderForm offers={setup.data.providers} onDone={onDone} />
             </div>
           </Card>
           <Kept providers={setup.data.providers} />
-          <Card title="On this machine">
+          <Card title="Local model servers">
             <div className="body">
               <LocalServers offers={setup.data.providers} onDone={onDone} />
             </div>
@@ -56,7 +56,7 @@ export function Providers() {
 function DefaultModel({ now }: { readonly now: string }) {
   const [model, setModel] = useState(now)
   const set = useAction('setupModel', {
-    done: 'Agents think with it from their next run on.',
+    done: 'Agents use it from their next run on.',
     stale: ['setup', 'models', 'status'],
   })
   return (
@@ -98,7 +98,7 @@ function Kept({
   const kept = providers.filter(({ key }) => key !== 'none')
   if (kept.length === 0) return null
   return (
-    <Card title="Keys that are kept">
+    <Card title="Stored keys">
       <ul className="body stack">
         {kept.map(({ name, key, fingerprint }) => (
           <li key={name} className="row apart">

@@ -43,6 +43,11 @@ const parts: readonly Part[] = [
     Page: lazy(async () => ({ default: (await import('./people.tsx')).People })),
   },
   {
+    id: 'browsers',
+    title: 'Browsers',
+    Page: lazy(async () => ({ default: (await import('./browsers.tsx')).Browsers })),
+  },
+  {
     id: 'backup',
     title: 'Backup',
     Page: lazy(async () => ({ default: (await import('./backup.tsx')).Backup })),
@@ -62,6 +67,7 @@ export function SettingsPage({ part }: { readonly part: string | null }) {
                 {title}
               </Link>
             ))}
+            <Link href="/wallet">Wallet</Link>
           </nav>
           <div className="stack-wide">
             {chosen ? (

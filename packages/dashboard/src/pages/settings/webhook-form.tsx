@@ -75,7 +75,7 @@ export function WebhookForm({
       )}
       <div>
         <button type="submit" className="button primary" disabled={create.isPending || target === ''}>
-          Make it
+          Create webhook
         </button>
       </div>
     </form>

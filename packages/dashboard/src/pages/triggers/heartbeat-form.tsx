@@ -24,16 +24,16 @@ export function HeartbeatForm({
   const [after, setAfter] = useState(before)
   const parts = { params: { id: agentId } }
   const set = useAction('heartbeatSet', {
-    done: `${agentId} looks around ${after ?? 'only when it is asked to'}.`,
+    done: after === null ? `The heartbeat of ${agentId} is off.` : `${agentId} looks around ${after}.`,
     stale: ['heartbeats', 'cronJobs', 'cronHistory'],
     undo: () => ({
       by: 'heartbeatSet',
       run: () => client.call('heartbeatSet', { ...parts, body: { schedule: before } }),
-      done: `${agentId} looks around as before.`,
+      done: `The heartbeat of ${agentId} is as before.`,
     }),
   })
   const read = after === null ? null : heartbeatScheduleSchema.safeParse(after)
-  const words = (one: string | null) => `looks around: ${one ?? 'not by itself'}`
+  const words = (one: string | null) => `heartbeat: ${one ?? 'off'}`
   return (
     <EditDialog
       title={`Heartbeat of ${agentId}`}
@@ -50,7 +50,7 @@ export function HeartbeatForm({
           checked={after !== null}
           onChange={(event) => setAfter(event.target.checked ? (before ?? usual) : null)}
         />
-        It looks around by itself
+        Heartbeat on
       </label>
       {after !== null && (
         <FormField

@@ -29,7 +29,7 @@ export function Heartbeats() {
             <thead>
               <tr>
                 <th>Agent</th>
-                <th>Looks around</th>
+                <th>Schedule</th>
                 <th>Last</th>
                 <th>
                   <span className="hidden-words">Actions</span>
@@ -78,25 +78,25 @@ function Beat({
   readonly onToggle: () => void
 }) {
   const stale = ['heartbeats', 'cronJobs', 'cronHistory'] as const
-  const run = useAction('heartbeatRun', { done: `${agent} has looked around.`, stale: [...stale, 'runs'] })
+  const run = useAction('heartbeatRun', { done: `The heartbeat of ${agent} ran.`, stale: [...stale, 'runs'] })
   const { client } = useServices()
   const set = (next: string | null) =>
     client.call('heartbeatSet', { params: { id: agent }, body: { schedule: next } })
   const pause = useAction('heartbeatSet', {
-    done: `${agent} does not look around by itself any more.`,
+    done: `The heartbeat of ${agent} is off.`,
     stale,
     undo: () => ({
       by: 'heartbeatSet',
       run: () => set(schedule),
-      done: `${agent} looks around as before.`,
+      done: `The heartbeat of ${agent} is as before.`,
     }),
   })
   return (
     <>
       <tr>
         <td>{agent}</td>
-        <td data-label="Looks around">
-          {schedule === null ? <span className="muted">not by itself</span> : formatSchedule(schedule)}{' '}
+        <td data-label="Schedule">
+          {schedule === null ? <span className="muted">off</span> : formatSchedule(schedule)}{' '}
           {locked && <Badge>fixed</Badge>}
         </td>
         <td data-label="Last">
@@ -119,7 +119,7 @@ function Beat({
                 disabled={run.isPending}
                 onClick={() => run.mutate({ params: { id: agent }, body: {} })}
               >
-                {run.isPending ? 'Looking around' : 'Look now'}
+                {run.isPending ? 'Running …' : 'Run now'}
                 <span className="hidden-words"> {agent}</span>
               </Act>
             )}

@@ -21,7 +21,7 @@ export function JobButtons({
   const params = { id: job.id }
   const run = useAction('cronRun', { done: `The job of ${job.agent} was fired.`, stale })
   const change = useAction('cronUpdate', {
-    done: job.enabled ? 'The job is paused.' : 'The job goes on.',
+    done: job.enabled ? 'The job is paused.' : 'The job is resumed.',
     stale,
     undo: () => ({
       by: 'cronUpdate',
@@ -60,7 +60,7 @@ export function JobButtons({
         disabled={busy}
         onClick={() => change.mutate({ params, body: { enabled: !job.enabled } })}
       >
-        {job.enabled ? 'Pause' : 'Go on'}
+        {job.enabled ? 'Pause' : 'Resume'}
       </Act>
       <Act
         call="cronRemove"

@@ -17,7 +17,7 @@ export function Jobs() {
   const listed = (jobs.data?.jobs ?? []).filter(({ heartbeat }) => !heartbeat)
   return (
     <Card
-      title="Jobs by the clock"
+      title="Cron jobs"
       more={
         <Act call="cronCreate" className="button small" onClick={() => setChanging('')}>
           New job …

@@ -36,7 +36,7 @@ function NoWallet() {
   return (
     <section className="card" aria-label="No wallet">
       <Empty title="No wallet yet">
-        The addresses of all agents come of one seed, which is made at a terminal:{' '}
+        The addresses of all agents come from one seed, which is made in a terminal:{' '}
         <code>flotilla wallet init --passphrase</code> prints its 24 words once. Then{' '}
         <code>flotilla wallet addresses AGENT</code> gives an agent its own.
       </Empty>

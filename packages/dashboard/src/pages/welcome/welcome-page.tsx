@@ -30,10 +30,10 @@ export function WelcomePage() {
       {setup.error && <Failed error={setup.error} retry={setup.refetch} />}
       {setup.data && (
         <>
-          <Step number={1} title="Something to think with" done={model !== null}>
+          <Step number={1} title="A model" done={model !== null}>
             {model !== null && (
               <p>
-                Agents think with <strong className="mono">{model.name}</strong>.{' '}
+                Agents use <strong className="mono">{model.name}</strong>.{' '}
                 <Link href="/settings/providers">Change it</Link>
               </p>
             )}
@@ -54,8 +54,8 @@ export function WelcomePage() {
                 {way === 'demo' && (
                   <div className="stack">
                     <p>
-                      A recorded conversation thinks for the fleet: it costs nothing and needs no key, and
-                      every tool in it is really used.
+                      A recorded conversation stands in for the model: it costs nothing, needs no key, and
+                      every tool call in it is really made.
                     </p>
                     <div>
                       <button
@@ -64,7 +64,7 @@ export function WelcomePage() {
                         disabled={demo.isPending}
                         onClick={() => demo.mutate({})}
                       >
-                        Let it play
+                        Play the recording
                       </button>
                     </div>
                   </div>
@@ -189,7 +189,7 @@ function AskStep({
           type="button"
           className="button primary"
           disabled={!ready}
-          title={ready ? undefined : 'First something to think with.'}
+          title={ready ? undefined : 'Choose a model first.'}
           onClick={() => go(`/chat/${agent}?ask=${encodeURIComponent(question)}`)}
         >
           Ask {agent}

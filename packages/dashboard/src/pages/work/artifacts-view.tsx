@@ -43,7 +43,7 @@ export function ArtifactsView() {
       {artifacts.error && <Failed error={artifacts.error} retry={artifacts.refetch} />}
       {artifacts.isSuccess && shown.length === 0 && (
         <section className="card" aria-label="Artifacts">
-          <Empty title={all.length === 0 ? 'Nothing was saved yet' : 'No artifact is like that'}>
+          <Empty title={all.length === 0 ? 'Nothing was saved yet' : 'No artifact matches'}>
             {all.length === 0
               ? 'An agent that saves a file with save_artifact keeps it here, outside its container. Ask one for a report as a file.'
               : 'Choose another agent or other words.'}
@@ -131,7 +131,7 @@ function Opened({ artifact, close }: { readonly artifact: Artifact; readonly clo
       <div className="body stack">
         {read.isPending && <Loading rows={2} />}
         {read.error && <Failed error={read.error} retry={read.refetch} />}
-        {shown?.text === null && <p className="muted">It is no text. Download it to look at it.</p>}
+        {shown?.text === null && <p className="muted">It is not text. Download it to look at it.</p>}
         {shown && shown.text !== null && <Code value={shown.text} label={`Text of ${name}`} />}
         {shown?.cut && (
           <p className="small muted">

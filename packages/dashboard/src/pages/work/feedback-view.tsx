@@ -21,9 +21,9 @@ export function FeedbackView() {
   const judged = tasks.filter(({ outcome }) => outcome !== null)
   return (
     <>
-      <Card title="Waits for your word" more={<span className="small muted number">{waiting.length}</span>}>
+      <Card title="Awaiting your review" more={<span className="small muted number">{waiting.length}</span>}>
         {waiting.length === 0 && (
-          <Empty title="Nothing waits for your word">
+          <Empty title="Nothing to review">
             When a task ends you say what was handed in is worth. Its agent takes that into its learnings, and
             does it again where you ask for rework.
           </Empty>
@@ -36,7 +36,7 @@ export function FeedbackView() {
       </Card>
       {judged.length > 0 && (
         <Card
-          title="Judged"
+          title="Reviewed"
           more={
             <span className="row small">
               {taskOutcomes.map((outcome) => (

@@ -35,7 +35,7 @@ function Goal({ project: { name, goal, tasks, updated_at: at } }: { readonly pro
   return (
     <Card title={name} more={<Link href={`/work/projects/${name}`}>Open</Link>}>
       <div className="body stack">
-        <p className="plain-text">{goal === '' ? 'Nobody has written this goal.' : goal}</p>
+        <p className="plain-text">{goal === '' ? 'No goal is written yet.' : goal}</p>
         {detail.data && detail.data.criteria.length > 0 && (
           <ul className="points">
             {detail.data.criteria.map((one) => (

@@ -23,7 +23,7 @@ export function ProjectDetail({ name }: { readonly name: string }) {
     <>
       <div className="row">
         <h2>{name}</h2>
-        {isPutAway && <Badge>put away</Badge>}
+        {isPutAway && <Badge>archived</Badge>}
         <Act
           call="projectManage"
           className="button small"
@@ -32,7 +32,7 @@ export function ProjectDetail({ name }: { readonly name: string }) {
             manage.mutate({ params: { name }, body: { action: isPutAway ? 'unarchive' : 'archive' } })
           }
         >
-          {isPutAway ? 'Take back' : 'Archive'}
+          {isPutAway ? 'Unarchive' : 'Archive'}
         </Act>
         {isPutAway && <DeleteProject project={project} />}
         <Link className="small" href={`/work?project=${name}`}>
@@ -43,8 +43,8 @@ export function ProjectDetail({ name }: { readonly name: string }) {
         <div className="stack">
           <Goal project={project} />
           <Sections project={project} />
-          <Tasks title="Cannot go on" tasks={project.blocked} />
-          <Tasks title="Done last" tasks={project.done} />
+          <Tasks title="Blocked" tasks={project.blocked} />
+          <Tasks title="Recently done" tasks={project.done} />
         </div>
         <div className="stack">
           <Members project={project} />
@@ -205,7 +205,7 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
     <Card title="Members">
       <div className="body stack">
         {members.length === 0 && (
-          <p className="muted">Nobody. Let an agent in: it reads the goal and shares what it saves.</p>
+          <p className="muted">No members yet. Add an agent: it reads the goal and shares what it saves.</p>
         )}
         <ul className="stack">
           {members.map((id) => (
@@ -220,7 +220,7 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
                     manage.mutate({ params: { name }, body: { action: 'remove_members', agents: [id] } })
                   }
                 >
-                  Take out<span className="hidden-words"> {id}</span>
+                  Remove<span className="hidden-words"> {id}</span>
                 </Act>
               )}
             </li>
@@ -229,7 +229,7 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
         {archivedAt === null && others.length > 0 && (
           <select
             className="input"
-            aria-label="Let an agent in"
+            aria-label="Add an agent"
             value=""
             disabled={manage.isPending || refusal !== null}
             title={refusal ?? undefined}
@@ -240,7 +240,7 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
               })
             }
           >
-            <option value="">Let an agent in</option>
+            <option value="">Add an agent</option>
             {others.map(({ id }) => (
               <option key={id} value={id}>
                 {id}

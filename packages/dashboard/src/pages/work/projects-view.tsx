@@ -50,9 +50,9 @@ function ProjectCard({ project }: { readonly project: ProjectSummary }) {
         <h2>
           <Link href={`/work/projects/${name}`}>{name}</Link>
         </h2>
-        {archivedAt !== null && <Badge>put away</Badge>}
+        {archivedAt !== null && <Badge>archived</Badge>}
       </div>
-      <p className="role">{goal === '' ? 'Nobody has written its goal.' : goal}</p>
+      <p className="role">{goal === '' ? 'No goal is written yet.' : goal}</p>
       <div className="row small muted">
         <span>{members.length === 0 ? 'no members' : members.join(', ')}</span>
       </div>
@@ -75,7 +75,7 @@ function NewProject({ close }: { readonly close: () => void }) {
     <FormDialog
       title="New project"
       words={`It ${manageProjectWords.create}; you let them in on its page.`}
-      action="Make it"
+      action="Create"
       busy={make.isPending || name === ''}
       onClose={close}
       onSend={() =>

@@ -137,7 +137,8 @@ function ManageDialog({
     <FormDialog
       title={`${manageNames[action]}: ${task.title}`}
       words={taskActions[action].words}
-      action={manageNames[action]}
+      action={action === 'cancel' ? 'Cancel the task' : manageNames[action]}
+      {...(action === 'cancel' ? { leave: 'Keep it' } : {})}
       busy={manage.isPending || lacks}
       danger={action === 'cancel'}
       onClose={close}

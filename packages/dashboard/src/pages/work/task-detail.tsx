@@ -113,7 +113,7 @@ function taskLinks(name: string, ids: readonly string[]): readonly (readonly [st
 function History({ history }: { readonly history: TaskDetailView['history'] }) {
   return (
     <Card title="What happened to it">
-      <ol className="timeline">
+      <ol className="timeline of-moments">
         {history.map(({ at, actor, action, state, words }) => (
           // The steps of one task have a moment and an action of their own.
           <li key={`${at}:${action}:${actor}`}>
@@ -122,7 +122,7 @@ function History({ history }: { readonly history: TaskDetailView['history'] }) {
               <Badge tone={taskTone(state)}>{state}</Badge>
             </span>
             <span className="plain-text">
-              {actor}: {action}
+              <strong>{actor}</strong> {action}
               {words !== '' && <span className="muted"> — {words}</span>}
             </span>
           </li>

@@ -41,7 +41,7 @@ export function TasksView() {
             <button
               key={one}
               type="button"
-              className="button small"
+              className="button"
               aria-pressed={as === one}
               onClick={() => choose('as', one)}
             >
@@ -77,7 +77,7 @@ export function TasksView() {
       {tasks.error && <Failed error={tasks.error} retry={tasks.refetch} />}
       {tasks.isSuccess && shown.length === 0 && (
         <section className="card" aria-label="Tasks">
-          <Empty title={all.length === 0 ? 'No task yet' : 'No task is like that'}>
+          <Empty title={all.length === 0 ? 'No task yet' : 'No task matches'}>
             {all.length === 0
               ? 'A task is work with an end: somebody gives it, an agent hands something in, and you say what that is worth. Give one above, or let agents hand work to each other.'
               : 'Choose another agent or project, or other words.'}
@@ -165,7 +165,7 @@ function List({ tasks }: { readonly tasks: readonly TaskView[] }) {
         <span className="only-wide">From</span>
         <span className="only-wide">Project</span>
         <span className="only-wide">Verdict</span>
-        <span className="only-wide">Moved</span>
+        <span className="only-wide">Changed</span>
       </div>
       <div className="list-scroll" ref={box}>
         <div className="list-rows" style={{ height: rows.getTotalSize() }}>

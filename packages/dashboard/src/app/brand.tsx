@@ -1,0 +1,21 @@
+import { Link } from 'wouter'
+
+/** The mark, drawn within the page: it needs no request, so it is never missing. As `icon.svg` has it for the tab. */
+export function Brand() {
+  return (
+    <Link href="/chat" className="brand">
+      <svg width="20" height="20" viewBox="0 0 24 24" aria-hidden="true">
+        <rect width="24" height="24" rx="6" fill="#5b5bd6" />
+        <path
+          d="M12 4v11M12 5l6 9H12M12 8l-4 6h4M5 17c2 2 4 2 7 0s5-2 7 0"
+          fill="none"
+          stroke="#fff"
+          strokeWidth="1.6"
+          strokeLinecap="round"
+          strokeLinejoin="round"
+        />
+      </svg>
+      Flotilla
+    </Link>
+  )
+}

@@ -1,0 +1,98 @@
+import { Link } from 'wouter'
+import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { formatBrowser } from '../agent/format-browser.ts'
+import type { BrowserView } from '@flotilla/protocol/browser-api'
+
+/** No event tells that one is coming up, or at work. */
+const everyMs = 4000
+
+/** Browsers of all agents: whether there can be any here, which are open, and who has them. */
+export function Browsers() {
+  const found = useMesh('browsers', {}, { refetchInterval: everyMs })
+  const all = found.data?.browsers ?? []
+  return (
+    <Card
+      title="Browsers"
+      more={
+        found.data && (
+          <span className="small muted number">
+            {all.filter(({ state }) => state === 'live').length} open, {found.data.max_live} at most
+          </span>
+        )
+      }
+    >
+      {found.isPending && <Loading />}
+      {found.error && <Failed error={found.error} retry={found.refetch} />}
+      {found.data?.unavailable != null && (
+        <Empty title="There can be no browser here">{found.data.unavailable}</Empty>
+      )}
+      {found.data?.unavailable === null && all.length === 0 && (
+        <Empty title="No browser is open">
+          An agent opens one with its first use, where its permissions have can_use_browser. You can look at
+          it, take it over and give it back on the page of the agent.
+        </Empty>
+      )}
+      {all.length > 0 && (
+        <Scrolls label="Table of browsers">
+          <table className="table stacks">
+            <thead>
+              <tr>
+                <th>Agent</th>
+                <th>State</th>
+                <th>Page</th>
+                <th>Since</th>
+                <th>
+                  <span className="hidden-words">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((one) => (
+                <Row key={one.agent_id} browser={one} />
+              ))}
+            </tbody>
+          </table>
+        </Scrolls>
+      )}
+    </Card>
+  )
+}
+
+function Row({ browser }: { readonly browser: BrowserView }) {
+  const { agent_id: id, state, page, since, reason } = browser
+  const close = useAction('browserClose', {
+    done: 'The browser is closed; its tabs come back.',
+    stale: ['browsers', 'status'],
+  })
+  const { tone, words } = formatBrowser(browser)
+  return (
+    <tr>
+      <td>
+        <Link href={`/agents/${encodeURIComponent(id)}`}>{id}</Link>
+      </td>
+      <td>
+        <Badge tone={tone}>{words}</Badge>
+        {reason !== null && <div className="small muted">{reason}</div>}
+      </td>
+      <td data-label="Page" className="plain-text">
+        {page?.host || <span className="muted">none</span>}
+      </td>
+      <td data-label="Since" className="muted">
+        <Ago at={since} />
+      </td>
+      <td className="right">
+        {(state === 'live' || state === 'opening') && (
+          <button
+            type="button"
+            className="button small"
+            disabled={close.isPending}
+            onClick={() => close.mutate({ params: { id } })}
+          >
+            Close<span className="hidden-words"> the browser of {id}</span>
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
