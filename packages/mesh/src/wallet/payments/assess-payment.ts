@@ -101,17 +101,19 @@ export function createAssessPayment(deps: {
     const fee = await worth(null, plan.feeMaxRaw)
     const chargedMicroUsd = [...leaving, ...grants, fee].reduce((sum, { microUsd }) => sum + microUsd, 0)
 
-    // Tokens that everybody knows do with nothing what they please.
-    const genuine = Object.values(knownTokensOf(name))
-    const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
-      (address) => !genuine.some((one) => isSameAddress(one, address)),
-    )
-    const paid = [
+    const direct = [
       ...(order.do === 'transfer' ? [order.to] : order.raw > 0n ? [order.contract] : []),
       ...(effects?.payees ?? []),
       ...(effects?.grants ?? []).map(({ spender }) => spender),
-      ...others,
-    ].filter((one, at, all) => all.findIndex((other) => isSameAddress(one, other)) === at)
+    ]
+    // Tokens that everybody knows do with nothing what they please.
+    const told = [...direct, ...Object.values(knownTokensOf(name))]
+    const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
+      (address) => !told.some((one) => isSameAddress(one, address)),
+    )
+    const paid = [...direct, ...others].filter(
+      (one, at, all) => all.findIndex((other) => isSameAddress(one, other)) === at,
+    )
     if (paid.length > payeesMax) {
       throw new Problem('not-simulated', {
         detail: `it pays, empowers or names more than ${payeesMax} addresses`,
@@ -167,7 +169,7 @@ export function createAssessPayment(deps: {
             ({ address }) => !isSameAddress(address, order.do === 'transfer' ? order.to : order.contract),
           )
           .map(({ address, words }) =>
-            others.some((one) => isSameAddress(one, address))
+            others.includes(address)
               ? `It also names ${words}, which may come by something through it.`
               : `It also pays or empowers ${words}.`,
           ),

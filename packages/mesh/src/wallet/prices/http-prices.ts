@@ -129,6 +129,11 @@ function llamaName({ chain, token }: PricedAsset): string | null {
   return llama === null || token === null ? null : `${llama}:${addressKey(token)}`
 }
 
+/** How long somebody between here and there kept an answer (RFC 9111), where they say it. */
+function keptMs(age: string | undefined): number {
+  return /^\d{1,9}$/.test(age ?? '') ? Number(age) * 1000 : 0
+}
+
 /** Sources over HTTP, as the owner's settings name them, through the outbound filter. */
 export function httpPriceSource(
   { kind, url }: Settings['wallet']['price_sources'][number],
@@ -136,7 +141,10 @@ export function httpPriceSource(
 ): PriceSource {
   const dialect = dialects[kind]
 
-  async function reply(path: string, signal: AbortSignal): Promise<unknown> {
+  async function reply(
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly said: unknown; readonly at: number }> {
     const deadline = startDeadline(clock, answerTimeoutMs, signal)
     try {
       const place = new URL(path, url ?? dialect.url)
@@ -152,7 +160,8 @@ export function httpPriceSource(
             throw new Problem('upstream-failed', { detail: `${kind} answers without end` })
           chunks.push(chunk)
         }
-        return readJson(Buffer.concat(chunks).toString('utf8'), jsonLimits.serverReply)
+        const said = readJson(Buffer.concat(chunks).toString('utf8'), jsonLimits.serverReply)
+        return { said, at: clock.now() - keptMs(answer.headers['age']) }
       } finally {
         await answer.close()
       }
@@ -167,11 +176,12 @@ export function httpPriceSource(
       const path = dialect.path(asset)
       if (path === null) return null
       try {
-        const found = dialect.read(await reply(path, signal), asset)
+        const { said, at } = await reply(path, signal)
+        const found = dialect.read(said, asset)
         if (found === null) return null
         const attoUsd = attoUsdOf(found.price)
         if (attoUsd === null) throw new Error('it said no price')
-        return { source: kind, attoUsd, at: found.at === null ? clock.now() : found.at * 1000 }
+        return { source: kind, attoUsd, at: found.at === null ? at : found.at * 1000 }
       } catch (cause) {
         if (cause instanceof Problem || signal.aborted) throw cause
         throw new Problem('upstream-failed', { detail: `${kind} said nothing that is a price`, cause })

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createPinnedFetch } from '../../egress/fetch/pinned-fetch.ts'
 import { silentLog } from '../../platform/log.ts'
@@ -44,10 +44,16 @@ const told: Readonly<Record<string, string>> = {
   [`/prices/current/base:${thin.toLowerCase()}`]: `{"coins":{"base:${thin.toLowerCase()}":{"decimals":18,"symbol":"THIN","price":41.2,"timestamp":${toldAt},"confidence":0.62}}}`,
 }
 
+/** Seconds for which somebody on the way kept what is told; null where nobody did. */
+let keptSeconds: string | null = null
 let url = ''
 const server = createServer((request, reply) =>
   answer(request, (status, text) => {
-    reply.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-encoding': 'gzip' })
+    reply.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-encoding': 'gzip',
+      ...(keptSeconds === null ? {} : { age: keptSeconds }),
+    })
     reply.end(gzipSync(text))
   }),
 )
@@ -109,6 +115,22 @@ describe('what a platform answers', () => {
     ['defillama', { chain: 'base', token: thin }],
   ] as const)('%s, of %j, is none where it does not know it', async (kind, asset) => {
     expect(await sourceOf(kind).quote(asset, never)).toBeNull()
+  })
+
+  test.each([
+    ['7', 7000],
+    ['86400', 86_400_000],
+    ['soon', 0],
+    ['-5', 0],
+  ])('of a source that tells no time is as old as it was kept on the way: %s', async (age, ageMs) => {
+    keptSeconds = age
+    onTestFinished(() => {
+      keptSeconds = null
+    })
+    for (const kind of ['coinbase', 'kraken'] as const)
+      expect(await sourceOf(kind).quote(coin, never)).toMatchObject({ at: now - ageMs })
+    // One that tells a time is believed.
+    expect(await sourceOf('coingecko').quote(coin, never)).toMatchObject({ at: toldAt * 1000 })
   })
 
   test('of the coin and of a token makes a price on which they agree', async () => {
