@@ -305,6 +305,16 @@ describe('commands', () => {
   })
 })
 
+test('a name that there is not is told with the nearest, as a sentence that ends once', async () => {
+  const world = await open()
+  await world.say('@scot go')
+  await world.say('/use nobody-like-it')
+  expect(world.told()).toEqual([
+    'That was not done: there is no agent scot; did you mean scout?',
+    'That was not done: there is no agent nobody-like-it.',
+  ])
+})
+
 test.each([
   ['/approve 7', 'flotilla pending'],
   ['/DENY 7', 'flotilla pending'],

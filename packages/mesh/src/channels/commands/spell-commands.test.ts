@@ -10,10 +10,11 @@ test.each([
     '- /flotilla status [agent]: how\n- /flotilla stop [agent]: end',
   ],
   ['(see /pending), or /reset: both', '(see /flotilla pending), or /flotilla reset: both'],
+  ['never given here: see /pending.', 'never given here: see /flotilla pending.'],
   ['There is no /deploy; /help names all.', 'There is no /deploy; /flotilla help names all.'],
   [
-    '/data/status and /status/x, /helper, /use-this, a/use',
-    '/data/status and /status/x, /helper, /use-this, a/use',
+    '/data/status, /status.txt and /status/x, /helper, /use-this, a/use',
+    '/data/status, /status.txt and /status/x, /helper, /use-this, a/use',
   ],
 ])('on Slack %j is %j, and as it is elsewhere', (text, spelled) => {
   expect(spellCommands('slack', text)).toBe(spelled)

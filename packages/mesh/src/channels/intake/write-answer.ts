@@ -20,7 +20,8 @@ export interface WriteDeps {
 
 /** What a refusal says, with its repair where it has one. Pure. */
 export function problemText(problem: Problem): string {
-  return `That was not done: ${problem.detail === '' ? problem.code : problem.detail}.`
+  const detail = problem.detail === '' ? problem.code : problem.detail
+  return `That was not done: ${detail}${/[.!?]$/.test(detail) ? '' : '.'}`
 }
 
 interface Answered {
