@@ -34,3 +34,13 @@ it('an event is one line: who, what, and where to read more', () => {
   })
   expect(drawn).toEqual({ tone: 'bad', who: 'scribe', what: 'run failed: the model is gone', runId: 'run_1' })
 })
+
+it.each([
+  [80, 8, 'has used 80 % of its 2026-11 budget of $10.00'],
+  [100, 10, 'has used 100 % of its 2026-11 budget of $10.00'],
+  [100, 0, 'has too little left of its 2026-11 budget of $10.00 for its next call'],
+])('a budget at %d percent of which %d are spent is told as it is', (percent, spent, what) => {
+  const reached = { scope: 'agent', scope_id: 'clerk', period: '2026-11', limit_usd: 10 } as const
+  const drawn = drawEvent({ type: 'budget.reached', ...reached, percent, spent_usd: spent })
+  expect(drawn).toMatchObject({ who: 'clerk', what })
+})

@@ -97,7 +97,10 @@ export const eventDrawings: EventDrawings = {
   'budget.reached': (e) => ({
     tone: e.percent >= 100 ? 'bad' : 'warn',
     who: e.scope_id || e.scope,
-    what: `has used ${e.percent} % of its ${e.period} budget of ${formatUsd(e.limit_usd)}`,
+    what:
+      e.percent >= 100 && e.spent_usd < e.limit_usd
+        ? `has too little left of its ${e.period} budget of ${formatUsd(e.limit_usd)} for its next call`
+        : `has used ${e.percent} % of its ${e.period} budget of ${formatUsd(e.limit_usd)}`,
   }),
   'journal.broken': (e) => ({ tone: 'bad', who: 'journal', what: `is broken: ${e.detail}` }),
   'approval.asked': (e) => ({
