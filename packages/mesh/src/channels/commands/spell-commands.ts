@@ -2,7 +2,10 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { channelCommands } from './command-table.ts'
 import { commandForAll } from './command-for-all.ts'
 
-const named = new RegExp(`(^|[\\s(])/(${channelCommands.map(({ name }) => name).join('|')})(?![\\w/-]|\\.\\w)`, 'g')
+const named = new RegExp(
+  `(^|[\\s(])/(${channelCommands.map(({ name }) => name).join('|')})(?![\\w/-]|\\.\\w)`,
+  'g',
+)
 
 /** Words of ours with its commands as they are typed on that platform. Pure. */
 export function spellCommands(channel: ChannelName, text: string): string {
