@@ -1,3 +1,4 @@
+import { isJsonObject } from './is-json-object.ts'
 import * as z from 'zod/mini'
 import { browserActionNames, isBrowserAction } from './browser-tools.ts'
 import { operatorAgentId } from './ids.ts'
@@ -75,16 +76,12 @@ export const permissionFileSchema = z.pipe(
 
 /** An operator without an entry stays without. What is not of the form is left for the schema to complain about. */
 function withOperatorDefaults(file: unknown): unknown {
-  if (!isObject(file) || !isObject(file['permissions'])) return file
+  if (!isJsonObject(file) || !isJsonObject(file['permissions'])) return file
   const records = file['permissions']
   const own = Object.hasOwn(records, operatorAgentId) ? records[operatorAgentId] : undefined
-  if (!isObject(own)) return file
+  if (!isJsonObject(own)) return file
   const defaults = Object.fromEntries(controlPlaneFlags.map((flagName) => [flagName, true]))
   return { ...file, permissions: { ...records, [operatorAgentId]: { ...defaults, ...own } } }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export type PermissionFile = z.infer<typeof permissionFileSchema>

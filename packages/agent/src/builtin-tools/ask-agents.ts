@@ -1,6 +1,7 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { messageAgentEndpoints } from '@flotilla/protocol/message-endpoints'
 import { capabilityPrefix, messageLimits } from '@flotilla/protocol/message-limits'
-import { integer, isJsonObject, text, textList, withDefault } from '../tools/parameters.ts'
+import { integer, text, textList, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 

@@ -1,18 +1,9 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { browserAgentEndpoints } from '@flotilla/protocol/browser-endpoints'
 import type { BrowserAction } from '@flotilla/protocol/browser-service-api'
 import { browserActionNames, browserToolName, browserTools as table } from '@flotilla/protocol/browser-tools'
 import type { BrowserParameter } from '@flotilla/protocol/browser-tools'
-import {
-  choice,
-  flag,
-  integer,
-  isJsonObject,
-  number,
-  optional,
-  text,
-  textList,
-  textMap,
-} from '../tools/parameters.ts'
+import { choice, flag, integer, number, optional, text, textList, textMap } from '../tools/parameters.ts'
 import type { Field } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolAnswer } from '../tools/tool.ts'

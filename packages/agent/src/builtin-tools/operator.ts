@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { Clock } from '@flotilla/protocol/clock'
 import { editableFiles, findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
@@ -18,7 +19,6 @@ import {
   anyJson,
   choice,
   integer,
-  isJsonObject,
   jsonObject,
   number,
   optional,

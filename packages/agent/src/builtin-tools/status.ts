@@ -1,7 +1,8 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { promises } from 'node:fs'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import type { Clock } from '@flotilla/protocol/clock'
-import { choice, isJsonObject, withDefault } from '../tools/parameters.ts'
+import { choice, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
 

@@ -1,6 +1,6 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isJsonObject } from '../tools/parameters.ts'
 
 /** What whoever gave a task said of its end, as the mesh tells it. */
 export interface Feedback {

@@ -1,6 +1,6 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RequestedCall } from '../llm/language-model.ts'
-import { isJsonObject } from '../tools/parameters.ts'
 import type { Tool } from '../tools/tool.ts'
 import { fingerprint } from './fingerprint.ts'
 import { stepLoop } from './loop-detection.ts'

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { Problem } from '@flotilla/protocol/problem'
 import { replayAgentEndpoints, replaySessionPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -6,7 +7,6 @@ import type { PromptMessage } from '../llm/language-model.ts'
 import type { LoopBounds, LoopDeps, SaidBetween } from './loop-deps.ts'
 import type { LoopState } from './loop-state.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { isJsonObject } from '../tools/parameters.ts'
 import type { TaskCompletion, Tool, ToolAnswer } from '../tools/tool.ts'
 
 /** The mesh reads a row for it, and nothing is done. */

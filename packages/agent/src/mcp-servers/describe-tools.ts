@@ -1,8 +1,8 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
-import { isJsonObject } from '../tools/parameters.ts'
 
 /** What a server may say of its tools. All of it is a stranger's words in an agent's prompt. */
 export const toolBounds = {

@@ -1,5 +1,5 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import { isJsonObject } from '../tools/parameters.ts'
 
 /** Blocks of one result that are read; what a model reads of it all is cut by whoever runs the call. */
 const blocksMax = 200

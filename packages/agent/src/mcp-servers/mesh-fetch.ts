@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { headers as wireHeaders } from '@flotilla/protocol/headers'
@@ -5,7 +6,6 @@ import { mcpAgentEndpoints } from '@flotilla/protocol/mcp-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { isJsonObject } from '../tools/parameters.ts'
 
 /** Longest silence of the mesh: it ends an exchange by itself before. */
 const silenceMaxMs = 61 * 60_000

@@ -1,5 +1,5 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { isJsonObject } from '../tools/parameters.ts'
 import { shelfBounds } from './skill.ts'
 import type { Guide } from './skill.ts'
 

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
@@ -6,7 +7,6 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { signalGroup } from '../builtin-tools/run-program.ts'
 import { markKilledFirst } from '../tools/killed-first.ts'
-import { isJsonObject } from '../tools/parameters.ts'
 import { runnerSource } from './runner-source.ts'
 import { skillBounds } from './skill-bounds.ts'
 

@@ -1,8 +1,8 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
-import { isJsonObject } from '../tools/parameters.ts'
 
 const kinds = ['string', 'number', 'integer', 'boolean', 'object', 'array'] as const
 type Kind = (typeof kinds)[number]

@@ -1,6 +1,6 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
-import { isJsonObject } from '../tools/parameters.ts'
 
 /** A sub-agent that was begun by an earlier life of the run, whose end nobody saw. */
 export interface LostSubagent {

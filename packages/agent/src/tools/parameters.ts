@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
@@ -142,10 +143,6 @@ export function optional<T>(inner: Field<T>): Field<T | undefined> {
     required: false,
     read: (found, name) => (found === undefined || found === null ? undefined : inner.read(found, name)),
   }
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function field<T>(

@@ -1,6 +1,6 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import { isJsonObject } from './parameters.ts'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { Tool } from './tool.ts'
 

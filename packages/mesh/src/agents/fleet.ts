@@ -14,7 +14,7 @@ import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
 import { troubleOf } from './lifecycle/agent-state.ts'
-import { createAgentTurns } from './lifecycle/agent-turns.ts'
+import { createAgentMutex } from './lifecycle/agent-mutex.ts'
 import { createAgentConnections } from './lifecycle/ensure-running.ts'
 import type { Isolation, Reach } from './lifecycle/ensure-running.ts'
 import { createFleetLifecycle } from './lifecycle/fleet-lifecycle.ts'
@@ -109,7 +109,7 @@ function createContext(deps: FleetDeps): AgentContext {
     mcpServers,
     seedFiles: createSeedFiles(deps),
     tokens: createAgentTokens({ ...deps, agents }),
-    turns: createAgentTurns(deps.clock),
+    mutex: createAgentMutex(deps.clock),
     briefings: createBriefings({ ...deps, agents, mcpServers }),
     sandboxes: noSandboxes(
       deps,

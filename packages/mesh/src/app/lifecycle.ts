@@ -106,7 +106,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
   async function maintain(): Promise<void> {
     const tidy = [
       ['effects', { maintain: effects.forgetOld }],
-      ['journal', { maintain: composed.journalKeeper.tend }],
+      ['journal', { maintain: composed.journalKeeper.maintain }],
       ...named,
     ] as const
     while (!closing.signal.aborted) {

@@ -25,7 +25,7 @@ async function aFolder(): Promise<string> {
 }
 
 /** Backups whose program is played by hand. */
-async function aWorld() {
+async function aHarness() {
   const folder = await aFolder()
   const asked: BackupAsked[] = []
   const ends: ((end: BackupEnd) => void)[] = []
@@ -51,7 +51,7 @@ async function aWorld() {
 }
 
 it('one is made at a time, told as it goes on, and in the journal before and after, without its passphrase', async () => {
-  const { asked, ends, backups, journal, folder } = await aWorld()
+  const { asked, ends, backups, journal, folder } = await aHarness()
   await backups.make(owner, 'a long sentence')
   await expect(backups.make(owner, null)).rejects.toMatchObject({ code: 'conflict' })
   expect(asked).toMatchObject([
@@ -72,7 +72,7 @@ it('one is made at a time, told as it goes on, and in the journal before and aft
 })
 
 it('only owners look at them, and a name that leads elsewhere is none', async () => {
-  const { backups, folder, asked } = await aWorld()
+  const { backups, folder, asked } = await aHarness()
   await writeFile(join(folder, '..', 'backup-20260101T000000Z'), 'elsewhere')
   const strangers: [Caller, string][] = [
     [{ kind: 'human', role: 'member', channel: 'dashboard' }, 'denied'],
@@ -91,7 +91,7 @@ it('only owners look at them, and a name that leads elsewhere is none', async ()
 })
 
 it('what lies in the folder is listed by its first line, newest first, and nothing else', async () => {
-  const { backups, folder } = await aWorld()
+  const { backups, folder } = await aHarness()
   const header = (by: object) =>
     `${JSON.stringify({ format: 'flotilla-backup', version: 1, closed: by })}\nrest`
   await writeFile(join(folder, 'backup-20260101T000000Z'), header({ by: 'nothing' }))
@@ -105,7 +105,7 @@ it('what lies in the folder is listed by its first line, newest first, and nothi
 })
 
 it('a mesh that stops ends what goes on', async () => {
-  const { backups, asked } = await aWorld()
+  const { backups, asked } = await aHarness()
   await backups.make(owner, null)
   await backups.close()
   expect(asked[0]?.signal.aborted).toBe(true)

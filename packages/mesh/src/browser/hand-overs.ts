@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
-import type { TellRun } from '../runs/index.ts'
+import type { NotifyRun } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { createHandOverTable } from './hand-over-table.ts'
 import type { HandOver } from './hand-over-table.ts'
@@ -56,7 +56,7 @@ export function createHandOvers(deps: {
   readonly newId: NewId
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  readonly tellRun: TellRun
+  readonly notifyRun: NotifyRun
   /** Joins the transaction. */
   readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
 }): HandOvers {
@@ -143,7 +143,7 @@ export function createHandOvers(deps: {
         const before = { url, title }
         const after = page === null ? null : { url: page.url, title: page.title }
         for (const runId of table.waiting(id)) {
-          deps.tellRun(runId, `browser:${id}`, {
+          deps.notifyRun(runId, `browser:${id}`, {
             kind: 'browser-returned',
             how,
             before,

@@ -68,7 +68,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   browsers.identifyBy(tokens.ownerOf)
   const handOvers = createHandOvers({
     ...kernel,
-    tellRun: needs.runs.delivery.tellRun,
+    notifyRun: needs.runs.delivery.notifyRun,
     tellOwner: hooks.ownerTold.tell,
   })
   const identity = needs.agents.meshIdentity

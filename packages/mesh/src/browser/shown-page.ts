@@ -1,3 +1,4 @@
+import { oneLine } from '@flotilla/protocol/one-line'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 
 /** A page as it is told outside of its agent's conversation: to people, the journal, a run that waited. */
@@ -23,13 +24,9 @@ export function shownPage(page: {
   const url = URL.canParse(page.url ?? '') ? new URL(page.url ?? '') : null
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
   return {
-    url: isWeb ? oneLine(`${url.origin}${url.pathname}`, urlMaxChars) : '',
-    title: oneLine(page.title ?? '', titleMaxChars),
+    url: isWeb ? oneLine(sanitizeForPrompt(`${url.origin}${url.pathname}`), urlMaxChars) : '',
+    title: oneLine(sanitizeForPrompt(page.title ?? ''), titleMaxChars),
     host: isWeb ? url.host : '',
     tabs: page.tabs,
   }
-}
-
-function oneLine(text: string, maxChars: number): string {
-  return sanitizeForPrompt(text).replace(/\s+/g, ' ').trim().slice(0, maxChars)
 }

@@ -57,7 +57,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   const approvals = createApprovals({
     ...kernel,
     kinds,
-    tellRun: runs.delivery.tellRun,
+    notifyRun: runs.delivery.notifyRun,
     originOf: (caller) => originOfWork(runs.queries, caller),
     runCosts: (runId) => costsOfWaiting(needs, runId),
   })

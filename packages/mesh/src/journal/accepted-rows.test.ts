@@ -52,7 +52,7 @@ describe('rows that a person accepted as they stand', () => {
     mesh.database.transaction(() => mesh.write(prunedStepRows * 2))
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3")
     mesh.keeper.accept('human:cli')
-    mesh.keeper.tend()
+    mesh.keeper.maintain()
     expect(mesh.database.prepare('SELECT min(seq) AS first FROM journal').get()).toEqual({
       first: prunedStepRows + 1,
     })
@@ -60,7 +60,7 @@ describe('rows that a person accepted as they stand', () => {
     mesh.database.exec(`UPDATE journal SET subject = 'y' WHERE seq = ${prunedStepRows + 7}`)
     expect(mesh.verify()).toMatchObject({ ok: false })
     mesh.database.transaction(() => mesh.write(2000))
-    mesh.keeper.tend()
+    mesh.keeper.maintain()
     expect(mesh.keeper.broken()).toContain('not those that were accepted')
   })
 
@@ -75,7 +75,7 @@ describe('rows that a person accepted as they stand', () => {
     if (sql.startsWith('INSERT')) {
       await mesh.clock.advance(1.5 * dayMs)
       mesh.write(1)
-      mesh.keeper.tend()
+      mesh.keeper.maintain()
       expect(mesh.keeper.broken()).toBeNull()
     }
     mesh.database.exec(sql)
@@ -91,7 +91,7 @@ describe('rows that a person accepted as they stand', () => {
     mesh.write(2)
     await mesh.clock.advance(0.7 * dayMs)
     for (let minute = 0; minute < 3; minute++) {
-      mesh.keeper.tend()
+      mesh.keeper.maintain()
       expect(mesh.verify()).toMatchObject({ ok: true })
     }
     expect(mesh.database.prepare('SELECT min(seq) AS first FROM journal').get()).toEqual({ first: 13 })
@@ -106,6 +106,6 @@ test('a row before the first is told, and not pruned in silence', async () => {
   mesh.database.exec(
     'INSERT INTO journal SELECT -4, 0, actor, action, subject, detail, previous_hash, hash FROM journal WHERE seq = 2',
   )
-  mesh.keeper.tend()
+  mesh.keeper.maintain()
   expect(mesh.keeper.broken()).toBe('row -4: a row stands before the first')
 })

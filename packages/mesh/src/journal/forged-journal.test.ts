@@ -61,7 +61,7 @@ describe('a head that the mesh did not seal', () => {
     mesh.write(3)
     expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
     await mesh.clock.advance(3600_000)
-    mesh.keeper.tend()
+    mesh.keeper.maintain()
     expect(mesh.keeper.broken()).not.toBeNull()
   })
 

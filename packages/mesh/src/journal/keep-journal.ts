@@ -23,7 +23,7 @@ export interface JournalKeeper {
   /** What does not hold, until a person accepts it; else null. */
   broken(): string | null
   /** Once a minute: verifies when an hour has passed, and prunes what is over its time or number. */
-  tend(): void
+  maintain(): void
   /** All that is kept, however long it takes; what does not hold is broken from then on. */
   verifyWhole(): JournalVerdict
   /**
@@ -85,7 +85,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   return {
     verify: look,
     broken: () => broken,
-    tend() {
+    maintain() {
       if (broken !== null) return
       if (clock.now() - verifiedAt >= verifyEveryMs) look()
       if (broken !== null) return

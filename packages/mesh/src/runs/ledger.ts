@@ -101,7 +101,7 @@ export function createLedger(given: LedgerDeps): Ledger {
     inbox: createRunInbox(database),
     tasks: awaitingOthers(given),
     pausedReason: (agentId: string) => reasonToPause(hooks, agentId),
-    bell: createHook<string>(),
+    notifier: createHook<string>(),
     followed: createFollowedRuns(),
     pulses: createRunPulses(given.clock),
     live: createLiveRuns(rows.table),
@@ -109,11 +109,11 @@ export function createLedger(given: LedgerDeps): Ledger {
   const queries = createQueries(rows, deps)
   const changes = createRunChanges(deps)
   const delivery = createRunDelivery({ ...deps, changes, view: queries.view })
-  const { tellRun } = delivery
+  const { notifyRun } = delivery
   const enter = createEnterRun(deps)
   // In the transaction that settles a run: its task, what was said to it, and then every other module.
-  changes.settled.subscribe((run) => deps.tasks.runSettled(run, tellRun))
-  const steering = createSteering({ ...deps, enter, changes, tellRun })
+  changes.settled.subscribe((run) => deps.tasks.runSettled(run, notifyRun))
+  const steering = createSteering({ ...deps, enter, changes, notifyRun })
   changes.settled.subscribe(hooks.runSettled.tell)
   const lifecycle = createRunLifecycle({ ...deps, changes })
   const queue = createRunQueue({
@@ -188,12 +188,12 @@ function createQueries(
 /** Lanes whose next run had to wait for its time, as after an attempt that failed. */
 function ringDue({
   table,
-  bell,
+  notifier,
   clock,
 }: {
   readonly table: Pick<RunTable, 'agentsWithWork'>
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
 }): void {
-  for (const agentId of table.agentsWithWork(clock.now())) bell.tell(agentId)
+  for (const agentId of table.agentsWithWork(clock.now())) notifier.tell(agentId)
 }

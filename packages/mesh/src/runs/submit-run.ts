@@ -180,11 +180,11 @@ export function createEnterRun(deps: {
   readonly table: RunTable
   readonly events: EventBus
   readonly journal: Journal
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
   readonly newId: NewId
 }): EnterRun {
-  const { database, table, events, journal, bell } = deps
+  const { database, table, events, journal, notifier } = deps
   return (entry) => {
     const run = newRun(deps, entry)
     table.insert(run, entry.mark)
@@ -201,7 +201,7 @@ export function createEnterRun(deps: {
       },
     })
     announceRun(events, run)
-    database.afterCommit(() => bell.tell(run.agentId))
+    database.afterCommit(() => notifier.tell(run.agentId))
     return run
   }
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { AnyNode, CallExpression, Expression, SpreadElement } from 'acorn'
 import { skillModule } from '@flotilla/protocol/skill-surface'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
@@ -109,11 +110,9 @@ function requireAsyncFunction(
 }
 
 function isParameters(value: JsonValue | undefined): value is JsonObject {
-  return isObject(value) && Object.values(value).every((schema) => isObject(schema) && 'type' in schema)
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return (
+    isJsonObject(value) && Object.values(value).every((schema) => isJsonObject(schema) && 'type' in schema)
+  )
 }
 
 /** The value of an expression that is written out; undefined for one that must be run. */

@@ -29,7 +29,7 @@ export type CompleteTask = (caller: Caller, input: CompleteTaskInput) => TaskVie
 
 export function createCompleteTask(deps: {
   readonly database: Database
-  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'tellRun'>
+  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'notifyRun'>
   readonly table: TaskTable
   readonly moveTask: MoveTask
   readonly guard: Guard
@@ -53,7 +53,7 @@ export function createCompleteTask(deps: {
           waits_for: null,
           ...(status === 'blocked' ? { blocked_by: 'question' } : {}),
         },
-        tell: ledger.tellRun,
+        tell: ledger.notifyRun,
       })
       if (!moved) throw refusedEnd(task)
       return taskView(moved)

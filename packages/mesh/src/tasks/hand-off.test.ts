@@ -191,11 +191,11 @@ describe('a hand-off', () => {
       taskId: given.task_id,
       title: 'again',
     } as const
-    world.ledger.delivery.tellRun(parent.id, `task:${given.task_id}:done`, note)
+    world.ledger.delivery.notifyRun(parent.id, `task:${given.task_id}:done`, note)
     await world.clock.settle()
     world.agents.finish('operator')
     await world.clock.settle()
-    world.ledger.delivery.tellRun(parent.id, `task:${given.task_id}:done`, note)
+    world.ledger.delivery.notifyRun(parent.id, `task:${given.task_id}:done`, note)
     expect(world.state(parent)).toBe('done')
     expect(messagesTo(world, parent.id)).toHaveLength(2)
     expect(world.ledger.delivery.outbox.ofRun(parent.id).map((row) => row.state)).toEqual([

@@ -42,7 +42,7 @@ export interface ManageTaskDeps extends Pick<
 > {
   readonly ledger: Pick<RunLifecycle, 'live' | 'cancelRun'> &
     Pick<RunQueries, 'chainOf' | 'find' | 'usedBy'> &
-    Pick<RunDelivery, 'tellRun'>
+    Pick<RunDelivery, 'notifyRun'>
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly moveTask: MoveTask
@@ -257,7 +257,7 @@ function cancel(
       actor: actorOf(caller),
       words: why,
       changes: { summary: why, waits_for: null },
-      tell: ledger.tellRun,
+      tell: ledger.notifyRun,
     })
   const moved = ended(task, words)
   if (!moved) throw refused(task, 'cancel')

@@ -4,7 +4,7 @@ import type { TaskActionName } from '@flotilla/protocol/task-actions'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Hooks } from '../kernel/index.ts'
-import type { TellRun } from '../runs/index.ts'
+import type { NotifyRun } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import type { TaskHistory } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
@@ -17,7 +17,7 @@ export interface TaskMove {
   /** What else of the row changes with it. */
   readonly changes?: Partial<TaskRecord>
   /** Null where nobody can be waiting for it. */
-  readonly tell: TellRun | null
+  readonly tell: NotifyRun | null
 }
 
 /** The task after the action, or null where `taskActions` or the row does not allow it. */
@@ -97,7 +97,7 @@ const toldByAction: readonly string[] = [
   'review',
 ]
 
-function tellAsker(task: TaskRecord, tell: TellRun): void {
+function tellAsker(task: TaskRecord, tell: NotifyRun): void {
   if (task.parent_run_id === null || (isTaskOpen(task.state) && task.state !== 'blocked')) return
   const round = task.round === 0 ? '' : `:${task.round}`
   tell(task.parent_run_id, `task:${task.id}:${task.state}${round}`, {

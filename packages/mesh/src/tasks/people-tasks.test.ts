@@ -14,7 +14,7 @@ afterEach(async () => {
 const records = { broken: null, recordOf: () => undefined }
 
 /** People are decided on by the real rules; agents may all. */
-function aWorld(options: LedgerHarnessOptions = {}): LedgerHarness {
+function aHarness(options: LedgerHarnessOptions = {}): LedgerHarness {
   const world = aLedgerHarness({
     guard: (caller: Caller, action: Action) => {
       if (caller.kind === 'agent') return
@@ -75,7 +75,7 @@ const allDenied = {
 
 describe('a viewer', () => {
   test('reads every task and does nothing with one, also with one that is not there', () => {
-    const world = aWorld()
+    const world = aHarness()
     const { task_id: id } = world.handOff(person, given('left'))
     expect(world.tasks.readTask(viewer, id).task.id).toBe(id)
     expect(triesOf(world, viewer, { taskId: id, assignee: 'left' })).toEqual(allDenied)
@@ -97,7 +97,7 @@ function aWaiting(world: LedgerHarness, personNow: (name: string) => readonly Pe
 
 describe('a member', () => {
   test('does nothing with tasks of agents that it is not granted, nor gives one of its own away to them', () => {
-    const world = aWorld()
+    const world = aHarness()
     const theirs = world.handOff(person, given('right')).task_id
     expect(triesOf(world, member, { taskId: theirs, assignee: 'right' })).toEqual(allDenied)
     const own = world.handOff(member, given('left')).task_id
@@ -107,7 +107,7 @@ describe('a member', () => {
   })
 
   test('gives tasks to its agents, and ends those that others gave them', () => {
-    const world = aWorld()
+    const world = aHarness()
     const { task_id: id } = world.handOff(person, given('left'))
     expect(world.tasks.manageTask(member, { taskId: id, action: 'cancel', note: '' }).state).toBe('cancelled')
     const { task_id: own } = world.handOff(member, given('left'))
@@ -115,7 +115,7 @@ describe('a member', () => {
   })
 
   test('has a task that waited begun in its own name', () => {
-    const world = aWorld()
+    const world = aHarness()
     const second = aWaiting(world, () => [{ role: 'member', agents: ['left'] }])
     world.tasks.release()
     const runId = world.taskTable.find(second)?.run_id ?? ''
@@ -135,7 +135,7 @@ describe('a member', () => {
     ['no longer granted the agent', [{ role: 'member', agents: ['right'] }], /left is not granted/],
     ['a viewer by now', [{ role: 'viewer' }], /a viewer looks/],
   ])('who is %s has nothing begun: the task is blocked and says why', (_what, now, why) => {
-    const world = aWorld()
+    const world = aHarness()
     const task = aWaiting(world, (name) => (name === 'ann' ? now : []))
     world.tasks.release()
     const row = world.taskTable.find(task)
@@ -145,7 +145,7 @@ describe('a member', () => {
   })
 
   test('of whom nothing can be known now has the task wait', () => {
-    const world = aWorld()
+    const world = aHarness()
     let isBroken = true
     const task = aWaiting(world, () => {
       if (isBroken) throw new Problem('unprocessable', { detail: 'the file is broken' })
@@ -160,7 +160,7 @@ describe('a member', () => {
 })
 
 test('a task of the owner whom no file names begins as the owner’s', () => {
-  const world = aWorld()
+  const world = aHarness()
   const first = world.handOff(person, given('right')).task_id
   const second = world.handOff(person, given('left', { needs: [first] })).task_id
   const row = world.taskTable.find(first)
@@ -170,7 +170,7 @@ test('a task of the owner whom no file names begins as the owner’s', () => {
 })
 
 test('a task that a person gives to an agent in quarantine waits in its lane; a question does not', () => {
-  const world = aWorld({
+  const world = aHarness({
     requireAgent: (_agentId, asker) => {
       if (asker === 'waits') throw new Problem('agent-quarantined')
     },

@@ -21,7 +21,7 @@ export function createReleaseTasks(deps: {
   readonly history: TaskHistory
   readonly moveTask: MoveTask
   readonly queue: TaskQueue
-  readonly ledger: Pick<RunDelivery, 'tellRun'>
+  readonly ledger: Pick<RunDelivery, 'notifyRun'>
   readonly hooks: Hooks
   readonly clock: Clock
 }) {
@@ -42,7 +42,7 @@ export function createReleaseTasks(deps: {
         actor: 'system',
         words: summary,
         changes: { summary, blocked_by: 'dependency', waits_for: null },
-        tell: deps.ledger.tellRun,
+        tell: deps.ledger.notifyRun,
       })
     }
   }

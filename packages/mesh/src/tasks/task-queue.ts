@@ -15,7 +15,7 @@ const releasedMax = 50
 
 export type QueueRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find'> &
-  Pick<RunDelivery, 'tellRun'>
+  Pick<RunDelivery, 'notifyRun'>
 
 /** In whose name a task becomes a run, and for which run that waits. */
 export interface BeginTask {
@@ -113,7 +113,7 @@ export function createTaskQueue(deps: {
         actor: 'system',
         words: summary,
         changes: { summary, blocked_by: 'infrastructure', waits_for: null },
-        tell: ledger.tellRun,
+        tell: ledger.notifyRun,
       })
     }
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { TaskAnswer } from '@flotilla/protocol/task'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { Blocker, TaskActionName, TaskState } from '@flotilla/protocol/task-actions'
-import type { RunRecord, RunTasks, TellRun } from '../runs/index.ts'
+import type { RunRecord, RunTasks, NotifyRun } from '../runs/index.ts'
 import type { MoveTask } from './move-task.ts'
 import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
@@ -60,7 +60,7 @@ export function createTasksOfRuns({
       const task = workedOn(run)
       if (task) moveTask(task, { action: 'begin', actor: 'system', words: run.id, tell: null })
     },
-    runSettled: (run: RunRecord, tell: TellRun) => {
+    runSettled: (run: RunRecord, tell: NotifyRun) => {
       const task = workedOn(run)
       const end = task && run.outcome ? endOf(run.outcome, task.state) : null
       if (task && end) {
@@ -78,7 +78,7 @@ export function createTasksOfRuns({
   }
 
   /** Runs below are cancelled by the ledger; a task that has none yet is ended here. */
-  function cancelWaiting(run: RunRecord, tell: TellRun): void {
+  function cancelWaiting(run: RunRecord, tell: NotifyRun): void {
     const summary = 'The run that asked for this was cancelled.'
     for (const task of table.waitingFrom(run.id)) {
       moveTask(task, {

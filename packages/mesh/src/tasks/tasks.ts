@@ -18,7 +18,7 @@ export type Tasks = ReturnType<typeof createTasks>
 export type TaskRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find' | 'chainOf' | 'usedBy'> &
   Pick<RunLifecycle, 'live' | 'cancelRun'> &
-  Pick<RunDelivery, 'tellRun'>
+  Pick<RunDelivery, 'notifyRun'>
 
 /** What tasks ask of agents. */
 export interface TaskAgents {

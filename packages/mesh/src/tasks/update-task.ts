@@ -35,7 +35,7 @@ export type UpdateTask = (caller: Caller, input: UpdateTaskInput) => TaskView
 
 export function createUpdateTask(deps: {
   readonly database: Database
-  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'tellRun'>
+  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'notifyRun'>
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly moveTask: MoveTask
@@ -75,7 +75,7 @@ export function createUpdateTask(deps: {
       const changes: Partial<TaskRecord> = { artifacts: attached, ...saidBy(action, words) }
       if (action === 'progress' && task.state === 'working')
         return taskView(noteProgress(task, caller, changes))
-      const move = { action, actor: actorOf(caller), words, changes, tell: ledger.tellRun }
+      const move = { action, actor: actorOf(caller), words, changes, tell: ledger.notifyRun }
       const moved = moveTask(task, move)
       if (!moved) throw refused(task)
       return taskView(moved)

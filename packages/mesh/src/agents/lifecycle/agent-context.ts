@@ -6,7 +6,7 @@ import type { AgentPlacing, Placed } from './agent-placing.ts'
 import type { MeshDoor } from './agent-sandbox.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
 import type { AgentTokens } from '../connection/agent-tokens.ts'
-import type { AgentTurns } from './agent-turns.ts'
+import type { AgentMutex } from './agent-mutex.ts'
 import type { Briefings } from '../briefing/briefings.ts'
 import type { McpServerTable } from '../registry/mcp-server-table.ts'
 import type { SeedFiles } from '../registry/seed-files.ts'
@@ -15,7 +15,7 @@ import type { Kernel } from '../../kernel/index.ts'
 /**
  * What the use cases of this module share.
  *
- * - F1 Changes of one agent's life happen in its turn (`turns`), with what the engine holds and what the table says
+ * - F1 Changes of one agent's life happen in its turn (`mutex`), with what the engine holds and what the table says
  *   brought together before the turn ends.
  * - F2 A token counts from before its sandbox starts until before that sandbox is taken away; none outlives it.
  * - F3 A row says `running` or `unhealthy` only while a sandbox with the row's start id is believed to run.
@@ -31,7 +31,7 @@ export interface AgentContext extends Pick<
   /** Laid into an agent before whoever reaches it goes on. */
   readonly seedFiles: SeedFiles
   readonly tokens: AgentTokens
-  readonly turns: AgentTurns
+  readonly mutex: AgentMutex
   readonly briefings: Briefings
   readonly sandboxes: LiveSandboxes
   readonly settings: FleetSettings

@@ -103,7 +103,7 @@ export function createAgentConnections(
         { agentId, reason },
         'an agent is ended since its work does not move; it is started again after a pause',
       )
-      await context.turns.take(agentId, () =>
+      await context.mutex.take(agentId, () =>
         endSandbox(context, row, { reason, action: 'agent.hung', gone: 'died' }),
       )
     },

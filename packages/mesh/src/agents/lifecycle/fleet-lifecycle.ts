@@ -73,7 +73,7 @@ export function createFleetLifecycle(deps: {
       health.close()
       stopHearing()
       starts.breakOffAll('the mesh stops')
-      if (!(await context.turns.settled(lifecycleLimits.shutdownMs))) {
+      if (!(await context.mutex.settled(lifecycleLimits.shutdownMs))) {
         context.log.error({}, 'changes of agents are still under way; the next start brings them together')
       }
       context.sandboxes.links.close()

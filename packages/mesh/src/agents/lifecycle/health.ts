@@ -56,7 +56,7 @@ export function watchHealth(
     if (!address) return
     if (await isWell(context, row)) return settleWell(row)
     const reason = 'it does not answer when asked how it stands'
-    await context.turns.take(id, async () => {
+    await context.mutex.take(id, async () => {
       const now = context.agents.find(id)
       if (now === null || !isLive(now.state.kind) || now.startId !== row.startId) return
       const { state } = context.agents.move(id, { kind: 'miss', at: context.clock.now(), reason })
@@ -73,7 +73,7 @@ export function watchHealth(
   async function settleWell(row: AgentRow): Promise<void> {
     const { id } = row.record
     if (row.state.kind === 'unhealthy') {
-      await context.turns.take(id, async () => {
+      await context.mutex.take(id, async () => {
         const now = context.agents.find(id)
         if (now?.state.kind !== 'unhealthy' || now.startId !== row.startId) return
         context.agents.move(id, { kind: 'answer', at: context.clock.now() })
@@ -98,14 +98,14 @@ export function watchHealth(
   /** What was wanted and could not be done at once. */
   async function finish(row: AgentRow): Promise<void> {
     const { id } = row.record
-    await context.turns.take(id, async () => {
+    await context.mutex.take(id, async () => {
       const now = context.agents.find(id)
       if (now?.state.kind === 'stopping') await stopInTurn(context, id, now.state)
       if (context.agents.find(id)?.state.kind === 'deleted') await deps.finishDeletion(id)
     })
   }
 
-  async function tend(row: AgentRow): Promise<void> {
+  async function lookAfter(row: AgentRow): Promise<void> {
     const { kind } = row.state
     if (isLive(kind)) await ask(row)
     else if (kind === 'restarting' || kind === 'quarantined') await startAgain(row)
@@ -119,7 +119,7 @@ export function watchHealth(
       await Promise.all(
         batch.map(async (row) => {
           try {
-            await tend(row)
+            await lookAfter(row)
           } catch (error) {
             context.log.warn(
               { agentId: row.record.id, err: error },
@@ -145,7 +145,7 @@ export function watchHealth(
   }
 
   const stopHearing = context.runtime.onEnd((end) => {
-    void context.turns
+    void context.mutex
       .take(end.agentId, () => settleEnd(context, end))
       .catch((error: unknown) => {
         context.log.error(

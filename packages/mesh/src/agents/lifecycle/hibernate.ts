@@ -29,14 +29,14 @@ export function createHibernate(context: AgentContext): {
     idle: async (row) => {
       if (!isIdle(row)) return
       const { id } = row.record
-      await context.turns.take(id, async () => {
+      await context.mutex.take(id, async () => {
         const now = context.agents.find(id)
         if (now === null || now.startId !== row.startId || !isIdle(now)) return
         await stopInTurn(context, id, { to: 'hibernated', reason: 'nothing was asked of it' })
       })
     },
     now: (agentId, reason) =>
-      context.turns.take(agentId, async () => {
+      context.mutex.take(agentId, async () => {
         const row = context.agents.require(agentId)
         refuseArchived(row)
         const { state } = row

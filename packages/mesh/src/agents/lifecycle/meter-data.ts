@@ -53,7 +53,7 @@ export function createDataMeter(context: AgentContext): DataMeter {
           { agentId: row.record.id, reason },
           'an agent is over its data limit; it is stopped, and not started until it keeps less or its limit is raised',
         )
-        await context.turns.take(row.record.id, () =>
+        await context.mutex.take(row.record.id, () =>
           endSandbox(context, row, { reason, action: 'agent.data-full', gone: 'stopped' }),
         )
       }

@@ -26,7 +26,7 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
   for (const row of context.agents.list()) {
     const { id } = row.record
     const sandbox = sandboxes.get(id)
-    await context.turns.take(id, async () => {
+    await context.mutex.take(id, async () => {
       // A mesh that was killed in mid-start may have left it behind.
       await context.briefings.takeOnce(id)
       if (sandbox && (await isOurs(context, row, sandbox)) && (await hasOwnShare(context, id))) {

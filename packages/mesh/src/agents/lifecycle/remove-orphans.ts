@@ -19,7 +19,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
     lookedAt = now
     for (const sandbox of await context.runtime.list()) {
       if (isWanted(context.agents.find(sandbox.agentId), sandbox)) continue
-      await context.turns.take(sandbox.agentId, async () => {
+      await context.mutex.take(sandbox.agentId, async () => {
         const { agentId } = sandbox
         // It may be another by now: a start was under way.
         const still = await context.runtime.inspect(agentId)

@@ -36,7 +36,7 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
     const known = underWay.get(agentId)
     if (known) return known.done
     const controller = new AbortController()
-    const done = context.turns
+    const done = context.mutex
       .take(agentId, async () => {
         const row = context.agents.require(agentId)
         refuseArchived(row)

@@ -26,7 +26,7 @@ export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent
     if (begun.success && begun.data.start !== startId) return
     if (!begun.success) step?.begin({ start: startId })
     starts.breakOff(agentId, reason)
-    await context.turns.take(agentId, () => stopInTurn(context, agentId, { to: 'stopped', reason }))
+    await context.mutex.take(agentId, () => stopInTurn(context, agentId, { to: 'stopped', reason }))
   }
 }
 

@@ -39,7 +39,7 @@ export function createArchive(deps: {
         })
       }
       deps.starts.breakOff(agentId, 'the agent is being archived')
-      await context.turns.take(agentId, async () => {
+      await context.mutex.take(agentId, async () => {
         refuseDeleted(context.agents.require(agentId))
         if (!isArchived(context.agents.require(agentId))) note(caller, agentId, 'agent.archived')
         await stopInTurn(context, agentId, { to: 'archived', reason: 'archived' })
@@ -48,7 +48,7 @@ export function createArchive(deps: {
     unarchive: async (caller, agentId) => {
       deps.guard(caller, { do: 'manage-agent', agentId })
       refuseDeleted(context.agents.require(agentId))
-      await context.turns.take(agentId, async () => {
+      await context.mutex.take(agentId, async () => {
         const row = context.agents.require(agentId)
         refuseDeleted(row)
         if (!isArchived(row)) return

@@ -112,7 +112,7 @@ export function addAgent(
 ): Promise<void> {
   const { context, grants } = deps
   const { record, step = onceOnly(context.database) } = added
-  return context.turns.take(record.id, async () => {
+  return context.mutex.take(record.id, async () => {
     // Checked before permissions are touched, so that a second creation cannot change those of the first.
     requireRoom(context, record.id)
     try {

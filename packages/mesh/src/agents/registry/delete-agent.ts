@@ -38,7 +38,7 @@ export function deleteAgent(deps: {
     }
     requireSame(context.agents.require(agentId), only)
     deps.starts.breakOff(agentId, 'the agent is being deleted')
-    await context.turns.take(agentId, async () => {
+    await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
       // Before anything is gone: an agent that is half deleted is of no use to anybody.
       await context.hooks.agentLeaving.tell(agentId)

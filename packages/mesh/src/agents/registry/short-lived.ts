@@ -44,7 +44,7 @@ export function createShortLived(deps: {
       }),
     remove: async (agentId) => {
       starts.breakOff(agentId, 'its life is over')
-      await context.turns.take(agentId, async () => {
+      await context.mutex.take(agentId, async () => {
         // What stands in a file before the row does may be all that there is.
         if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)
         await context.hooks.agentLeaving.tell(agentId)

@@ -48,7 +48,7 @@ export function writeAgents(deps: {
     // In one order for all, so that two who want the same agents never wait for each other.
     const [first, ...rest] = [...new Set(agentIds)].toSorted()
     if (first === undefined) return work()
-    return context.turns.take(first, () => inTurns(rest, work))
+    return context.mutex.take(first, () => inTurns(rest, work))
   }
 
   return {

@@ -1,8 +1,12 @@
+import { oneLine } from '@flotilla/protocol/one-line'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { Action } from '../../access/index.ts'
 import type { ChannelCommand } from './channel-command.ts'
 import { agentButtons, agentHere, namedAgent, noAgentWords } from './find-agent.ts'
 import { whereDecided } from './where-else.ts'
+
+/** Of what one row of a reply says. */
+const lineMaxChars = 200
 
 /** Rows of one answer; the rest is counted. */
 const rowsMax = 30
@@ -43,7 +47,7 @@ export const agents: ChannelCommand = {
     const all = deps.agents().filter(({ archived }) => !archived)
     const rows = all
       .slice(0, rowsMax)
-      .map((agent) => `- ${agent.id}: ${oneLine(agent.role)} (${doing(agent)})`)
+      .map((agent) => `- ${agent.id}: ${oneLine(agent.role, lineMaxChars)} (${doing(agent)})`)
     return { text: [...rows, ...rest(all.length)].join('\n'), buttons: agentButtons(deps, call) }
   },
 }
@@ -69,7 +73,9 @@ export const status: ChannelCommand = {
     return {
       text: [
         `${all.length} agents, ${busy} at work, ${queued} messages waiting; ${own} of yours not answered yet.`,
-        ...troubled.slice(0, rowsMax).map((agent) => `- ${agent.id}: ${oneLine(agent.last_error ?? '')}`),
+        ...troubled
+          .slice(0, rowsMax)
+          .map((agent) => `- ${agent.id}: ${oneLine(agent.last_error ?? '', lineMaxChars)}`),
       ].join('\n'),
     }
   },
@@ -105,7 +111,7 @@ export const pending: ChannelCommand = {
   run: (deps, call) => {
     const waiting = deps.approvals.list(call.caller, { open: true, limit: rowsMax })
     if (waiting.length === 0) return { text: 'Nothing waits for a person.' }
-    const rows = waiting.map(({ id, summary }) => `- ${id}: ${oneLine(summary)}`)
+    const rows = waiting.map(({ id, summary }) => `- ${id}: ${oneLine(summary, lineMaxChars)}`)
     return {
       text: [...rows, whereDecided].join('\n'),
     }
@@ -115,10 +121,10 @@ export const pending: ChannelCommand = {
 function agentText(agent: AgentView): string {
   const { id, role, model, queued, cost_today_usd: cost, paused, last_error: trouble } = agent
   return [
-    `${id}: ${oneLine(role)}`,
+    `${id}: ${oneLine(role, lineMaxChars)}`,
     `${doing(agent)}; ${queued} waiting; ${dollars(cost)} today; ${model}`,
-    ...(paused === null ? [] : [`Held: ${oneLine(paused)}`]),
-    ...(trouble === null ? [] : [`Trouble: ${oneLine(trouble)}`]),
+    ...(paused === null ? [] : [`Held: ${oneLine(paused, lineMaxChars)}`]),
+    ...(trouble === null ? [] : [`Trouble: ${oneLine(trouble, lineMaxChars)}`]),
   ].join('\n')
 }
 
@@ -135,6 +141,3 @@ function dollars(usd: number): string {
 }
 
 /** What an agent or its maker wrote stands on one line of ours. */
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, 200)
-}

@@ -1,3 +1,4 @@
+import { oneLine } from '@flotilla/protocol/one-line'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { Settings } from '../../config/index.ts'
@@ -56,9 +57,6 @@ function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reac
 }
 
 /** So that nothing of it can pass for a line of ours. Pure. */
-function oneLine(text: string, maxChars: number): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, maxChars)
-}
 
 /**
  * When something may be told that would be told now: at once, or when the quiet hours end. `now` in milliseconds since 1970,

@@ -71,7 +71,7 @@ export function createAnswers(deps: MessageDeps): Answers {
       const answer = { state, text: text.slice(0, answerMaxChars) }
       table.answer(message.id, answer, clock.now())
       const now = table.find(message.id) ?? message
-      runs.tellRun(message.asking_run_id, sourceOf(message), {
+      runs.notifyRun(message.asking_run_id, sourceOf(message), {
         kind: 'message-answer',
         agent: message.recipient,
         said: message.text,

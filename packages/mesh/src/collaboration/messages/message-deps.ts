@@ -9,7 +9,7 @@ import type { MessageRecord, MessageTable } from './message-table.ts'
 export type MessageRuns = Pick<RunQueue, 'submitRun' | 'laneOf' | 'isLaneFull'> &
   Pick<RunQueries, 'chainOf' | 'askersOf'> &
   Pick<RunLifecycle, 'live'> &
-  Pick<RunDelivery, 'tellRun' | 'takeNote'>
+  Pick<RunDelivery, 'notifyRun' | 'takeNote'>
 
 /** What they ask of the fleet. */
 export interface MessageAgents {

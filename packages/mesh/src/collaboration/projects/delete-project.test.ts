@@ -47,7 +47,7 @@ afterEach(async () => {
 })
 
 /** All that keeps something of a project, under the real rules; `red` has much, `redder` a little. */
-async function aWorld({ mayDropBudget = true } = {}) {
+async function aHarness({ mayDropBudget = true } = {}) {
   const database = migrated()
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
@@ -174,7 +174,7 @@ async function aWorld({ mayDropBudget = true } = {}) {
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
 test('a project is deleted by people, once it is archived', async () => {
-  const { projects, manage, rows } = await aWorld()
+  const { projects, manage, rows } = await aHarness()
   expect(() => projects.delete(owner, 'none')).toThrow(code('not-found'))
   const inUse = () => projects.delete(owner, 'red')
   expect(inUse).toThrow(code('conflict'))
@@ -192,7 +192,7 @@ test('a project is deleted by people, once it is archived', async () => {
 })
 
 test('a project whose budget the caller may not take away stays whole', async () => {
-  const { projects, manage, blackboard } = await aWorld({ mayDropBudget: false })
+  const { projects, manage, blackboard } = await aHarness({ mayDropBudget: false })
   manage('archive', 'red')
   expect(() => projects.delete(owner, 'red')).toThrow(code('human-only'))
   expect(projects.one(owner, 'red').goal).toBe('Find all leaks.')
@@ -200,7 +200,7 @@ test('a project whose budget the caller may not take away stays whole', async ()
 })
 
 test('a new project of the same name sees nothing of the deleted one', async () => {
-  const world = await aWorld()
+  const world = await aHarness()
   const { projects, manage, blackboard, topics, artifacts, hooks, tasks } = world
   expect(hooks.projectTexts.ask('scout')[0]).toContain('First this.')
   expect(world.readTask(scout).title).toBe('Look')

@@ -1,6 +1,10 @@
+import { oneLine } from '@flotilla/protocol/one-line'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ProjectRow, SectionRow } from './project-table.ts'
+
+/** Of a criterion and of a member's role, in PROJECT.md. */
+const lineMaxChars = 200
 
 /**
  * PROJECT.md: what a project wants, as each of its members reads it. The same rows give the same bytes, so that a
@@ -20,17 +24,10 @@ export function projectText(project: {
     ...(row.goal === '' ? [] : [`## Goal\n\n${row.goal}`]),
     ...(row.criteria.length === 0
       ? []
-      : [`It is reached when:\n${row.criteria.map((one) => `- ${oneLine(one)}`).join('\n')}`]),
+      : [`It is reached when:\n${row.criteria.map((one) => `- ${oneLine(one, lineMaxChars)}`).join('\n')}`]),
     ...sections.map(({ name, text }) => `## ${name}\n\n${text}`),
-    `## Members\n\n${members.map(({ id, role }) => `- \`${id}\`: ${oneLine(role)}`).join('\n')}`,
+    `## Members\n\n${members.map(({ id, role }) => `- \`${id}\`: ${oneLine(role, lineMaxChars)}`).join('\n')}`,
     `## What members share\n\nKeys of the blackboard and topics that begin with \`projects/${row.name}/\` are for members of this project, whatever else each may; files saved with \`shared\` can be read by all of them. Others see none of it.`,
   ]
   return joinPromptText(parts.map(sanitizeForPrompt), '\n\n')
-}
-
-function oneLine(text: string): string {
-  return text
-    .replaceAll(/[\s\u2028\u2029]+/gu, ' ')
-    .trim()
-    .slice(0, 200)
 }

@@ -6,7 +6,7 @@ import { createHooks } from '../../kernel/hooks.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { migrated } from '../../testing/ledger-harness.ts'
-import type { TellRun } from '../../runs/lifecycle/run-tasks.ts'
+import type { NotifyRun } from '../../runs/lifecycle/run-tasks.ts'
 import { originOf } from '../../runs/submit-run.ts'
 import type { ApprovalKinds } from './approval-kind.ts'
 import { createApprovalTable } from './approval-table.ts'
@@ -57,8 +57,8 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
     },
   }
   const table = createApprovalTable(database)
-  const tellRun: TellRun = (runId, key, note) => void told.push({ runId, key, note })
-  const shared = { database, journal, events, tellRun, clock }
+  const notifyRun: NotifyRun = (runId, key, note) => void told.push({ runId, key, note })
+  const shared = { database, journal, events, notifyRun, clock }
   const approvals = createApprovals({
     ...shared,
     kinds,

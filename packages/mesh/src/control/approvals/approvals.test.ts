@@ -57,7 +57,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
         wasDone: ({ what }) => (what === 'what is gone' ? 'Wiped.' : null),
       },
     },
-    tellRun: world.ledger.delivery.tellRun,
+    notifyRun: world.ledger.delivery.notifyRun,
     originOf: (caller) => originOf(caller),
     runCosts: () => null,
     log: silentLog,

@@ -9,7 +9,7 @@ import type { Log } from '../../platform/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf, isAtTerminal, ownerOfActor } from '../../access/index.ts'
 import type { Hooks, SettledRun } from '../../kernel/index.ts'
-import type { TellRun } from '../../runs/index.ts'
+import type { NotifyRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { ApprovalKinds } from './approval-kind.ts'
 import type { ApprovalRecord } from './approval-record.ts'
@@ -55,7 +55,7 @@ export interface ApprovalsDeps {
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   readonly hooks: Pick<Hooks, 'personOf'>
-  readonly tellRun: TellRun
+  readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
   /** Null for a run that is over. */
   readonly runCosts: (runId: string) => WaitingRunCosts | null

@@ -2,7 +2,7 @@ import type { ApprovalState } from '@flotilla/protocol/agent-edit'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
-import type { TellRun } from '../../runs/index.ts'
+import type { NotifyRun } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { canMoveApproval } from './approval-record.ts'
 import type { ApprovalRecord } from './approval-record.ts'
@@ -30,10 +30,10 @@ export function createMoveApproval(deps: {
   readonly table: ApprovalTable
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  readonly tellRun: TellRun
+  readonly notifyRun: NotifyRun
   readonly clock: Clock
 }): MoveApproval {
-  const { database, table, journal, events, tellRun, clock } = deps
+  const { database, table, journal, events, notifyRun, clock } = deps
   return (row, { to, by, detail }) =>
     database.transaction(() => {
       if (!canMoveApproval(row.state, to)) return null
@@ -54,7 +54,7 @@ export function createMoveApproval(deps: {
         detail: detail.slice(0, toldMaxChars),
       })
       if (to !== 'confirmed' && row.runId !== null) {
-        tellRun(row.runId, `approval:${row.id}`, {
+        notifyRun(row.runId, `approval:${row.id}`, {
           kind: 'approval-outcome',
           approvalId: row.id,
           summary: row.summary,

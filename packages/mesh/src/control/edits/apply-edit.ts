@@ -35,7 +35,7 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
     parts.guard(caller, { do: 'edit-agent-config', agentId, ...ownersPart(edit.field) })
     holdPage(caller, edit.field)
     requireAgent(parts, agentId)
-    return parts.turns.take(agentId, async () => {
+    return parts.mutex.take(agentId, async () => {
       requireAgent(parts, agentId)
       const digest = digestOf(agentId, edit)
       const known = idempotencyKey === undefined ? null : table.findByKey(actorOf(caller), idempotencyKey)

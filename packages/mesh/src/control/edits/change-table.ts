@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { changeStates } from '@flotilla/protocol/agent-edit'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
@@ -120,7 +121,7 @@ export function sameJson(one: JsonValue, other: JsonValue): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((entry, index) => sameJson(entry, other[index] ?? null))
   }
-  if (isObject(one) && isObject(other)) {
+  if (isJsonObject(one) && isJsonObject(other)) {
     const names = Object.keys(one)
     return (
       names.length === Object.keys(other).length &&
@@ -128,8 +129,4 @@ export function sameJson(one: JsonValue, other: JsonValue): boolean {
     )
   }
   return one === other
-}
-
-function isObject(value: JsonValue): value is { [name: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

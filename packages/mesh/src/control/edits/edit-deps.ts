@@ -4,7 +4,7 @@ import type {
   AgentAdmin,
   AgentBriefing,
   AgentRegistry,
-  AgentTurns,
+  AgentMutex,
   RequireModel,
 } from '../../agents/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
@@ -33,6 +33,6 @@ export interface EditsDeps extends Pick<
 /** The same, with what all edits of one fleet share. */
 export interface EditParts extends EditsDeps {
   readonly table: ChangeTable
-  readonly turns: AgentTurns
+  readonly mutex: AgentMutex
   readonly editableOf: (field: AgentEdit['field']) => Editable
 }

@@ -5,7 +5,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { AgentAdmin, AgentConnection, AgentRegistry } from '../../agents/index.ts'
 import type { Editable } from './editable.ts'
-import { overtaken } from './overtaken.ts'
+import { undoConflict } from './undo-conflict.ts'
 
 type FileEdit = Extract<AgentEdit, { field: (typeof editableFiles)[number] }>
 
@@ -64,7 +64,7 @@ export function editFile(fleet: EditedAgents, name: FileEdit['field']): Editable
       const now = await file.read()
       const text = typeof before === 'string' ? before : ''
       if (!isResumed || now !== before) {
-        if (now !== after) throw overtaken(now, after)
+        if (now !== after) throw undoConflict(now, after)
         await file.write(text)
       }
       return () => {

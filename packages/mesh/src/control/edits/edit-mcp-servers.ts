@@ -9,7 +9,7 @@ import type { Caller } from '../../access/index.ts'
 import { sameJson } from './change-table.ts'
 import type { Difference, Editable } from './editable.ts'
 import { journalValue } from './journal-value.ts'
-import { overtaken } from './overtaken.ts'
+import { undoConflict } from './undo-conflict.ts'
 
 type McpEdit = Extract<AgentEdit, { field: 'mcpServers' }>
 
@@ -55,7 +55,7 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
       return () => {
         const now = picked(servers.of(agentId), Object.keys(objectOf(after)))
         // What stands in them is nobody's who only undoes.
-        if (!sameJson(now, after)) throw overtaken(byName(now), byName(after))
+        if (!sameJson(now, after)) throw undoConflict(byName(now), byName(after))
         write(caller, agentId, { before: after, after: before })
         return 'next-run'
       }

@@ -6,7 +6,7 @@ import type { HoldCeiling, PermissionStore, SubmittedFields } from '../../access
 import { emptyRecord, pickFields, readFields, submittedFields } from '../../access/index.ts'
 import { sameJson } from './change-table.ts'
 import type { Editable } from './editable.ts'
-import { overtaken } from './overtaken.ts'
+import { undoConflict } from './undo-conflict.ts'
 
 type PermissionEdit = Extract<AgentEdit, { field: 'permissions' }>
 
@@ -40,7 +40,7 @@ export function editPermissions(deps: {
         const current = recordIn(records, agentId)
         const now = pickFields(current, Object.keys(earlier))
         if (isResumed && sameJson(now, before)) return { ...records }
-        if (!sameJson(now, after)) throw overtaken(now, after)
+        if (!sameJson(now, after)) throw undoConflict(now, after)
         holdCeiling(caller, { agentId, current, fields: earlier })
         return { ...records, [agentId]: { ...current, ...earlier } }
       })

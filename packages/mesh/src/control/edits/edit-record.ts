@@ -6,7 +6,7 @@ import type { AgentAdmin, AgentBudget, AgentRecord, AgentRegistry, RequireModel 
 import type { Caller } from '../../access/index.ts'
 import { sameJson } from './change-table.ts'
 import type { Difference, Editable, TakesEffect, WriteRows } from './editable.ts'
-import { overtaken } from './overtaken.ts'
+import { undoConflict } from './undo-conflict.ts'
 
 type Edit<Field extends AgentEdit['field']> = Extract<AgentEdit, { field: Field }>
 type RecordFleet = Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'change'>
@@ -94,7 +94,7 @@ function putBack(
   const { before, after } = asked
   return () => {
     const now = field.read(found(fleet, asked.agentId))
-    if (!sameJson(now, after)) throw overtaken(now, after)
+    if (!sameJson(now, after)) throw undoConflict(now, after)
     return field.write(before)
   }
 }

@@ -2,7 +2,7 @@ import { editableFiles } from '@flotilla/protocol/workspace-file'
 import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { createAgentTurns } from '../../agents/index.ts'
+import { createAgentMutex } from '../../agents/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import { answering, onceOnly } from '../../storage/index.ts'
@@ -49,10 +49,10 @@ const shownMaxChars = 4000
  */
 export function createEdits(deps: EditsDeps): Edits {
   const table = createChangeTable(deps.database)
-  const turns = createAgentTurns(deps.clock)
+  const mutex = createAgentMutex(deps.clock)
   const editableOf = createEditables(deps)
   table.settleCutOff()
-  const parts = { ...deps, table, turns, editableOf }
+  const parts = { ...deps, table, mutex, editableOf }
   const apply = createApplyEdit(parts)
   const undo = createUndoChange(parts)
   return {

@@ -55,7 +55,7 @@ export function createUndoChange(parts: EditParts): UndoChange {
     })
     const { agent_id: agentId, field: asksFor } = required(caller, token)
     holdPage(caller, asksFor)
-    return parts.turns.take(agentId, async () => {
+    return parts.mutex.take(agentId, async () => {
       const isResumed = step.begun !== null
       const row = required(caller, token)
       requireOpen(row, isResumed)

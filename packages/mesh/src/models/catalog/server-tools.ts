@@ -1,6 +1,7 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { isObject, listOf, number, objectOf, text } from '../formats/prompt/closed-form.ts'
+import { listOf, number, objectOf, text } from '../formats/prompt/closed-form.ts'
 import type { Rule } from '../formats/prompt/closed-form.ts'
 import { nothingFound } from '../formats/prompt/prompt-found.ts'
 import type { PromptFound, ServerTool } from '../formats/prompt/prompt-found.ts'
@@ -197,7 +198,7 @@ function boundedTool(
 
 function objectAt(tool: JsonObject, name: string): JsonObject {
   const value = tool[name]
-  return isObject(value) ? value : {}
+  return isJsonObject(value) ? value : {}
 }
 
 function refusal(detail: string): Problem {

@@ -1,10 +1,10 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ApiFormat, CallParameters } from './api-format.ts'
 import { saysNothing } from './empty-answer.ts'
 import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
 import { errorEvent, withOpenAiError } from './openai-error.ts'
 import { chosenOfChat } from './prompt/chat-form.ts'
-import { isObject } from './prompt/closed-form.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
 import { spellingOf } from './spelling.ts'
 import { chatStream } from './sse-parser.ts'
@@ -44,7 +44,7 @@ export function readParameters(bytes: Uint8Array): CallParameters {
   return {
     model,
     stream,
-    wantsUsage: isObject(options) && options['include_usage'] === true,
+    wantsUsage: isJsonObject(options) && options['include_usage'] === true,
     answers: wholeNumber(body['n'], 'n', answersMax) ?? 1,
     maxTokens: boundOf(body),
     forwarded: chosen,

@@ -1,8 +1,8 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { CallParameters } from './api-format.ts'
 import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
 import { answerTokensMax } from './chat-format.ts'
-import { isObject } from './prompt/closed-form.ts'
 import { chosenOfMessages } from './prompt/message-form.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
 import { spellingOf } from './spelling.ts'
@@ -62,8 +62,8 @@ function parse(bytes: Uint8Array): { readonly body: JsonObject; readonly model: 
 /** A budget that is nearly used up leaves less room than the thinking was to have: it gets less, or there is none. */
 function fitThinking(chosen: JsonObject, asked: number, maxTokens: number): JsonObject {
   const thought = chosen['thinking']
-  const budget = isObject(thought) ? thought['budget_tokens'] : null
-  if (!isObject(thought) || typeof budget !== 'number' || budget < maxTokens) return chosen
+  const budget = isJsonObject(thought) ? thought['budget_tokens'] : null
+  if (!isJsonObject(thought) || typeof budget !== 'number' || budget < maxTokens) return chosen
   // A client's own contradiction is for the provider to tell.
   if (budget >= asked) return chosen
   const { thinking: _thinking, ...rest } = chosen

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
@@ -67,22 +68,18 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
  * it has not sealed itself.
  */
 function withoutForeignThinking({ parameters, body }: ProviderRequest): string | Uint8Array {
-  const isForeign = (block: JsonValue) => isObject(block) && isForeignThinking(block)
+  const isForeign = (block: JsonValue) => isJsonObject(block) && isForeignThinking(block)
   const { messages } = parameters
   if (!Array.isArray(messages)) return body
   const blocksOf = (message: JsonValue) =>
-    isObject(message) && Array.isArray(message['content']) ? message['content'] : []
+    isJsonObject(message) && Array.isArray(message['content']) ? message['content'] : []
   if (!messages.some((message) => blocksOf(message).some(isForeign))) return body
   const whole = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8')) as JsonObject
   const clean = messages.flatMap((message): JsonValue[] => {
     const blocks = blocksOf(message)
-    if (!isObject(message) || !blocks.some(isForeign)) return [message]
+    if (!isJsonObject(message) || !blocks.some(isForeign)) return [message]
     const content = blocks.filter((block) => !isForeign(block))
     return content.length === 0 ? [] : [{ ...message, content }]
   })
   return JSON.stringify({ ...whole, messages: clean })
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

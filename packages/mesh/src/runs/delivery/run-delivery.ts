@@ -7,16 +7,16 @@ import type { Database } from '../../storage/index.ts'
 import type { RunChanges } from '../lifecycle/change-run.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
-import type { TakeNote, TellRun } from '../lifecycle/run-tasks.ts'
+import type { TakeNote, NotifyRun } from '../lifecycle/run-tasks.ts'
 import type { Outbox } from './outbox.ts'
 import type { RunInbox } from './run-inbox.ts'
 import { createRunOutcomes } from './tell-outcome.ts'
 import type { RunOutcomes } from './tell-outcome.ts'
-import { createTakeNote, createTellRun } from './tell-run.ts'
+import { createTakeNote, createNotifyRun } from './notify-run.ts'
 
 /** How news comes to a run, and its outcome to whoever asked for it (R5). */
 export interface RunDelivery {
-  readonly tellRun: TellRun
+  readonly notifyRun: NotifyRun
   readonly takeNote: TakeNote
   readonly outbox: Outbox
   readonly outcomes: RunOutcomes
@@ -29,14 +29,14 @@ export function createRunDelivery(deps: {
   readonly outbox: Outbox
   readonly changes: Pick<RunChanges, 'move'>
   readonly view: (run: RunRecord) => RunView
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly events: EventBus
   readonly guard: Guard
   readonly hooks: Pick<Hooks, 'costsAsked'>
   readonly clock: Clock
 }): RunDelivery {
   return {
-    tellRun: createTellRun({ ...deps, move: deps.changes.move }),
+    notifyRun: createNotifyRun({ ...deps, move: deps.changes.move }),
     takeNote: createTakeNote(deps),
     outbox: deps.outbox,
     outcomes: createRunOutcomes(deps),

@@ -8,8 +8,8 @@ import { createRunTable } from './run-table.ts'
 
 function changesIn(world: LedgerHarness, journal: Pick<Journal, 'append'>) {
   const { outbox } = world.ledger.delivery
-  const bell = { tell: () => {} }
-  return createRunChanges({ ...world, table: createRunTable(world.database), journal, outbox, bell })
+  const notifier = { tell: () => {} }
+  return createRunChanges({ ...world, table: createRunTable(world.database), journal, outbox, notifier })
 }
 
 /** A queued run, and what is told of it from here on. */

@@ -26,7 +26,7 @@ interface ChangeDeps {
   readonly events: EventBus
   readonly journal: Journal
   readonly outbox: Outbox
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
 }
 
@@ -82,7 +82,7 @@ export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | nul
  * and whatever listeners to `settled` write (the task, the parent run, reservations).
  */
 function createSettleRun(
-  { database, outbox, bell }: ChangeDeps,
+  { database, outbox, notifier }: ChangeDeps,
   move: MoveRun,
   told: Pick<Hook<RunRecord>, 'tell'>,
 ): SettleRun {
@@ -96,7 +96,7 @@ function createSettleRun(
         outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
       }
       told.tell(settled)
-      database.afterCommit(() => bell.tell(run.agentId))
+      database.afterCommit(() => notifier.tell(run.agentId))
       return settled
     })
 }
@@ -122,14 +122,14 @@ const retryDelayMs = 2000
 export type InterruptRun = (run: RunRecord, why: string) => void
 
 function createInterruptRun(
-  { database, bell, clock }: ChangeDeps,
+  { database, notifier, clock }: ChangeDeps,
   { move, settle }: Pick<RunChanges, 'move' | 'settle'>,
 ): InterruptRun {
   return (run, why) =>
     database.transaction(() => {
       const availableAt = clock.now() + retryDelayMs * run.attempt
       if (move(run, { kind: 'interrupted', availableAt })) {
-        database.afterCommit(() => bell.tell(run.agentId))
+        database.afterCommit(() => notifier.tell(run.agentId))
         return
       }
       settle(run, failedOutcome(run, 'interrupted', `The run was cut off ${run.attempt} times: ${why}.`))

@@ -41,7 +41,7 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['look
       silentMs: () => 0,
       look: (fenceOf) => (fenceOf('run_1') === 3 ? silent : []),
     },
-    bell: { tell: (agentId) => void rung.push(agentId) },
+    notifier: { tell: (agentId) => void rung.push(agentId) },
     clock,
   })
   return { lease, clock, written, letGo, rung, beats, ticket: { runId: 'run_1', fence: 3 } }

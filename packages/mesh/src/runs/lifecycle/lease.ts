@@ -23,10 +23,10 @@ export function createLease(deps: {
   readonly table: RunTable
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
 }): Lease {
-  const { table, followed, pulses, bell, clock } = deps
+  const { table, followed, pulses, notifier, clock } = deps
 
   function renew({ runId, fence }: Pick<RunTicket, 'runId' | 'fence'>): number {
     const run = table.find(runId)
@@ -48,7 +48,7 @@ export function createLease(deps: {
       for (const { id, fence } of pulses.look(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
       for (const run of table.leaseDead(clock.now())) {
         followed.letGo(run.id)
-        bell.tell(run.agentId)
+        notifier.tell(run.agentId)
       }
     },
   }

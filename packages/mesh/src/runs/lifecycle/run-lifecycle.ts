@@ -33,10 +33,10 @@ export function createRunLifecycle(deps: {
   readonly live: LiveRuns
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
 }): RunLifecycle {
-  const { table, followed, bell } = deps
+  const { table, followed, notifier } = deps
   return {
     cancelRun: createCancelRun({ ...deps, settle: deps.changes.settle }),
     live: deps.live,
@@ -46,7 +46,7 @@ export function createRunLifecycle(deps: {
       const run = table.runningOf(agentId)
       if (!run) return
       followed.letGo(run.id)
-      bell.tell(agentId)
+      notifier.tell(agentId)
     },
   }
 }

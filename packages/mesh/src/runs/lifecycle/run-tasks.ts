@@ -4,7 +4,7 @@ import type { RunNote } from '../delivery/run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
 
 /** Puts news before a run; `source` tells a run once. In the caller's transaction. */
-export type TellRun = (runId: string, source: string, note: RunNote) => void
+export type NotifyRun = (runId: string, source: string, note: RunNote) => void
 
 /** The run read that news while it worked, so that no later turn is told of it. In the caller's transaction. */
 export type TakeNote = (runId: string, source: string) => void
@@ -32,5 +32,5 @@ export interface RunTasks {
   /** A run that works on the task was dispatched. */
   began(run: RunRecord): void
   /** A run that works on a task has ended; the task follows where it is still open. */
-  runSettled(run: RunRecord, tell: TellRun): void
+  runSettled(run: RunRecord, tell: NotifyRun): void
 }

@@ -119,7 +119,7 @@ describe('the end of a run', () => {
             return outbox.add(note)
           },
         },
-        bell: {
+        notifier: {
           tell: (agentId) => void rung.push(`${agentId} ${world.state(run)}`),
         },
       })

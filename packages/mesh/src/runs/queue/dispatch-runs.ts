@@ -6,7 +6,7 @@ import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { Outbox } from '../delivery/outbox.ts'
 import type { RunInbox } from '../delivery/run-inbox.ts'
-import { createBindNotes } from '../delivery/tell-run.ts'
+import { createBindNotes } from '../delivery/notify-run.ts'
 import { createHoldLease } from '../hold-lease.ts'
 import type { RunChanges } from '../lifecycle/change-run.ts'
 import { createEndTurn } from '../lifecycle/end-turn.ts'
@@ -53,7 +53,7 @@ export function createDispatchRuns(
       readonly connections: AgentConnections
       readonly changes: RunChanges
       readonly releaseSteers: ReleaseSteers
-      readonly bell: Hook<string>
+      readonly notifier: Hook<string>
       readonly pausedReason: (agentId: string) => string | null
     },
 ): Pick<Lanes, 'start' | 'close'> {

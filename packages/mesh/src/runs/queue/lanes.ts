@@ -24,13 +24,13 @@ export function createLanes(deps: {
   readonly performRun: PerformRun
   readonly recover: RecoverRun
   /** Told of agents whose lane may have something to do. What nobody hears is lost: the rows are the truth. */
-  readonly bell: Pick<Hook<string>, 'subscribe'>
+  readonly notifier: Pick<Hook<string>, 'subscribe'>
   /** Why nothing proactive of the agent begins now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
   readonly log: Log
 }): Lanes {
-  const { table, bell, clock, log } = deps
+  const { table, notifier, clock, log } = deps
   const closing = new AbortController()
   const pumps = new Map<string, Promise<void>>()
 
@@ -83,7 +83,7 @@ export function createLanes(deps: {
 
   return {
     start: () => {
-      bell.subscribe(wake)
+      notifier.subscribe(wake)
       for (const agentId of table.agentsWithWork(clock.now())) wake(agentId)
     },
     close: async () => {

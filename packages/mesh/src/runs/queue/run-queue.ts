@@ -22,12 +22,12 @@ export interface RunQueue {
 export function createRunQueue(deps: {
   readonly database: Database
   readonly table: RunTable
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
   readonly submitRun: SubmitRun
   readonly isLaneFull: RunQueue['isLaneFull']
 }): RunQueue {
-  const { database, table, bell, clock, submitRun, isLaneFull } = deps
+  const { database, table, notifier, clock, submitRun, isLaneFull } = deps
   return {
     submitRun,
     isLaneFull,
@@ -36,7 +36,7 @@ export function createRunQueue(deps: {
     heartbeatsUnderWay: table.heartbeatsUnderWay,
     releaseProactive: (agentId) => {
       table.requeueProactive(agentId, clock.now())
-      database.afterCommit(() => bell.tell(agentId))
+      database.afterCommit(() => notifier.tell(agentId))
     },
   }
 }

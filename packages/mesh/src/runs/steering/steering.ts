@@ -1,6 +1,6 @@
 import type { RunChanges } from '../lifecycle/change-run.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
-import type { TellRun } from '../lifecycle/run-tasks.ts'
+import type { NotifyRun } from '../lifecycle/run-tasks.ts'
 import { createDeliverSteers } from './deliver-steers.ts'
 import type { DeliverSteersDeps } from './deliver-steers.ts'
 import { createBecomeRun, createReleaseSteers } from './release-steers.ts'
@@ -30,7 +30,7 @@ export function createSteering(
     BecomeRunDeps &
     Omit<ReleaseSteersDeps, 'settle'> &
     DeliverSteersDeps & {
-      readonly tellRun: TellRun
+      readonly notifyRun: NotifyRun
       readonly changes: Pick<RunChanges, 'settle' | 'settled'>
     },
 ): Steering {
@@ -53,16 +53,16 @@ export function createSteering(
  */
 function createTellSteerer({
   steers,
-  tellRun,
+  notifyRun,
 }: {
   readonly steers: SteerTable
-  readonly tellRun: TellRun
+  readonly notifyRun: NotifyRun
 }): (run: RunRecord) => void {
   return (run) => {
     const steer = run.parentId === null ? null : steers.whatBecame(run.id)
     if (!steer || steer.parentRunId === null || !run.outcome) return
     const { status: state, text } = run.outcome
     const note = { kind: 'steer-answer', agent: run.agentId, said: steer.text, state, text } as const
-    tellRun(steer.parentRunId, `steer:${steer.id}`, note)
+    notifyRun(steer.parentRunId, `steer:${steer.id}`, note)
   }
 }

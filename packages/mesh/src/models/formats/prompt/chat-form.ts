@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { decoded, mediaAddress } from './media-data.ts'
 import { calledName, chosenName, offeredName, schema, serverTool } from './tool-rules.ts'
@@ -5,7 +6,6 @@ import {
   anything,
   chosenMembers,
   flag,
-  isObject,
   kindOf,
   listOf,
   number,
@@ -156,7 +156,9 @@ const functionTool = objectOf(
 )
 
 const tools = listOf((value, reading) =>
-  isObject(value) && value['type'] === 'function' ? functionTool(value, reading) : serverTool(value, reading),
+  isJsonObject(value) && value['type'] === 'function'
+    ? functionTool(value, reading)
+    : serverTool(value, reading),
 )
 
 const choices = oneOf('auto', 'none', 'required', 'any')
@@ -180,7 +182,7 @@ const responseFormat = kindOf('type', {
 })
 
 const biases: Rule = (value, reading) => {
-  if (!isObject(value)) throw refused(reading, 'an object is expected')
+  if (!isJsonObject(value)) throw refused(reading, 'an object is expected')
   for (const name in value) {
     if (typeof value[name] !== 'number') throw refused(reading, 'numbers by token are expected')
   }

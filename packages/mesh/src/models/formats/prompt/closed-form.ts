@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { Problem } from '@flotilla/protocol/problem'
 import { badRequest } from '../json-body.ts'
@@ -96,7 +97,7 @@ export function objectOf(
   const rules = new Map(Object.entries(members))
   const { required = [], strict = false } = options
   return (value, reading) => {
-    if (!isObject(value)) throw refused(reading, 'an object is expected')
+    if (!isJsonObject(value)) throw refused(reading, 'an object is expected')
     let copy: Record<string, JsonValue> | null = null
     const depth = reading.path.length
     for (const name in value) {
@@ -128,7 +129,7 @@ export function kindOf(by: string, kinds: Readonly<Record<string, Rule>>): Rule 
   const rules = new Map(Object.entries(kinds))
   const names = Object.keys(kinds).join(', ')
   return (value, reading) => {
-    if (!isObject(value)) throw refused(reading, 'an object is expected')
+    if (!isJsonObject(value)) throw refused(reading, 'an object is expected')
     const kind = value[by]
     const rule = typeof kind === 'string' ? rules.get(kind) : undefined
     if (rule !== undefined) return rule(value, reading)
@@ -159,8 +160,4 @@ export function chosenMembers(
     chosen[name] = rule(value, reading)
   }
   return chosen
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

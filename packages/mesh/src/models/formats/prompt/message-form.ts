@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { mediaSource } from './media-data.ts'
 import { calledName, chosenName, offeredName, schema, serverTool } from './tool-rules.ts'
@@ -5,7 +6,6 @@ import {
   anything,
   chosenMembers,
   flag,
-  isObject,
   kindOf,
   listOf,
   number,
@@ -184,7 +184,7 @@ const clientTool = objectOf({
 const toolsMaxTokens = 2000
 
 const toolList = listOf((value, reading) => {
-  const type = isObject(value) ? (value['type'] ?? null) : undefined
+  const type = isJsonObject(value) ? (value['type'] ?? null) : undefined
   if (type === null || type === 'custom') return customTool(value, reading)
   const added = typeof type === 'string' && Object.hasOwn(clientTools, type) ? clientTools[type] : undefined
   if (added === undefined) return serverTool(value, reading)

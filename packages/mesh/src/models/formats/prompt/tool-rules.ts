@@ -1,5 +1,6 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import { isObject, refused, shown } from './closed-form.ts'
+import { refused, shown } from './closed-form.ts'
 import type { Rule } from './closed-form.ts'
 
 const nameMaxChars = 200
@@ -42,7 +43,7 @@ const knownSchema = /^https?:\/\/json-schema\.org\/[a-z0-9/-]+#?$/
 
 /** A JSON Schema; what it refers to stands in it. */
 export const schema: Rule = (value, reading) => {
-  if (!isObject(value)) throw refused(reading, 'a JSON Schema is expected')
+  if (!isJsonObject(value)) throw refused(reading, 'a JSON Schema is expected')
   const waiting: { readonly part: JsonValue; readonly holdsNames: boolean }[] = [
     { part: value, holdsNames: false },
   ]
@@ -56,7 +57,7 @@ export const schema: Rule = (value, reading) => {
     }
     for (const name in part) {
       const member = part[name]
-      const isSchema = holdsNames && (isObject(member) || typeof member === 'boolean')
+      const isSchema = holdsNames && (isJsonObject(member) || typeof member === 'boolean')
       if (!isSchema && leadsOut(name, member)) {
         throw refused(reading, `${name} leads to ${shown(member)}; a schema refers to its own parts alone`)
       }
@@ -81,7 +82,7 @@ function leadsOut(name: string, member: JsonValue | undefined): boolean {
  * price list knows. Whether the owner has named and priced it for the model is asked when the model is known.
  */
 export const serverTool: Rule = (value, reading) => {
-  const type = isObject(value) ? value['type'] : undefined
+  const type = isJsonObject(value) ? value['type'] : undefined
   const index = reading.path.at(-1)
   if (typeof type !== 'string' || typeof index !== 'number') {
     throw refused(reading, 'a tool of the type function is expected')

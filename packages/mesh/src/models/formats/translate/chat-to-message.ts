@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -47,6 +48,5 @@ export function messageFromChat(answer: unknown, model: string, rule: UsageRule 
 function inputFrom(text: string): JsonValue {
   if (text.trim() === '') return {}
   const value = readJsonQuietly(text, jsonLimits.modelAnswer)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? value : { invalid_json: text }
+  return isJsonObject(value) ? value : { invalid_json: text }
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { plainTextOf, readReasoningDetails } from './reasoning-details.ts'
 
@@ -42,7 +43,7 @@ function fitMessages(messages: readonly JsonValue[], extras: ChatExtras): JsonVa
   const fitted: JsonValue[] = []
   let pictures: JsonValue[] = []
   for (const message of messages) {
-    if (!isObject(message)) continue
+    if (!isJsonObject(message)) continue
     if (message['role'] !== 'tool' && pictures.length > 0) {
       fitted.push({ role: 'user', content: pictures })
       pictures = []
@@ -82,20 +83,16 @@ function failed(content: JsonValue | undefined): string {
 function asText(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content
   return (Array.isArray(content) ? content : [])
-    .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
     .join('\n')
 }
 
 function unmarked(value: JsonValue, extras: Pick<ChatExtras, 'cacheControl'>): JsonValue {
-  if (!isObject(value) || extras.cacheControl === true) return value
+  if (!isJsonObject(value) || extras.cacheControl === true) return value
   const { cache_control: _mark, ...rest } = value
   return rest
 }
 
 function isText(part: JsonValue): boolean {
-  return isObject(part) && part['type'] === 'text'
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonObject(part) && part['type'] === 'text'
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -201,6 +202,5 @@ export function marked(
 function parsedInput(text: string): unknown {
   if (text.trim() === '') return {}
   const value = readJsonQuietly(text, jsonLimits.modelBody)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? value : { invalid_json: text }
+  return isJsonObject(value) ? value : { invalid_json: text }
 }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /**
@@ -6,8 +7,8 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
  */
 export function fitToolSchema(schema: JsonValue | undefined, plain: boolean): JsonObject {
   const fitted = plain ? fit(schema ?? {}) : (schema ?? {})
-  const root = isObject(fitted) ? fitted : {}
-  return { ...root, type: 'object', properties: isObject(root['properties']) ? root['properties'] : {} }
+  const root = isJsonObject(fitted) ? fitted : {}
+  return { ...root, type: 'object', properties: isJsonObject(root['properties']) ? root['properties'] : {} }
 }
 
 /** Keywords whose values are schemas, by name or in a list. */
@@ -16,11 +17,11 @@ const nested = new Set(['items', 'additionalProperties', 'not', 'anyOf', 'oneOf'
 
 function fit(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(fit)
-  if (!isObject(schema)) return schema
+  if (!isJsonObject(schema)) return schema
   const inner: Record<string, JsonValue> = {}
   for (const [key, value] of Object.entries(schema)) {
     if (nested.has(key)) inner[key] = fit(value)
-    else if (named.has(key) && isObject(value)) {
+    else if (named.has(key) && isJsonObject(value)) {
       inner[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fit(one)]))
     } else inner[key] = value
   }
@@ -54,8 +55,4 @@ function forType(shared: Readonly<Record<string, JsonValue>>, type: JsonValue): 
 function withItems(schema: Record<string, JsonValue>): Record<string, JsonValue> {
   if (schema['type'] !== 'array' || 'items' in schema || 'prefixItems' in schema) return schema
   return { ...schema, items: { type: 'string' } }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

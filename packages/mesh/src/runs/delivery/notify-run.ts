@@ -6,7 +6,7 @@ import type { MoveRun } from '../lifecycle/change-run.ts'
 import type { Outbox } from './outbox.ts'
 import type { RunInbox } from './run-inbox.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
-import type { TakeNote, TellRun } from '../lifecycle/run-tasks.ts'
+import type { TakeNote, NotifyRun } from '../lifecycle/run-tasks.ts'
 import { notesForOneMessage } from '../lifecycle/continuation-text.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
@@ -14,16 +14,16 @@ import type { RunRecord } from '../lifecycle/run-record.ts'
  * Puts a note before a run that asked, exactly once (R5): a waiting run is queued again, a queued or running one
  * finds it at its next turn, and for one that has ended the note stays visible as undeliverable.
  */
-export function createTellRun(deps: {
+export function createNotifyRun(deps: {
   readonly database: Database
   readonly table: RunTable
   readonly inbox: RunInbox
   readonly outbox: Outbox
   readonly move: MoveRun
-  readonly bell: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'tell'>
   readonly clock: Clock
-}): TellRun {
-  const { database, table, inbox, outbox, move, bell, clock } = deps
+}): NotifyRun {
+  const { database, table, inbox, outbox, move, notifier, clock } = deps
   return (runId, source, note) =>
     database.transaction(() => {
       const letter = { source, recipient: `run:${runId}`, runId, body: note }
@@ -36,7 +36,7 @@ export function createTellRun(deps: {
       inbox.add(runId, source, { note, at: clock.now() })
       if (run.state !== 'waiting') return
       move(run, { kind: 'resumed' })
-      database.afterCommit(() => bell.tell(run.agentId))
+      database.afterCommit(() => notifier.tell(run.agentId))
     })
 }
 

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 const shownMaxChars = 2000
 
 /** What stands there is not what the change made: undoing it would take somebody's later change away. */
-export function overtaken(now: JsonValue, made: JsonValue): Problem {
+export function undoConflict(now: JsonValue, made: JsonValue): Problem {
   return new Problem('undo-overtaken', {
     detail: `it is ${shown(now).slice(0, 200)} now, and the change had made it ${shown(made).slice(0, 200)}`,
     extra: { now: shown(now), made: shown(made) },

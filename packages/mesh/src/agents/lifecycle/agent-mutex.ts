@@ -5,14 +5,14 @@ import { Problem } from '@flotilla/protocol/problem'
 const waitingMax = 50
 
 /** Start, stop, restart and delete of one agent run one after the other; agents do not wait for each other. */
-export interface AgentTurns {
+export interface AgentMutex {
   /** Runs `work` when everything taken before for this agent has ended. Problem `conflict` when too much waits. */
   take<T>(agentId: string, work: () => Promise<T>): Promise<T>
   /** Resolves to true when nothing is under way, and to false when that takes longer than `withinMs`. */
   settled(withinMs: number): Promise<boolean>
 }
 
-export function createAgentTurns(clock: Clock): AgentTurns {
+export function createAgentMutex(clock: Clock): AgentMutex {
   const lanes = new Map<string, { tail: Promise<void>; waiting: number }>()
 
   return {
