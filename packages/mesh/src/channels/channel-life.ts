@@ -48,8 +48,11 @@ export async function createChannelLife(deps: {
     state = next
     const { state: now, detail } = next
     if (now === 'failing' || now === 'refused')
-      log.warn({ channel: name, state: now, detail }, 'a channel is not connected')
-    else log.info({ channel: name, state: now }, 'a channel changed its state')
+      log.warn(
+        { channel: name, state: now, detail },
+        'a channel is not connected; one that is failing is tried again, one that is refused is not',
+      )
+    else log.info({ channel: name, state: now }, 'the connection of a channel changed its state')
   }
 
   const adapter = await createOrTell(deps, become)
@@ -67,7 +70,10 @@ export async function createChannelLife(deps: {
           return false
         }
         become({ state: 'failing', detail, repair: 'It is tried again by itself.' })
-        log.debug({ channel: name, err: error }, 'a channel could not be connected')
+        log.debug(
+          { channel: name, err: error },
+          'a channel could not be connected; it is tried again after a pause',
+        )
       }
       await clock.sleep(backOffMs(connectBackOffMs, attempts), signal).catch(() => {})
     }

@@ -88,7 +88,10 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
       current = { bindings: new Map(), broken: 'config/credentials.json cannot be read' }
     }
     if (current.broken !== before && current.broken !== null)
-      log.error({ detail: current.broken }, 'no credential is filled in until the bindings are mended')
+      log.error(
+        { detail: current.broken },
+        'the bindings of credentials are broken; no credential is filled in until they are mended',
+      )
   }
 
   function refresh(): Promise<void> {

@@ -5,12 +5,10 @@ import { Problem } from '@flotilla/protocol/problem'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import type { Caller } from '../access/index.ts'
-import { readerLifeMs } from './reader-life.ts'
+import { readerLifeMs, unreadMaxBytes } from './reader-bounds.ts'
 import { readerOf, socketObstacle } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 
-/** A reader slower than this many unread bytes is let go; it can come back with its last sequence number. */
-const bufferedMaxBytes = 4 * 1024 * 1024
 /** Bytes of one message of a reader. Nothing that it says is heard, so one that says more is hung up on. */
 const heardMaxBytes = 256
 /** After so many seconds one that was refused may ask again. */
@@ -195,7 +193,7 @@ function socketOf(
 
   function sendJson(bytes: Uint8Array): boolean {
     if (gone.signal.aborted || reader.readyState !== reader.OPEN) return false
-    if (reader.bufferedAmount > bufferedMaxBytes) {
+    if (reader.bufferedAmount > unreadMaxBytes) {
       // What is unread would hold a polite farewell back for as long as it is unread.
       reader.close(closeCodes.tryAgain)
       reader.terminate()

@@ -1,8 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { wireLimits } from '@flotilla/protocol/limits'
-
-/** A reader slower than this many unread bytes is let go; it can come back with its last sequence number. */
-const bufferedMaxBytes = 4 * 1024 * 1024
+import { unreadMaxBytes } from './reader-bounds.ts'
 
 interface EventLabels {
   readonly id?: number
@@ -45,7 +43,7 @@ export function openEventStream(
 
   function write(text: string): boolean {
     if (gone.signal.aborted || socket.writableEnded) return false
-    if (socket.writableLength > bufferedMaxBytes) {
+    if (socket.writableLength > unreadMaxBytes) {
       socket.destroy()
       return false
     }

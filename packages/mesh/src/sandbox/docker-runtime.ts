@@ -216,7 +216,11 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const names = await nameServerState(engine, options.uid)
       const closeNames = async (networkFile: string | null | undefined) => {
         const why = names.kind === 'shut' ? await closeNameServer(networkFile) : null
-        if (why !== null) options.log.warn({ why }, 'names of other containers can be looked up in one')
+        if (why !== null)
+          options.log.warn(
+            { why },
+            'the name server of a network of agents was not shut; a container can look up names of others there',
+          )
       }
       ready = { engine, dialect, network, ground, bound, volumes, rungs, closeNames }
       if (!first) return
@@ -230,7 +234,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const tried = await tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal })
       ready = { ...ready, bound: tried }
       if (tried.kind === 'meter') {
-        options.log.warn({ why: tried.why }, 'the data of agents is metered')
+        options.log.warn(
+          { why: tried.why },
+          'no volume can bound the data of agents; it is counted, and an agent over its limit is stopped',
+        )
         await warmPageCache(engine, { image: image.id, homeTag: tag, signal })
       }
       await new Promise<void>((resolve) => {
@@ -248,7 +255,11 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
           },
           onEvent,
           onLost: (error) => {
-            if (!lost) options.log.warn({ err: error }, 'the connection to the container engine was lost')
+            if (!lost)
+              options.log.warn(
+                { err: error },
+                'the connection to the container engine was lost; it is made again, and agents are looked at anew',
+              )
             lost = true
             resolve()
           },

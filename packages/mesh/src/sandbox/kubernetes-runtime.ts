@@ -129,7 +129,11 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       progress('Trying whether the cluster bounds what agents keep')
       const bound = await tryClaims(to, newName())
       await options.onPrepared?.()
-      if (bound.kind === 'meter') log.warn({ why: bound.why }, 'the data of agents is metered')
+      if (bound.kind === 'meter')
+        log.warn(
+          { why: bound.why },
+          'no volume can bound the data of agents; it is counted, and an agent over its limit is stopped',
+        )
       ready = { ...to, bound }
     },
 

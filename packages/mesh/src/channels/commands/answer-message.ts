@@ -137,7 +137,10 @@ export function createAnswerMessage(deps: Deps): {
       deps.database.afterCommit(() => {
         // Its row stays open, and the next start takes it up.
         finish(call).catch((error: unknown) =>
-          deps.log.error({ channel, err: error }, 'the end of a command from a channel was lost'),
+          deps.log.error(
+            { channel, err: error },
+            'the reply to a command from a channel was not written; the next start takes the command up',
+          ),
         )
       })
     })
@@ -147,7 +150,10 @@ export function createAnswerMessage(deps: Deps): {
     const { channel, message, person } = call
     const reply = await later(call).catch((error: unknown): CommandReply => {
       if (error instanceof Problem) return { text: problemText(error) }
-      deps.log.error({ channel, err: error }, 'a command from a channel failed')
+      deps.log.error(
+        { channel, err: error },
+        'a command from a channel met an error of ours; its sender is told that it went wrong',
+      )
       return { text: 'That went wrong; the log of the mesh says why.' }
     })
     deps.database.transaction(() => {

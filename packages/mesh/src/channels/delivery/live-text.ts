@@ -64,7 +64,11 @@ export function createLiveText(deps: {
         await clock.sleep(editEveryMs ?? firstWaitMs, signal)
       }
     } catch (error) {
-      if (!signal.aborted) deps.log.debug({ err: error, runId }, 'what an agent says is not shown any more')
+      if (!signal.aborted)
+        deps.log.debug(
+          { err: error, runId },
+          'what an agent says is not shown any more while it works; the whole comes with its outcome',
+        )
     }
   }
 

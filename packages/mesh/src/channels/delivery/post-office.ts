@@ -43,7 +43,10 @@ export function createPostOffice(deps: {
       const work = deps
         .send(adapter, letter, signal)
         .catch(async (error: unknown) => {
-          log.error({ channel: adapter.name, err: error }, 'a letter could not be sent')
+          log.error(
+            { channel: adapter.name, err: error },
+            'a message to a channel met an error of ours; it is sent again after a pause',
+          )
           letters.postpone(letter.id, clock.now() + stumbleMs, {
             certain: false,
             detail: 'the mesh stumbled; its log says over what',

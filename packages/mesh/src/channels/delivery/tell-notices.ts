@@ -108,7 +108,10 @@ export function createTellNotices(deps: {
     try {
       catchUp()
     } catch (error) {
-      deps.log.error({ err: error }, 'owners are told later of what happened')
+      deps.log.error(
+        { err: error },
+        'owners were not told of an event; the next event tells them of this one too',
+      )
     }
   })
   return { catchUp, close }

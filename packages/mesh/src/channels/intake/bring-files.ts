@@ -182,7 +182,11 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       if (signal.aborted) return
       const count = (tries.get(id)?.count ?? 0) + 1
       const askedMs = error instanceof NotYet ? error.waitMs : 0
-      if (!(error instanceof NotYet)) log.error({ channel: adapter.name, err: error }, 'files were not kept')
+      if (!(error instanceof NotYet))
+        log.error(
+          { channel: adapter.name, err: error },
+          'files of a message were not kept; they are tried again after a pause, and then their sender is told',
+        )
       tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backOffMs(fileBackOffMs, count - 1)) })
       if (!(error instanceof NotYet) && !(error instanceof Problem) && count >= channelLimits.fileTriesMax) {
         forget(id)
@@ -206,7 +210,12 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       begun++
       const { senderId } = work.message
       const done = attempt(adapter, work, signal)
-        .catch((error: unknown) => log.error({ channel: adapter.name, err: error }, 'files were not kept'))
+        .catch((error: unknown) =>
+          log.error(
+            { channel: adapter.name, err: error },
+            'a look at files of messages failed; the next look finds them again',
+          ),
+        )
         .finally(() => {
           underWay.delete(senderId)
           loop.wake()

@@ -26,7 +26,10 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
   const { database, journal, letters, talks, clock } = deps
   return (channel, { id, detail }) => {
     const subject = `${channel}:${id.slice(0, channelLimits.messageIdMaxChars)}`
-    deps.log.error({ channel, messageId: id }, 'a message from a channel was passed over')
+    deps.log.error(
+      { channel, messageId: id },
+      'a message from a channel was passed over; owners are told of it',
+    )
     database.transaction(() => {
       journal.append({ actor: 'system', action: 'channel.message-passed-over', subject, detail: { detail } })
       if (letters.openCount(channel) >= channelLimits.openLettersMax) return
@@ -68,7 +71,10 @@ export function createPatientReceive(deps: {
         if (tries.size > channelLimits.triedMessagesMax && oldest !== undefined) tries.delete(oldest)
         throw error
       }
-      deps.log.error({ channel, err: error }, 'a message from a channel could not be taken')
+      deps.log.error(
+        { channel, err: error },
+        'a message from a channel could not be taken in any of its tries; it is passed over',
+      )
       deps.passOver(channel, { id: received.id, detail: `the mesh stumbled over it ${count} times` })
     }
   }

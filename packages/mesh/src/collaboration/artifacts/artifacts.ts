@@ -75,7 +75,10 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
           // Saved again meanwhile, the name has bytes of its own.
           inTurn(async () => table.find(agentId, name) ?? files.remove(agentId, name)).catch(
             (error: unknown) =>
-              deps.log.error({ agentId, name, err: error }, 'a file of a deleted project was not removed'),
+              deps.log.error(
+                { agentId, name, err: error },
+                'a file of a deleted project was not removed; nothing names it any more, and it takes room on the disk',
+              ),
           )
         }
       })
