@@ -17,7 +17,16 @@ export function commandAction(
     const command = parameters.at(-1) as Command // commander passes the command last, always
     // Late: whoever asks for help needs no mesh, and no half of the program that speaks to one.
     const { contextOf } = await import('./context.ts')
-    return handler(contextOf(deps, command), { operands: command.args, options: command.opts() })
+    const context = contextOf(deps, command)
+    const { progress } = context.terminal
+    try {
+      await handler(context, { operands: command.args, options: command.opts() })
+      progress.done()
+    } catch (error) {
+      // A step that turned on would keep the process alive, and no Ctrl-C would end it.
+      progress.fail()
+      throw error
+    }
   }
 }
 
