@@ -5,6 +5,7 @@ import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flotilla } from '../support/flotilla-command.ts'
 import type { CommandResult } from '../support/flotilla-command.ts'
+import { eventually } from '../support/eventually.ts'
 import { heldPort } from '../support/held-port.ts'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
@@ -146,6 +147,54 @@ describe('a question that is ended in place of an answer', () => {
     expect(screen.rows().join('\n')).toContain('\nInterrupted.')
     expect((await typed(['status'])).code).toBe(3)
   })
+})
+
+/** What a person types at a terminal of their own, with the mesh of this file. */
+function newcomer(...words: readonly string[]) {
+  const surroundings = [`XDG_CACHE_HOME=${userCaches}`, `FLOTILLA_PORT=${port}`, 'FLOTILLA_RUNTIME=process']
+  return runAtTerminal(['env', ...surroundings, process.execPath, cliProgram, ...words], {
+    columns: 120,
+    home,
+  })
+}
+
+it('a key that is refused is asked for anew, and a name that cannot be is, too', async () => {
+  await typed(['stop'])
+  await rm(join(home, '.env'), { force: true })
+  await typed(['start', '-d'])
+  const place = ['--provider', 'openai', '--model', 'hello', '--base-url', provider.baseUrl]
+  const screen = newcomer('init', ...place)
+  await screen.shows(/^Key of openai \(not shown\):$/)
+  screen.type(`${wrongKey}\r`)
+  await screen.shows(/Incorrect API key/)
+  await screen.shows(/next Nothing was kept\. Give another key of openai\./)
+  await eventually(
+    'the key is asked for anew',
+    () => screen.rows().at(-1) === 'Key of openai (not shown):' || null,
+  )
+  expect(await envFile()).not.toMatch(/OPENAI/)
+  screen.type(`${rightKey}\r`)
+  await screen.shows(/^Name of your first agent \(Enter for none\):$/)
+  screen.type('two words\r')
+  await screen.shows(/“two words” is no name for an agent/)
+  screen.type('scout\r')
+  await screen.shows(/There is an agent “scout” already/)
+  screen.type('second\r')
+  await screen.shows(/What is second for\?$/)
+  screen.type('Reads.\r')
+  expect(await screen.ended).toBe(0)
+  expect((await typed(['agents'])).out).toMatch(/second .*Reads/)
+})
+
+it('an agent that cannot be made is said before a key is tried', async () => {
+  const words = withProvider().map((word) => (word === 'scout' ? 'two words' : word))
+  const asked = provider.requests()
+  const { code, err } = await typed(words, `${rightKey}\n`)
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: expect.stringContaining('“two words” is no name') as unknown,
+  })
+  expect(provider.requests()).toBe(asked)
 })
 
 it('a provider that is not there is said before its model is asked for', async () => {

@@ -1,5 +1,7 @@
 import * as fs from 'node:fs'
+import type { MeshClient } from '@flotilla/client/mesh-client'
 import { makeHome } from '@flotilla/protocol/home-folder'
+import { agentIdSchema, reservedAgentIds } from '@flotilla/protocol/ids'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -11,6 +13,11 @@ import { startMesh } from '../mesh-process/start-mesh.ts'
 import { askForModel, choiceLines, chooseDemo, keepProvider } from '../set-up/set-up-model.ts'
 import type { ModelChoice } from '../set-up/set-up-model.ts'
 import { askLine } from '../terminal/ask-line.ts'
+import { oneLine } from '../terminal/color.ts'
+
+const nameColumnsMax = 64
+/** Names that cannot be; then the agent is left for later. */
+const triesMax = 3
 
 export function addInitCommand(program: Command, deps: CliDeps): void {
   program
@@ -47,8 +54,16 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
       exitCode: exitCodes.usage,
     })
   }
+  if (textOption(line, 'agent') !== undefined && textOption(line, 'role') === undefined && !asks) {
+    throw new CommandFailed('no-role', {
+      detail: 'An agent needs to be told what it is for.',
+      repair: 'Add --role TEXT.',
+      exitCode: exitCodes.usage,
+    })
+  }
   await startWhereNone(context)
   const client = await context.mesh()
+  await refuseAgent(context, line, client)
   let choice: ModelChoice
   if (flagOption(line, 'demo')) choice = await chooseDemo(context, client)
   else if (provider === undefined) choice = await askForModel(context, client)
@@ -58,7 +73,7 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   }
   // A recording has its own agents; one that is named is made all the same.
   const isWanted = choice.kind === 'model' || textOption(line, 'agent') !== undefined
-  const agent = isWanted ? await firstAgent(context, line, asks) : null
+  const agent = isWanted ? await firstAgent(context, client, { line, asks }) : null
   if (agent !== null) {
     terminal.progress.step(`Making ${agent.id}`)
     await client.call('agentCreate', { body: { ...agent, instructions: '' }, signal: context.signal })
@@ -72,25 +87,59 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   )
 }
 
+/** An agent that cannot be made is said before a key is asked for, and before anything is kept. */
+async function refuseAgent(context: CommandContext, line: CommandLine, client: MeshClient): Promise<void> {
+  const named = textOption(line, 'agent')
+  if (named === undefined) return
+  const fault = await faultOfName(context, client, named)
+  if (fault === null) return
+  throw new CommandFailed('bad-agent', {
+    detail: fault,
+    repair: 'Name another with --agent, or leave it out.',
+    exitCode: exitCodes.usage,
+  })
+}
+
+/** Why no agent can be made of this name; null where one can. */
+async function faultOfName(
+  { signal }: CommandContext,
+  client: MeshClient,
+  name: string,
+): Promise<string | null> {
+  const shown = `“${oneLine(name, nameColumnsMax)}”`
+  if (!agentIdSchema.safeParse(name).success)
+    return `${shown} is no name for an agent: it is 1 to 64 of A-Z a-z 0-9 _ -, and begins with a letter or digit.`
+  if (reservedAgentIds.includes(name)) return `${shown} is a name that is taken.`
+  const { agents } = await client.call('status', { signal })
+  return agents.some(({ id }) => id === name) ? `There is an agent ${shown} already.` : null
+}
+
 async function firstAgent(
   context: CommandContext,
-  line: CommandLine,
-  asks: boolean,
+  client: MeshClient,
+  { line, asks }: { readonly line: CommandLine; readonly asks: boolean },
 ): Promise<{ readonly id: string; readonly role: string } | null> {
   const named = textOption(line, 'agent')
   const role = textOption(line, 'role')
-  if (named !== undefined && role === undefined && !asks) {
-    throw new CommandFailed('no-role', {
-      detail: 'An agent needs to be told what it is for.',
-      repair: 'Add --role TEXT.',
-      exitCode: exitCodes.usage,
-    })
-  }
   if (!asks) return named === undefined ? null : { id: named, role: role ?? '' }
-  const id = named ?? (await askLine(context, 'Name of your first agent (Enter for none): '))
-  if (id === '') return null
+  const id = named ?? (await askName(context, client))
+  if (id === null) return null
   const told = role ?? (await askLine(context, `What is ${id} for? `))
   return { id, role: told === '' ? 'Helps with what it is asked.' : told }
+}
+
+async function askName(context: CommandContext, client: MeshClient): Promise<string | null> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const name = await askLine(context, 'Name of your first agent (Enter for none): ')
+    if (name === '') return null
+    const fault = await faultOfName(context, client, name)
+    if (fault === null) return name
+    context.terminal.note(fault)
+  }
+  context.terminal.note(
+    `Make one later: ${context.environment.command} agent add NAME --role "What it is for."`,
+  )
+  return null
 }
 
 /** A mesh of this home that runs in the background, unless one is there or was named. */

@@ -1,5 +1,6 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
+import { Problem } from '@flotilla/protocol/problem'
 import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -25,7 +26,10 @@ const nameColumnsMax = 60
 /** Wrong answers to one question; then it is left for later. */
 const triesMax = 3
 
-/** Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen. */
+/**
+ * Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen, and
+ * anew where the provider does not take it.
+ */
 export async function keepProvider(
   context: CommandContext,
   client: MeshClient,
@@ -33,26 +37,46 @@ export async function keepProvider(
 ): Promise<ModelChoice> {
   const { providers } = await client.call('setup', { signal: context.signal })
   const offer = namedOffer(providers, wanted.provider)
-  const key = offer.needs_key && offer.key === 'none' ? await askKey(context, offer.name) : undefined
-  context.terminal.progress.step(`Asking ${offer.name} for one word`)
+  if (!offer.needs_key || offer.key !== 'none') return tryAndKeep(context, client, wanted)
+  for (let tried = 1; ; tried++) {
+    const key = await askKey(context, offer.name)
+    try {
+      return await tryAndKeep(context, client, { ...wanted, key })
+    } catch (error) {
+      if (context.input.isTTY !== true || tried === triesMax || !isRefusedKey(error)) throw error
+      context.terminal.note(...errorLines(formatError(error), context.terminal.color))
+    }
+  }
+}
+
+async function tryAndKeep(
+  { terminal, signal }: CommandContext,
+  client: MeshClient,
+  { provider, model, baseUrl, key }: WantedModel & { readonly key?: string },
+): Promise<ModelChoice> {
+  terminal.progress.step(`Asking ${provider} for one word`)
   const kept = await client
     .call('setupProvider', {
       body: {
-        provider: offer.name,
+        provider,
         make_default: true,
         ...(key === undefined ? {} : { key }),
-        ...(wanted.model === undefined ? {} : { model: withoutProvider(wanted.model, offer.name) }),
-        ...(wanted.baseUrl === undefined ? {} : { base_url: wanted.baseUrl }),
+        ...(model === undefined ? {} : { model: withoutProvider(model, provider) }),
+        ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
       },
-      signal: context.signal,
+      signal,
     })
     .catch((error: unknown) => {
-      context.terminal.progress.fail()
+      terminal.progress.fail()
       throw error
     })
-  context.terminal.progress.done()
+  terminal.progress.done()
   return { kind: 'model', model: kept.model }
 }
+
+/** Another one may be right; of a model or an address that is wrong no key is the matter. */
+const isRefusedKey = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'provider-refused'
 
 function namedOffer(providers: readonly ProviderOffer[], wanted: string): ProviderOffer {
   const offer = providers.find(({ name }) => name === wanted)
@@ -95,7 +119,7 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
   const found = servers.filter(({ state }) => state === 'found')
   const offers = [
     ...found.map((server) => ({
-      words: `${server.title} on this machine, with ${oneLine(server.models[0] ?? '', nameColumnsMax)}`,
+      words: `${server.title} on this machine, with ${modelsWords(server.models)}`,
       take: () => keepLocal(context, client, server),
     })),
     { words: 'A provider with a key of yours', take: () => askForProvider(context, client, providers) },
@@ -131,9 +155,25 @@ async function keepLocal(
   client: MeshClient,
   server: LocalServer,
 ): Promise<ModelChoice> {
-  const [model] = server.models
+  const { models } = server
+  const typed =
+    models.length === 1 ? '' : await askLine(context, `Model [${models[0]}] of ${shownModels(models)}: `)
+  const model = typed === '' ? models[0] : typed
   return keepProvider(context, client, { provider: server.name, model, baseUrl: server.base_url })
 }
+
+/** Models of a server that are named at once. */
+const modelsShown = 6
+
+function shownModels(models: readonly string[]): string {
+  const names = models.slice(0, modelsShown).map((name) => oneLine(name, nameColumnsMax))
+  return [...names, ...(models.length > modelsShown ? [`${models.length - modelsShown} more`] : [])].join(
+    ', ',
+  )
+}
+
+const modelsWords = (models: readonly string[]): string =>
+  models.length === 1 ? shownModels(models) : `${models.length} models`
 
 async function askForProvider(
   context: CommandContext,

@@ -1,9 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 import type { Settings } from '../../config/index.ts'
 import { createSecret } from '../../credentials/index.ts'
 import type { Vault } from '../../credentials/index.ts'
-import { problemFromRefusal, replyOf } from '../gateway/provider-problem.ts'
+import { problemFromRefusal } from '../gateway/provider-problem.ts'
 import { listProviderModels } from '../providers/list-provider-models.ts'
 import type { MakeProvider } from '../providers/make-provider.ts'
 import { boundFieldAt, credentialNamesOf, setupOf } from '../providers/provider-setup.ts'
@@ -29,7 +29,7 @@ export interface TryProvider {
   models(candidate: ProviderCandidate, signal: AbortSignal): Promise<readonly string[]>
   /**
    * Has the model answer one word, as an agent would ask it. Throws the Problem of the refusal, in the provider's words and
-   * without the key; `upstream-timeout` after a minute.
+   * without the key, with what to type otherwise; `upstream-timeout` after a minute.
    */
   ask(candidate: ProviderCandidate, model: string, signal: AbortSignal): Promise<void>
   /** Where the key that is kept of a provider is sent to; null for one whose adapter knows by itself. */
@@ -76,17 +76,33 @@ export function createTryProvider(deps: {
           }
           const request = { form: 'chat', agentId: 'setup', model, stream: false, parameters } as const
           const asked = llm.complete({ ...request, body: JSON.stringify(parameters) }, { signal: late })
-          const reply = await replyOf(asked, candidate.provider)
+          const reply = await asked
           if (reply.status < 200 || reply.status > 299) {
             const secrets = 'apiKey' in setup && setup.apiKey ? [setup.apiKey] : []
             throw await problemFromRefusal(reply, candidate.provider, secrets)
           }
           await readReplyText(reply, answerMaxBytes)
+        } catch (error) {
+          throw error instanceof Problem ? untold(error, candidate.provider) : error
         } finally {
           await llm.close()
         }
       }),
   }
+}
+
+/** Whoever tries a provider has no variable of it in any file yet; nothing was kept, and they may try again. Pure. */
+function untold(problem: Problem, provider: string): Problem {
+  if (problem.code === 'provider-refused')
+    return retold(problem, { repair: `Nothing was kept. Give another key of ${provider}.` })
+  if (problem.code === 'model-unknown')
+    return retold(problem, { repair: `Nothing was kept. Name another model of ${provider}.` })
+  if (problem.code === 'provider-unreachable') {
+    return retold(problem, {
+      repair: `Nothing was kept. Check the network of this machine, or give the address where ${provider} is (--base-url at the terminal).`,
+    })
+  }
+  return problem
 }
 
 async function within<T>(

@@ -196,6 +196,11 @@ export function providerVariable(provider: string, name: string): string {
 function missing(provider: string, names: readonly string[]): Problem {
   return new Problem('not-configured', {
     detail: `the provider ${provider} is not set up: put ${names.map((name) => providerVariable(provider, name)).join(' or ')} into .env`,
+    ...(Object.hasOwn(providerPresets, provider)
+      ? {
+          repair: `Set it up with: flotilla init --provider ${provider}. What is written into .env by hand is read at the next start.`,
+        }
+      : {}),
   })
 }
 

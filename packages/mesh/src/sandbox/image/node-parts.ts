@@ -123,7 +123,7 @@ async function packageArchive({
   if (packed.code === 0 && /^[a-z-]+-[\d.]+\.tgz$/.test(file)) return join(options.cacheDirectory, file)
   throw new SandboxError(
     'npm-unavailable',
-    `${name} ${version} could not be fetched:\n${lastWords(fetched)}\nRepair: npm pack ${name}@${version}`,
+    `${name} ${version} could not be fetched:\n${lastWords(fetched)}\nRepair: let npm reach its registry (npm view ${name}@${version} shows whether it does), then start again.`,
   )
 }
 
