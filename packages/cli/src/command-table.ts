@@ -57,7 +57,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/proof.ts')).addProofCommand,
       },
       {
-        commands: { logs: 'what the mesh has logged' },
+        commands: { logs: 'what the mesh has logged, or what one agent prints' },
         load: async () => (await import('./commands/logs.ts')).addLogsCommand,
       },
       {
@@ -327,7 +327,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/prune.ts')).addPruneCommand,
       },
       {
-        commands: { upgrade: 'install a newer release, or stay with this one' },
+        commands: { upgrade: 'install a newer release; where it does not come up, this one goes on' },
         load: async () => (await import('./commands/upgrade.ts')).addUpgradeCommand,
       },
       {

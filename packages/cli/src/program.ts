@@ -91,7 +91,7 @@ function emptyProgram(deps: CliDeps): Command {
       'after',
       `
 First steps:
-  $ flotilla demo                     see everything work, in about a minute
+  $ flotilla demo                     see everything work, in a minute or two
   $ flotilla init                     a fleet of your own: a model, tried out, and a first agent
   $ flotilla chat                     talk to its operator
   $ flotilla doctor                   when something does not work

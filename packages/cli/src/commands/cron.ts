@@ -8,6 +8,7 @@ import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { oneLine } from '../terminal/color.ts'
+import { formatCount } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 const schedules = `
@@ -142,33 +143,35 @@ async function list(context: CommandContext, line: CommandLine): Promise<void> {
   for (const { id, note } of reply.jobs) if (note !== '') terminal.print(`${id}: ${note}`)
 }
 
-const jobColumns = [
-  'JOB',
-  'AGENT',
-  'SCHEDULE',
-  'DOES',
-  'NEXT (UTC)',
-  'FIRED',
-  'SKIPPED',
-  'ERRORS',
-  'LAST',
-].map((title) => ({ title }))
+const jobColumns = ['JOB', 'AGENT', 'SCHEDULE', 'DOES', 'NEXT (UTC)', 'FIRED', 'LAST'].map((title) => ({
+  title,
+}))
 
 function jobRow(job: CronJobView): string[] {
   const zone = job.timezone === 'UTC' || /^every/i.test(job.schedule) ? '' : ` ${job.timezone}`
-  const errors =
-    job.errors_in_row > 0 ? `${job.error_count} (${job.errors_in_row} in a row)` : `${job.error_count}`
   return [
     job.id,
     job.agent,
     job.schedule + zone,
     oneLine(doesOf(job), longestLine),
     job.next_run === null ? (job.enabled ? 'never' : 'off') : timeOf(job.next_run),
-    String(job.run_count),
-    String(job.skip_count),
-    errors,
+    firedWords(job),
     job.last_outcome ?? '-',
   ]
+}
+
+/** How often, and beside it only what went otherwise: a column for each would not fit into a terminal. Pure. */
+export function firedWords(
+  job: Pick<CronJobView, 'run_count' | 'skip_count' | 'error_count' | 'errors_in_row'>,
+): string {
+  const errors = formatCount(job.error_count, 'error')
+  return [
+    `${job.run_count}`,
+    ...(job.skip_count === 0 ? [] : [`${job.skip_count} skipped`]),
+    ...(job.error_count === 0
+      ? []
+      : [job.errors_in_row > 0 ? `${errors}, ${job.errors_in_row} in a row` : errors]),
+  ].join(', ')
 }
 
 function doesOf(job: CronJobView): string {

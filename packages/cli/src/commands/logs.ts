@@ -3,8 +3,11 @@ import type { Command } from 'commander'
 import * as z from 'zod/mini'
 import { commandAction, flagOption, numberOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
+import { keptLimits } from '@flotilla/protocol/kept-api'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodeOf } from '../exit-code-of.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { followLines } from '../mesh-process/follow-file.ts'
 import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 import { meshLogPath } from '../mesh-process/mesh-paths.ts'
@@ -18,6 +21,9 @@ const linesMax = 10_000
 /** Only so much of the end of a long log is read for the lines that are wanted. */
 const readMaxBytes = 8 * 1024 * 1024
 const fieldsColumnsMax = 160
+const nameColumnsMax = 64
+/** A container is asked again for what it printed. */
+const printedEveryMs = 500
 
 const logLineSchema = z.looseObject({
   time: z.optional(z.union([z.number(), z.string()])),
@@ -34,9 +40,9 @@ export function addLogsCommand(program: Command, deps: CliDeps): void {
   program
     .command('logs')
     .description(
-      'Shows what the mesh of a home folder has logged, of all or of one agent. It reads the file data/mesh.log of this machine, with or without a running mesh; what agents do stands in flotilla events and flotilla runs.',
+      'Shows what the mesh of a home folder has logged, read from the file data/mesh.log of this machine, with or without a running mesh. With an agent: only what is logged about it, and what its container prints, which a running mesh tells. What agents do stands in flotilla events and flotilla runs.',
     )
-    .argument('[agent]', 'only lines about this agent')
+    .argument('[agent]', 'lines about this agent, and those that it prints itself')
     .option('-f, --follow', 'go on with what is logged from now on, until Ctrl-C')
     .option('--lines <count>', 'how many of the last', wholeNumber(1, linesMax), linesDefault)
     .addHelpText(
@@ -47,35 +53,135 @@ export function addLogsCommand(program: Command, deps: CliDeps): void {
 }
 
 async function logs(context: CommandContext, line: CommandLine): Promise<void> {
-  const { place, clock } = context
-  const path = meshLogPath(place.home)
-  const found = await stat(path).catch(() => null)
-  if (found === null) {
-    throw new CommandFailed('no-log', {
-      detail: `There is no log in ${place.home}: no mesh has been started there with flotilla start, or it is not yours to read.`,
-      repair: 'Name the home with --home. A mesh that systemd started logs there: journalctl -u flotilla',
-    })
-  }
+  const { clock } = context
   const [agent] = line.operands
   const count = numberOption(line, 'lines') ?? linesDefault
   const isMeant = (text: string) => agent === undefined || isAbout(text, agent)
+  const printed = agent === undefined ? null : await printedBy(context, agent, count)
+  const file = await logFile(context, printed !== null)
   const ended = AbortSignal.abort()
   const last: string[] = []
-  const from = Math.max(0, found.size - readMaxBytes)
-  for await (const text of followLines(await open(path), { from, clock, signal: ended })) {
-    if (!isMeant(text)) continue
-    last.push(text)
-    if (last.length > count) last.shift()
+  if (file !== null) {
+    const from = Math.max(0, file.size - readMaxBytes)
+    for await (const text of followLines(await open(file.path), { from, clock, signal: ended })) {
+      if (!isMeant(text)) continue
+      last.push(text)
+      if (last.length > count) last.shift()
+    }
   }
-  for (const text of last) show(context, text)
+  const lines = byTime([...last, ...(printed?.lines ?? [])]).slice(-count)
+  for (const text of lines) show(context, text)
+  if (lines.length === 0 && agent !== undefined)
+    context.terminal.note(`There is no line about ${oneLine(agent, nameColumnsMax)}.`)
   if (!flagOption(line, 'follow')) return
   const stop = new AbortController()
   const giveBack = context.onInterrupt(() => stop.abort())
   const signal = AbortSignal.any([stop.signal, context.signal])
-  for await (const text of followLines(await open(path), { from: found.size, clock, signal })) {
-    if (isMeant(text)) show(context, text)
+  const ofMesh = async () => {
+    if (file === null) return
+    for await (const text of followLines(await open(file.path), { from: file.size, clock, signal })) {
+      if (isMeant(text)) show(context, text)
+    }
   }
+  await Promise.all([ofMesh(), printed?.follow(signal)])
   giveBack()
+}
+
+/** The log of the mesh of this home; null where there is none, and something else is to be shown. */
+async function logFile(
+  { place, environment }: CommandContext,
+  hasOther: boolean,
+): Promise<{ readonly path: string; readonly size: number } | null> {
+  // What a mesh elsewhere has logged lies there.
+  if (hasOther && (place.url ?? environment.url) !== undefined) return null
+  const path = meshLogPath(place.home)
+  const found = await stat(path).catch(() => null)
+  if (found !== null) return { path, size: found.size }
+  if (hasOther) return null
+  throw new CommandFailed('no-log', {
+    detail: `There is no log in ${place.home}: no mesh has been started there with flotilla start, or it is not yours to read.`,
+    repair: 'Name the home with --home. A mesh that systemd started logs there: journalctl -u flotilla',
+  })
+}
+
+/** What the container of an agent prints. */
+interface Printed {
+  readonly lines: readonly string[]
+  /** Shows what it prints from now on, until the signal aborts. */
+  follow(signal: AbortSignal): Promise<void>
+}
+
+/** Null where no mesh runs that could tell. Rejects with the Problem `unknown-agent`. */
+async function printedBy(context: CommandContext, agent: string, count: number): Promise<Printed | null> {
+  const read = async (lines: number) => {
+    const client = await context.mesh()
+    const reply = await client.call('agentLogs', { params: { id: agent }, query: { lines } })
+    return reply.lines.map((text) => ofAgent(text, agent))
+  }
+  let known = await read(Math.min(count, keptLimits.logLinesMax)).catch((error: unknown) => {
+    if (exitCodeOf(error) === exitCodes.meshNotRunning) return null
+    throw error
+  })
+  if (known === null) return null
+  return {
+    lines: known,
+    follow: async (signal) => {
+      for (;;) {
+        await context.clock.sleep(printedEveryMs, signal).catch(() => undefined)
+        if (signal.aborted) return
+        const now = await read(keptLimits.logLinesMax)
+        for (const text of linesAfter(known ?? [], now)) show(context, text)
+        known = now
+      }
+    },
+  }
+}
+
+/** The lines that came since: behind the longest end of the earlier ones that stands there still. Pure. */
+export function linesAfter(earlier: readonly string[], now: readonly string[]): readonly string[] {
+  const last = earlier.at(-1)
+  if (last === undefined) return now
+  for (let at = now.length - 1; at >= 0; at--) {
+    if (now[at] !== last) continue
+    const before = earlier.slice(-(at + 1))
+    if (before.every((text, index) => text === now[at - before.length + 1 + index])) return now.slice(at + 1)
+  }
+  // Another container prints.
+  return now
+}
+
+/** A line as its agent printed it, which says neither whose it is nor that the mesh is ready. Pure. */
+export function ofAgent(text: string, agentId: string): string {
+  const {
+    time,
+    level,
+    msg,
+    progress: _progress,
+    ready: _ready,
+    url: _url,
+    ...others
+  } = logLineSchema.safeParse(parseJsonLine(text)).data ?? { msg: text }
+  const moment = time === undefined ? NaN : Number(new Date(time))
+  return JSON.stringify({
+    ...others,
+    ...(Number.isNaN(moment) ? {} : { time: moment }),
+    ...(level === undefined ? {} : { level }),
+    msg: msg ?? text,
+    agentId,
+  })
+}
+
+/** In the order of their moments; one without stays behind the one before it. Pure. */
+function byTime(lines: readonly string[]): readonly string[] {
+  let moment = 0
+  return lines
+    .map((text) => {
+      const time = logLineSchema.safeParse(parseJsonLine(text)).data?.time
+      moment = time === undefined ? moment : Number(new Date(time))
+      return { text, moment }
+    })
+    .toSorted((one, other) => one.moment - other.moment)
+    .map(({ text }) => text)
 }
 
 function isAbout(text: string, agent: string): boolean {

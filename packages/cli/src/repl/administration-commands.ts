@@ -1,4 +1,4 @@
-import { oneLine } from '../terminal/color.ts'
+import { oneLine, printable } from '../terminal/color.ts'
 import { wanted } from './slash-command.ts'
 import type { SlashCall, SlashCommand } from './slash-command.ts'
 
@@ -24,10 +24,21 @@ function verbCommand(command: {
     run: async (call) => {
       const [verb = usual, ...words] = call.rest
       const lineOf = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
-      return call.run(lineOf?.(words) ?? [wanted(undefined, `/${command.name} ${command.usage}`)])
+      const isWhole = words.length >= operandsOf(command.usage, verb)
+      return call.run(
+        (isWhole ? lineOf?.(words) : undefined) ?? [wanted(undefined, `/${command.name} ${command.usage}`)],
+      )
     },
   }
 }
+
+/** How many words a verb must have behind it: those that its usage has in angles. Pure. */
+function operandsOf(usage: string, verb: string): number {
+  const own = usage.split(' | ').find((one) => one === verb || one.startsWith(`${verb} `)) ?? ''
+  return own.match(/<[^>]+>/g)?.length ?? 0
+}
+
+const costGroups = ['agent', 'model', 'project', 'day']
 
 /** What owners do beside talking: lines of the command line, said at the prompt. */
 export const administrationCommands: readonly SlashCommand[] = [
@@ -64,8 +75,10 @@ export const administrationCommands: readonly SlashCommand[] = [
     usage: '<agent>',
     summary: 'Deletes an agent with all it has, once its name is typed again',
     takes: 'agent',
-    run: async ({ run, rest, ask, terminal }) => {
+    run: async ({ run, rest, ask, terminal, requireAgent }) => {
       const id = wanted(rest[0], '/remove <agent>')
+      // Before anybody has to type its name.
+      await requireAgent(id)
       const typed = await ask(
         `Delete ${oneLine(id, nameColumnsMax)} with its data for good? Type its name: `,
         false,
@@ -79,7 +92,11 @@ export const administrationCommands: readonly SlashCommand[] = [
     usage: '[agent]',
     summary: 'Re-creates the container of an agent',
     takes: 'agent',
-    run: async ({ run, rest, agentId }) => run(['restart', '--', rest[0] ?? agentId]),
+    run: async ({ run, rest, agentId, requireAgent }) => {
+      const id = rest[0] ?? agentId
+      await requireAgent(id)
+      return run(['restart', '--', id])
+    },
   },
   verbCommand({
     name: 'blackboard',
@@ -96,7 +113,13 @@ export const administrationCommands: readonly SlashCommand[] = [
     name: 'costs',
     usage: '[agent|model|project|day]',
     summary: 'What calls of models have cost',
-    run: async ({ run, rest }) => run(['costs', ...(rest[0] === undefined ? [] : ['--by', rest[0]])]),
+    verbs: costGroups,
+    run: async ({ run, rest: [by = 'agent'] }) =>
+      run([
+        'costs',
+        '--by',
+        costGroups.includes(by) ? by : wanted(undefined, '/costs [agent|model|project|day]'),
+      ]),
   },
   {
     name: 'traces',
@@ -154,9 +177,28 @@ export const administrationCommands: readonly SlashCommand[] = [
     },
   },
   {
+    name: 'pending',
+    usage: '[id]',
+    summary: 'What waits for you',
+    run: async ({ run, rest }) => run(['pending', '--', ...rest.slice(0, 1)]),
+  },
+  {
+    name: 'confirm',
+    usage: '<id>',
+    summary:
+      'Lets something happen that waits for you, once you have seen it; /cancel keeps it from happening',
+    run: confirm,
+  },
+  {
+    name: 'undo',
+    usage: '<token>',
+    summary: 'Takes back a change of an agent',
+    run: async ({ run, rest }) => run(['undo', '--', wanted(rest[0], '/undo <token>')]),
+  },
+  {
     name: 'logs',
     usage: '[agent]',
-    summary: 'The last lines of the log, of all or of one agent',
+    summary: 'The last lines of the log, or what one agent does and prints',
     takes: 'agent',
     run: async ({ run, rest }) => run(['logs', '--lines', `${logLinesShown}`, ...rest.slice(0, 1)]),
   },
@@ -169,6 +211,18 @@ export const administrationCommands: readonly SlashCommand[] = [
     run: project,
   },
 ]
+
+async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise<void> {
+  const params = { id: wanted(rest[0], '/confirm <id>') }
+  // Before it is shown: what has become another meanwhile is refused.
+  const { digest, state } = await client.call('pendingOne', { params })
+  await run(['pending', '--', params.id])
+  if (state !== 'pending') return
+  const typed = await ask('Let it happen? Type yes: ', false)
+  if (typed.trim() !== 'yes') return terminal.print('Nothing was done.')
+  const done = await client.call('pendingConfirm', { params, body: { digest } })
+  terminal.print(`${done.id} is ${done.state}: ${printable(done.detail)}`)
+}
 
 function plain(...words: readonly string[]): SlashCommand['run'] {
   return async ({ run }) => run(words)

@@ -17,8 +17,12 @@ import { slashCommands } from './slash-commands.ts'
 import { createSteering } from './steering.ts'
 import type { LateWords, Steering } from './steering.ts'
 import { createTypingRow } from './typing-row.ts'
+import { wrapWords } from './usage-rows.ts'
 import { keepTypedHistory, readTypedHistory } from './typed-history.ts'
 import { createTypedLines } from './typed-lines.ts'
+
+const openingWords =
+  'Ask something; what you type while an answer comes is said to the agent at work. /help lists commands, Ctrl-C cancels, /quit ends.'
 
 /**
  * A conversation at the prompt until `/quit`, end of input, or Ctrl-C at an empty prompt. Ctrl-C during a run
@@ -87,11 +91,7 @@ export async function chatSession(
     project: null,
     lastRun: null,
   }
-  terminal.print(
-    terminal.color.faint(
-      'Ask something; what you type while an answer comes is said to the agent at work. /help lists commands, Ctrl-C cancels, /quit ends.',
-    ),
-  )
+  terminal.print(...wrapWords(openingWords, terminal.columns).map((line) => terminal.color.faint(line)))
   try {
     await converse(context, talk)
   } finally {

@@ -14,10 +14,15 @@ const nameMax = 64
 
 /**
  * An event as one line for a person: who, then what. Null for an event that is not a line of its own (text that
- * streams in, states that another event tells better).
+ * streams in, states that another event tells better). `before` stands before a command that the line names: of the command
+ * line, or of the prompt of a conversation.
  */
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
-export function eventLine(event: FleetEventBody, color: Color): string | null {
+export function eventLine(
+  event: FleetEventBody,
+  color: Color,
+  before: 'flotilla ' | '/' = 'flotilla ',
+): string | null {
   switch (event.type) {
     case 'agent.created':
       return line(color, event.agent_id, `is created: ${oneLine(event.role, quotedMax)}`)
@@ -108,7 +113,7 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
         color,
         event.agent_id,
         color.warning(
-          `asks you to ${oneLine(event.summary, 200)} (flotilla confirm ${event.approval_id}, or cancel)`,
+          `asks you to ${oneLine(event.summary, 200)} (${before}confirm ${event.approval_id}, or cancel)`,
         ),
       )
     case 'approval.settled':
@@ -121,7 +126,7 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       return line(
         color,
         event.agent_id,
-        `has another ${event.field} by ${event.actor} (flotilla undo ${event.undo_token})`,
+        `has another ${event.field} by ${event.actor} (${before}undo ${event.undo_token})`,
       )
     case 'edit.undone':
       return line(color, event.agent_id, `has its ${event.field} back, by ${event.actor}`)

@@ -68,6 +68,26 @@ async function shown(frames: readonly ChatStreamFrame[], eventsBeside = false, i
 }
 
 describe('a run shown as it happens', () => {
+  it('tells its own end once, and that of another run beside it', async () => {
+    const outcome: RunOutcome = { status: 'failed', text: 'no key', code: 'not-configured' }
+    const failed = (id: string): ChatStreamFrame => ({
+      type: 'event',
+      event: {
+        type: 'run.changed',
+        run_id: id,
+        agent_id: 'operator',
+        parent_id: null,
+        state: 'failed',
+        outcome,
+      },
+    })
+    const accepted: ChatStreamFrame = { type: 'accepted', run_id: 'run_1' }
+    const { out, err } = await shown([accepted, failed('run_1'), failed('run_2'), ended(outcome)])
+    expect(out).not.toContain('run_1')
+    expect(out).toContain('run run_2 is failed: no key')
+    expect(err.match(/no key/g)).toHaveLength(1)
+  })
+
   it('shows streamed words once, also when a line came after them', async () => {
     const frames = [text('Hel'), text('lo'), saved, ended({ status: 'done', text: 'Hello' })]
     expect((await shown(frames)).out).toBe('Hello\nauditor    saved artifact report.md, 10 B\n')

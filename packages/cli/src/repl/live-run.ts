@@ -68,6 +68,8 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   let last = ''
   /** The run whose wait is told. */
   let waiting: string | null = null
+  /** Its end is told whole. */
+  let asked: string | null = null
 
   function endParagraph(): void {
     if (!ask.eventsBeside) terminal.endRow()
@@ -88,6 +90,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
 
   return {
     queued(runId) {
+      asked = runId
       if (terminal.status((seconds) => formatTurn(ask.agentId, seconds))) waiting = runId
     },
     text(content) {
@@ -96,7 +99,8 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       paragraph += content
     },
     event(event) {
-      const whole = eventLine(event, terminal.color)
+      if (event.type === 'run.changed' && event.run_id === asked && event.outcome !== null) return
+      const whole = eventLine(event, terminal.color, ask.eventsBeside ? 'flotilla ' : '/')
       const isQuote = event.type === 'tool.started' || event.type === 'tool.ended'
       // What a tool is given and gives is looked up elsewhere; here it keeps to its row.
       const text =

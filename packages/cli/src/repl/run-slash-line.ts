@@ -37,7 +37,8 @@ export async function runSlashLine(
         name: () => talk.session,
         change: (next) => {
           talk.session = next
-          talk.show()
+          // Else the prompt comes after what is said of it.
+          if (streaming) talk.show()
         },
       },
       project: { name: () => talk.project, change: (next) => (talk.project = next) },
@@ -49,6 +50,7 @@ export async function runSlashLine(
         await requireAgent(context, client, agentId)
         talk.agentId = agentId
       },
+      requireAgent: (agentId) => requireAgent(context, client, agentId),
       run: (words, input) => createRunTypedCommand(context)(words, input),
       onInterrupt: (cancel) => {
         if (streaming) return () => undefined

@@ -19,6 +19,8 @@ export interface SlashCall {
   readonly say: (text: string) => Promise<void>
   /** From now on another agent is asked; rejects where there is none of that name. */
   readonly use: (agentId: string) => Promise<void>
+  /** Rejects where there is no agent of that name. */
+  readonly requireAgent: (agentId: string) => Promise<void>
   /** Runs a line of the command line here; `input` is what it reads. */
   readonly run: (words: readonly string[], input?: string) => Promise<void>
   /** What Ctrl-C does until the returned function is called; while an answer comes it ends that, and this hears nothing. */

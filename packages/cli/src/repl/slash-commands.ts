@@ -104,12 +104,9 @@ const talkCommands: readonly SlashCommand[] = [
   },
   {
     name: 'cancel',
-    usage: '<run>',
-    summary: 'Cancels a run',
-    run: async ({ client, terminal, rest }) => {
-      const run = await client.call('runCancel', { params: { id: wanted(rest[0], '/cancel <run>') } })
-      terminal.print(`${run.id} is ${run.state}`)
-    },
+    usage: '<id>',
+    summary: 'Cancels a run, or something that waits for you',
+    run: async ({ run, rest }) => run(['cancel', '--', wanted(rest[0], '/cancel <id>')]),
   },
   {
     name: 'debug',

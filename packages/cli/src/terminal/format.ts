@@ -12,10 +12,15 @@ export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = ms / 1000
   if (seconds < 60) return `${seconds.toFixed(1)} s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`
-  const hours = Math.floor(minutes / 60)
-  return `${hours} h ${minutes % 60} min`
+  const whole = Math.round(seconds)
+  const minutes = Math.floor(whole / 60)
+  if (minutes < 60) return twoUnits(`${minutes} min`, whole % 60, 's')
+  return twoUnits(`${Math.floor(minutes / 60)} h`, minutes % 60, 'min')
+}
+
+/** `5 min`, not `5 min 0 s`. */
+function twoUnits(first: string, count: number, unit: string): string {
+  return count === 0 ? first : `${first} ${count} ${unit}`
 }
 
 export function formatBytes(bytes: number): string {

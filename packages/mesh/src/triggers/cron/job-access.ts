@@ -58,6 +58,7 @@ export function requireJob(schedule: JobSchedule, jobId: string): LiveJob {
 
 export function unknownJob(jobId: string): Problem {
   return new Problem('not-found', {
-    detail: `there is no job ${jobId.slice(0, 100)}; flotilla cron list shows them`,
+    detail: `there is no job ${jobId.slice(0, 100)}`,
+    repair: 'flotilla cron list shows those that there are.',
   })
 }
