@@ -267,6 +267,17 @@ describe('Discord', () => {
     expect(texts(heard)).toEqual(['hi'])
   })
 
+  test('what people are told goes nowhere else, wherever a call is led', async () => {
+    const { server, adapter } = await started()
+    server.failRequests(/^\/channels\/\d+\/messages$/, (response) => {
+      response.writeHead(307, { location: `${server.api}/elsewhere` }).end()
+    })
+    const place = server.places.alone
+    const message = { place, clientId: 'n', text: 'for you alone', buttons: [], replyToId: null }
+    await expect(adapter.send(message, never)).rejects.toMatchObject({ kind: 'unreachable' })
+    expect(server.calls.filter(({ path }) => path.includes('elsewhere'))).toEqual([])
+  })
+
   test('one message of which nobody knows whether it arrived hides no other program, but what it may itself be', async () => {
     const looks: (() => void)[] = []
     let now = systemClock.now()
