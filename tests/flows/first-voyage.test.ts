@@ -7,7 +7,7 @@ import { openLedger } from '../support/ledger-view.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { voyageCassette, voyageQuestion } from '../support/voyage-cassette.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 describe('the first voyage', () => {
   let mesh: MeshProcess
@@ -79,11 +79,15 @@ describe('the first voyage', () => {
     })
   })
 
-  it('a worker that speaks instead of completing has its words taken as the result', async () => {
-    verifies('purpose:task-mode:returns-task-result')
+  it('a worker that only speaks completes nothing: its task fails, and its words reach whoever asked', async () => {
+    heedsLesson(46, 47)
     await mesh.createWorker('talker')
     const run = await mesh.ask('Let the talker say it', { session: 'talk' })
-    expect(run.outcome).toMatchObject({ status: 'done', text: 'It said 7.' })
-    expect(await mesh.tasks()).toMatchObject([{ assignee: 'talker', state: 'done' }, { assignee: 'clerk' }])
+    const why = 'The agent ended without complete_task. Its last words: The number is 7.'
+    expect(run.outcome).toMatchObject({ status: 'done', text: `It was not done: ${why}` })
+    expect(await mesh.tasks()).toMatchObject([
+      { assignee: 'talker', state: 'failed', summary: why },
+      { assignee: 'clerk' },
+    ])
   })
 })

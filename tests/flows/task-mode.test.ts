@@ -9,7 +9,7 @@ import type { TestAgent } from '../../packages/agent/src/testing/agent-process.t
 import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/src/testing/fake-mesh.ts'
 import { agentProgram } from '../support/programs.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 interface Said {
   readonly role: string
@@ -21,6 +21,7 @@ const call = (name: string, input: object): ScriptedAnswer => ({ calls: [{ name,
 function decide(messages: readonly Said[]): ScriptedAnswer {
   const task = messages.find(({ role }) => role === 'user')?.content ?? ''
   const last = messages.findLast(({ role }) => role === 'tool')?.content
+  if (task.includes('only talk')) return { text: 'I shall look into it.' }
   if (task.includes('look for it')) {
     if (last === undefined) return call('read_file', { path: 'no/such/file' })
     return call('complete_task', { summary: `It said ${last.slice(0, 17)}`, result: { found: false } })
@@ -114,5 +115,19 @@ describe('a task', () => {
     const steps = readFileSync(join(agent.data, 'steps'), 'utf8').trim().split('\n')
     expect(steps).toEqual(Array.from({ length: steps.length }, (_, index) => `step ${index + 1}`))
     expect(steps.length).toBe(20)
+  })
+
+  it('whose agent only talks, although reminded, is closed by none of its words', async () => {
+    heedsLesson(46)
+    const before = questions().length
+    expect(await work(4, 'only talk')).toMatchObject({
+      status: 'complete',
+      response: 'I shall look into it.',
+      result: null,
+      tool_outputs: [],
+    })
+    expect(questions().length - before).toBe(2)
+    expect(questions().at(-1)?.at(-1)?.content).toContain('The task is still open')
+    expect(mesh.requests.filter(({ path }) => path.includes('task_4'))).toEqual([])
   })
 })

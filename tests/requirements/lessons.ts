@@ -62,12 +62,7 @@ export const lessons = [
   { number: 44, title: 'A hand-off that is reported lies in the inbox of its assignee.' },
   { number: 45, title: 'Work for an agent that cannot begin now is kept, and its giver hears so.' },
   { number: 46, title: 'An answer is no completion: a task is done when its assignee says so.' },
-  {
-    number: 47,
-    title: 'Words without a deed complete nothing.',
-    outside:
-      'work may be words alone, such as a review; an assignee that only talks closes nothing, and its giver judges what it hands in',
-  },
+  { number: 47, title: 'Words without a deed complete nothing.' },
   { number: 48, title: 'A task that lost its mesh or agent is taken up again.' },
   { number: 49, title: 'Queued work outlives the mesh.' },
   {

@@ -1,10 +1,7 @@
-import { isJsonObject } from '@flotilla/protocol/is-json-object'
-import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskAssignment } from '@flotilla/protocol/task'
-import { executeToolCall } from '../tools/execute-tool-call.ts'
-import { waitsForOthers } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { abortedEnd, closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { RunContext } from './loop-deps.ts'
@@ -22,12 +19,11 @@ import { createTimeLimit } from './time-limit.ts'
 import type { RunEnd } from './task-result.ts'
 
 const promptJsonMaxChars = 60_000
-const summaryMaxChars = 20_000
 
 /**
- * Works on a task until it is closed, or until its time, its money or its rounds are used. An agent that gave
- * work away, or asked whoever gave the task, may end its turn with the task open: it goes on in the conversation that the
- * assignment names.
+ * Works on a task until it is closed, or until its time, its money or its rounds are used. Words close nothing: an agent
+ * that only speaks, although reminded, ends its turn with the task open, and the mesh says what becomes of that. One that
+ * gave work away, or asked whoever gave the task, goes on in the conversation that the assignment names.
  */
 export async function runTask(
   context: RunContext,
@@ -110,50 +106,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
     state,
     signal,
   )
-  if (ended.kind !== 'answered' || waitsForOthers(state)) return endOfLoop(ended)
-  return closeWithText(context, { ...work, text: ended.text }, signal)
-}
-
-/** The agent spoke and did not close the task although reminded: its words are taken as the result. */
-async function closeWithText(
-  context: RunContext,
-  work: Work & { readonly text: string },
-  signal: AbortSignal,
-): Promise<RunEnd> {
-  const { assignment, state } = work
-  const { result, promote } = readFinalText(work.text)
-  const summary = work.text.slice(0, summaryMaxChars)
-  const tool = context.tools.find((known) => known.definition.name === 'complete_task')
-  if (tool) {
-    // The step that follows the answer: the same after a crash, since the answer is stored.
-    const idempotencyKey = `${state.runId}:${state.step + 1}`
-    const toolContext = { mesh: context.mesh, idempotencyKey, taskId: assignment.task_id, signal }
-    await executeToolCall(
-      tool,
-      { summary, result, status: 'done' },
-      { context: toolContext, clock: context.clock },
-    )
-    signal.throwIfAborted()
-    state.step += 1
-  }
-  return { status: 'complete', response: summary, result, promote }
-}
-
-/** A JSON object with `result` or `promote` is read as such, alone or in a code fence; anything else is text. Pure. */
-export function readFinalText(text: string): { result: JsonValue; promote: JsonObject } {
-  const inner = /^\s*(?:```(?:json)?\s*)?(\{[\s\S]*\})(?:\s*```)?\s*$/.exec(text)?.[1]
-  if (inner !== undefined) {
-    try {
-      const value: unknown = JSON.parse(inner)
-      if (isJsonObject(value) && ('result' in value || 'promote' in value)) {
-        const promote = value['promote'] ?? {}
-        return { result: value['result'] ?? null, promote: isJsonObject(promote) ? promote : {} }
-      }
-    } catch {
-      // Not JSON after all; the words are the result.
-    }
-  }
-  return { result: { text }, promote: {} }
+  return endOfLoop(ended)
 }
 
 /** The task in words. Pure. */
