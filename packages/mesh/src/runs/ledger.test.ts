@@ -239,6 +239,14 @@ describe('a lost agent', () => {
     })
   })
 
+  test('a run of an agent that is archived meanwhile ends at once and says so', async () => {
+    const world = await aStartedHarness()
+    world.agents.startFault = new Problem('agent-archived', { detail: 'agent operator is archived' })
+    const run = world.chat('operator')
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'failed', outcome: { code: 'agent-archived' } })
+  })
+
   test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {
     const world = await aStartedHarness()
     world.agents.startFault = new Problem('fleet-paused')

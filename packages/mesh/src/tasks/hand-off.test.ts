@@ -229,6 +229,22 @@ describe('a hand-off', () => {
     })
   })
 
+  test('of an agent that cannot be reached now is no work that began, until it is', async () => {
+    heedsLesson(45)
+    const world = await aStartedHarness()
+    world.chat('operator')
+    await world.clock.settle()
+    world.agents.startFault = new Problem('agent-quarantined')
+    const given = give(world, 'operator', 'worker')
+    await world.clock.advance(20_000)
+    expect(world.taskTable.find(given.task_id)?.state).toBe('pending')
+    world.agents.startFault = null
+    await world.clock.advance(20_000)
+    expect(world.taskTable.find(given.task_id)?.state).toBe('working')
+    complete(world, 'worker', given.task_id)
+    expect(world.taskTable.find(given.task_id)?.state).toBe('done')
+  })
+
   test('is blocked when its run is lost three times, and the asker is told', async () => {
     heedsLesson(45)
     const { world, parent, given } = await aHandOff()

@@ -19,7 +19,7 @@ import type { RunTasks } from './run-tasks.ts'
 const pausedRetryMs = 15_000
 
 /** Only the owner can change it; another attempt would say the same, later. */
-const ownerMendsIt: readonly string[] = ['not-configured', 'data-full', 'isolation-unavailable']
+const ownerMends: string[] = ['not-configured', 'data-full', 'isolation-unavailable', 'agent-archived']
 
 export interface PerformRun {
   /** Dispatches a queued run and follows it. Returns when the lane must look at the rows again. */
@@ -68,7 +68,10 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
       if (!run) return
       await followed.during(run.id, closing, async (following) => {
         const connection = await reach(deps, run, following)
-        if (connection) await attached(run, connection, { following, closing })
+        if (!connection) return
+        // Not before: the task of an agent that cannot be reached waits, and says so.
+        deps.tasks.began(run)
+        await attached(run, connection, { following, closing })
       })
     },
     attach: (run, connection, closing) =>
@@ -102,20 +105,18 @@ async function reach(
 
 function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, error: unknown): void {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
-  log.warn(
-    { runId: run.id, agentId: run.agentId, code: problem.code, err: error },
-    'the agent of a run was not reached; by the code the run waits, is tried again or fails',
-  )
-  if (problem.code === 'fleet-paused' || problem.code === 'agent-quarantined') {
-    // Not the run's fault: it waits, and no attempt is used up.
-    changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
-  } else if (problem.code === 'unknown-agent') {
-    changes.settle(run, failedOutcome(run, 'unknown-agent', 'The agent was deleted.'))
-  } else if (ownerMendsIt.includes(problem.code)) {
-    changes.settle(run, failedOutcome(run, problem.code, problem.detail))
-  } else {
-    changes.interrupt(run, `its agent could not be started or reached (${problem.detail})`)
+  const { code, detail } = problem
+  if (code === 'fleet-paused' || code === 'agent-quarantined') {
+    // Not the run's fault, and people know of it: it waits, and no attempt is used up.
+    return void changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
   }
+  log.warn(
+    { runId: run.id, agentId: run.agentId, code, err: error },
+    'the agent of a run was not reached; by the code the run is tried again or fails',
+  )
+  if (code === 'unknown-agent') changes.settle(run, failedOutcome(run, code, 'The agent was deleted.'))
+  else if (ownerMends.includes(code)) changes.settle(run, failedOutcome(run, code, detail))
+  else changes.interrupt(run, `its agent could not be started or reached (${detail})`)
 }
 
 /** The lane is not free before an agent whose run was ended from outside has been told to stop. */
@@ -142,14 +143,13 @@ async function tellIfEnded(
  * Takes a queued run into its lane: as it is running now, under a fence of its own; null when it is not queued any more.
  */
 function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
-  const { table, tasks, changes } = deps
+  const { table, changes } = deps
   return deps.database.transaction(() => {
     const queued = table.find(run.id)
     if (queued?.state !== 'queued') return null
     const running = changes.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
     if (!running) return null
     deps.bindNotes(running)
-    tasks.began(running)
     return running
   })
 }
