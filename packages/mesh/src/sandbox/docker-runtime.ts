@@ -16,6 +16,7 @@ import { readContainerData, releaseHeld, writeContainerData } from './docker/con
 import { createDockerBrowsers } from './docker/docker-browsers.ts'
 import { engineDialect } from './docker/engine-dialect.ts'
 import { leftovers, listContainers, renameContainers } from './docker/list-containers.ts'
+import { createMemoryEnds } from './docker/memory-ends.ts'
 import { measureContainers } from './docker/measure-containers.ts'
 import { measureVolumes } from './docker/measure-volumes.ts'
 import { tryVolumes } from './docker/try-volumes.ts'
@@ -100,6 +101,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     folder: profileVolumesFolder(options.volumesFolder),
     programs: () => programs,
   })
+  const memoryEnds = createMemoryEnds()
   let ready: PreparedEngine | null = null
   let watching: Promise<void> | null = null
   let lost = false
@@ -125,23 +127,25 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     return prepared()
   }
 
-  async function reportEnd(containerId: string): Promise<void> {
+  async function reportEnd(containerId: string, endedAt: number | null): Promise<void> {
     const agentId = running.get(containerId)
     if (agentId === undefined) return
     running.delete(containerId)
     shares.release(agentId)
+    const isOfMemory = memoryEnds.isOf(containerId, endedAt)
     const state = await inspectContainer(prepared(), containerId).catch(() => null)
     // A container that is gone altogether was removed by force, which ends its process by signal 9.
-    const exit = state?.exit ?? { code: 137, outOfMemory: false }
-    for (const listener of listeners) listener({ agentId, ...exit })
+    const { code, outOfMemory } = state?.exit ?? { code: 137, outOfMemory: false }
+    for (const listener of listeners) listener({ agentId, code, outOfMemory: outOfMemory && isOfMemory })
   }
 
   function onEvent(event: EngineEvent): void {
     const agentId = running.get(event.containerId)
     if (agentId === undefined) return
+    memoryEnds.hear(event)
     // The kernel may have killed a program of the agent alone; only `die` is the end.
     if (event.action === 'oom') options.log.warn({ agentId }, 'a process in the sandbox ran out of memory')
-    if (prepared().dialect.endActions.includes(event.action)) void reportEnd(event.containerId)
+    if (prepared().dialect.endActions.includes(event.action)) void reportEnd(event.containerId, event.at)
   }
 
   /**
@@ -172,11 +176,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     await Promise.all([...live].map(([id, agentId]) => gate(() => putRight(id, agentId))))
     const ended = [...running.keys()].filter((id) => !live.has(id))
     for (const [id, agentId] of live) running.set(id, agentId)
-    await Promise.all(ended.map(reportEnd))
+    await Promise.all(ended.map((id) => reportEnd(id, null)))
   }
 
   function forget(agentId: string): void {
-    for (const [id, owner] of running) if (owner === agentId) running.delete(id)
+    for (const [id, owner] of running) {
+      if (owner !== agentId) continue
+      running.delete(id)
+      memoryEnds.forget(id)
+    }
   }
 
   return {

@@ -12,11 +12,15 @@ const eventSchema = z.looseObject({
   status: z.string().nullish(),
   id: z.string().nullish(),
   Actor: z.looseObject({ ID: z.string().nullish() }).nullish(),
+  /** Nanoseconds since 1970: rounded to some hundred when they are read, which does no harm here. */
+  timeNano: z.number().nullish(),
 })
 
 export interface EngineEvent {
   readonly action: string
   readonly containerId: string
+  /** By the engine's clock, milliseconds since 1970; null where it does not say. */
+  readonly at: number | null
 }
 
 /**
@@ -57,5 +61,6 @@ function readEvent(line: string): EngineEvent | null {
   const event = eventSchema.safeParse(JSON.parse(line)).data
   const action = event?.Action ?? event?.status
   const containerId = event?.Actor?.ID ?? event?.id
-  return action && containerId ? { action, containerId } : null
+  const at = event?.timeNano == null ? null : event.timeNano / 1e6
+  return action && containerId ? { action, containerId, at } : null
 }

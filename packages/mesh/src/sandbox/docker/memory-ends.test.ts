@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { createMemoryEnds } from './memory-ends.ts'
+
+const oom = (at: number | null) => ({ action: 'oom', containerId: 'c1', at })
+
+it('an end that comes with the kill is for want of memory, and one that comes later is not', () => {
+  const ends = createMemoryEnds()
+  ends.hear(oom(1000))
+  expect(ends.isOf('c1', 1200)).toBe(true)
+  ends.hear(oom(1000))
+  expect(ends.isOf('c1', 24_000)).toBe(false)
+  ends.hear(oom(1000))
+  ends.hear(oom(23_500))
+  expect(ends.isOf('c1', 24_000)).toBe(true)
+})
+
+it('what nobody heard is as the engine says, and each container is by itself', () => {
+  const ends = createMemoryEnds()
+  expect(ends.isOf('c1', 24_000)).toBe(true)
+  ends.hear(oom(null))
+  expect(ends.isOf('c1', 24_000)).toBe(true)
+  ends.hear(oom(1000))
+  expect(ends.isOf('c2', 24_000)).toBe(true)
+  expect(ends.isOf('c1', null)).toBe(true)
+  ends.hear(oom(1000))
+  ends.forget('c1')
+  expect(ends.isOf('c1', 24_000)).toBe(true)
+  ends.hear({ action: 'start', containerId: 'c1', at: 1000 })
+  expect(ends.isOf('c1', 24_000)).toBe(true)
+})
