@@ -252,6 +252,15 @@ describe('an agent that an agent has made', () => {
     expect(await reads('projects/acme/plan')).toBe(true)
   })
 
+  it('ends where its parent is archived, and whoever waits hears that', async () => {
+    const run = await mesh.submit('count for long', { agent: 'boss' })
+    await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
+    expect((await mesh.call(controlEndpoints.agentArchive, { params: { id: 'boss' } })).status).toBe(200)
+    await gone()
+    expect((await mesh.ended(run)).outcome).toMatchObject({ status: 'failed', code: 'agent-archived' })
+    await mesh.call(controlEndpoints.agentUnarchive, { params: { id: 'boss' } })
+  })
+
   it('goes with its parent', async () => {
     await mesh.submit('count for long', { agent: 'boss' })
     await eventually('the child is there', async () => (await childrenOf())[0] ?? null)

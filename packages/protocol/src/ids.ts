@@ -3,6 +3,9 @@ import * as z from 'zod/mini'
 /** The operator's reserved id; exactly one agent bears it. */
 export const operatorAgentId = 'operator'
 
+/** Ids of agents that agents made begin so, and no others: who asks of another pays nothing for the question. */
+export const spawnedPrefix = 'spawn_'
+
 /** Ids that no worker may take. */
 export const reservedAgentIds: readonly string[] = ['mesh', operatorAgentId, 'canary-probe']
 

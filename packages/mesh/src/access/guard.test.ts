@@ -73,6 +73,8 @@ describe('the guard', () => {
     expect(repairOf(scout, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
     const member: Caller = { kind: 'human', role: 'member', channel: 'cli', person: 'ann', agents: ['scout'] }
     expect(repairOf(member, { do: 'manage-fleet' })).toContain('flotilla people change')
+    const made: Caller = { ...scout, agentId: 'spawn_1' }
+    expect(repairOf(made, { do: 'message-agent', to: 'other' })).toContain('You were made for one task')
     // A record that is not there is something to be mended.
     expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })

@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { spawnedPrefix } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
@@ -73,10 +74,12 @@ export function createGuard(deps: GuardDeps): Guard {
       field === null &&
       snapshot.broken === null &&
       snapshot.recordOf(agentId) !== undefined
+    const isOfSpawned = agentId?.startsWith(spawnedPrefix) === true
     const isOfRole = caller.kind === 'human' && caller.role !== 'owner'
     throw new Problem('denied', {
       detail: reason,
       ...(isOfNoField ? { repair: ofNoFieldRepair } : {}),
+      ...(isOfSpawned ? { repair: ofSpawnedRepair } : {}),
       ...(isOfRole ? { repair: ofRoleRepair } : {}),
       extra: { action: action.do, ...(field === null ? {} : { field }), ...(line === null ? {} : { line }) },
     })
@@ -88,6 +91,10 @@ const ofRoleRepair =
 
 const ofNoFieldRepair =
   'No field of the permission record changes that: do without it, or tell the owner what you would have done (notify_user).'
+
+/** Nobody sets permissions of one: they are within its maker's, and it is gone before anybody would. */
+const ofSpawnedRepair =
+  'You were made for one task and may no more than this: do without it, and say in complete_task what you could not do and why.'
 
 function record(
   deps: GuardDeps,

@@ -1,3 +1,4 @@
+import { spawnedPrefix } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
@@ -73,6 +74,8 @@ interface AgentHooks {
   readonly agentFilesDropped: AwaitedHook<string>
   /** By `agents`, in the transaction that removes the agent's row. */
   readonly agentDeleted: Hook<string>
+  /** By `agents`, in the transaction that says so in the journal: it is put away, and may be taken back. */
+  readonly agentArchived: Hook<string>
   /** By `agents`: something that people have to know, in the transaction that makes it so. */
   readonly ownerTold: Hook<{ readonly agentId: string; readonly message: string }>
   /** By `agents`, before it puts one to sleep: what is going on in it; no answer lets it sleep. */
@@ -148,9 +151,6 @@ interface ReportHooks {
   readonly journalAsked: Hook<void>
 }
 
-/** Ids of agents that agents made begin so, and no others: who asks of another pays nothing for the question. */
-export const spawnedPrefix = 'spawn_'
-
 /** Who made the agent, where an agent did, else null. */
 export function makerOf({ makersOf }: Pick<Hooks, 'makersOf'>, agentId: string): string | null {
   return agentId.startsWith(spawnedPrefix) ? (makersOf.ask(agentId)[0] ?? null) : null
@@ -184,6 +184,7 @@ export function createHooks(log: Log): Hooks {
     agentLeaving: createAwaitedHook(),
     agentFilesDropped: createAwaitedHook(),
     agentDeleted: createHook(),
+    agentArchived: createHook(),
     makersOf: createQuestion(),
     reasonsToGiveNoWork: createQuestion(),
     ownerTold: createHook(),

@@ -51,6 +51,9 @@ export function spawningModule(
   hooks.agentDeleted.subscribe((agentId) => {
     for (const child of table.childrenOf(agentId)) ends.endsNow(child.agentId, 'Its parent was deleted')
   })
+  hooks.agentArchived.subscribe((agentId) => {
+    for (const child of table.childrenOf(agentId)) ends.endsNow(child.agentId, 'Its parent was archived')
+  })
   return {
     api: null,
     routes: { agent: (surface) => spawnAgentRoutes(surface, spawn) },

@@ -41,7 +41,12 @@ export function createArchive(deps: {
       deps.starts.breakOff(agentId, 'the agent is being archived')
       await context.mutex.take(agentId, async () => {
         refuseDeleted(context.agents.require(agentId))
-        if (!isArchived(context.agents.require(agentId))) note(caller, agentId, 'agent.archived')
+        if (!isArchived(context.agents.require(agentId))) {
+          context.database.transaction(() => {
+            note(caller, agentId, 'agent.archived')
+            context.hooks.agentArchived.tell(agentId)
+          })
+        }
         await stopInTurn(context, agentId, { to: 'archived', reason: 'archived' })
       })
     },

@@ -1,4 +1,4 @@
-import { agentIdSchema, reservedAgentIds } from '@flotilla/protocol/ids'
+import { agentIdSchema, reservedAgentIds, spawnedPrefix } from '@flotilla/protocol/ids'
 import { lifecycleLimits, limits } from '@flotilla/protocol/limits'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -8,7 +8,6 @@ import type { Caller, Guard, PermissionGrants } from '../../access/index.ts'
 import { actorOf, isAtTerminal, raisedPeriod, requireAtTerminal, requireProof } from '../../access/index.ts'
 import { onceOnly } from '../../storage/index.ts'
 import type { Resumable } from '../../storage/index.ts'
-import { spawnedPrefix } from '../../kernel/index.ts'
 import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 

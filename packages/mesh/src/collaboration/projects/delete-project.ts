@@ -1,7 +1,7 @@
+import { spawnedPrefix } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
-import { spawnedPrefix } from '../../kernel/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
 import { requireProject } from './manage-project.ts'
 import type { ManageProjectDeps } from './manage-project.ts'
