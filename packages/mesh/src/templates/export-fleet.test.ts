@@ -178,6 +178,19 @@ test('what is written out makes the same fleet in an empty home, whatever the fl
   )
 })
 
+test('texts stand in it line by line, as they were written', async () => {
+  const harness = await aTemplatesHarness()
+  try {
+    const line = `3. ${'Count with a program. '.repeat(10)}`.trim()
+    const instructions = `# How\n\n${line}\n   Never by reading along.\n`
+    await harness.world.fleet.create(owner, { id: 'w', role: 'r', instructions })
+    const { text } = harness.exportFleet(owner, { name: 'fleet', agents: null })
+    expect(text).toContain(`\n      ${line}\n         Never by reading along.\n`)
+  } finally {
+    await harness.close()
+  }
+})
+
 test('what a template cannot grant is left out and named with the command that sets it', async () => {
   const harness = await aTemplatesHarness()
   try {

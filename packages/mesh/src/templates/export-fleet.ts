@@ -86,7 +86,8 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
           workers.flatMap((worker) => watchersOf(worker)),
         ),
       },
-      { lineWidth: 110, aliasDuplicateObjects: false },
+      // Texts line by line as they are, so that people read them and a version control compares them.
+      { lineWidth: 110, aliasDuplicateObjects: false, blockQuote: 'literal' },
     )
     tellBroken()
     // What is written out can be read in, or is not written out.
