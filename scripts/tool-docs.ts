@@ -14,7 +14,7 @@ export function toolDocs(): string {
     'Generated from `packages/protocol/src/tool-groups.ts` by `npm run docs`. Groups that the specification names have its',
     'names. `GET /capabilities` of an agent tells its groups and the group of each tool, `flotilla permissions tools` what',
     'each needs. Which of them a model is offered is decided by the permission record of its agent. Skills that an agent',
-    'wrote and tools of MCP servers are in no group. Not built yet, and so in none: tools to pay.',
+    'wrote and tools of MCP servers are in no group.',
     '',
     '| group | for | who has it | tools |',
     '|---|---|---|---|',

@@ -22,7 +22,7 @@ export function loseSandbox(context: AgentContext, agentId: string, reason: stri
     })
     context.hooks.ownerTold.tell({
       agentId,
-      message: `Agent ${agentId} is in quarantine: it was started again ${losses.restarts.length} times within an hour and was lost once more (${firstLine(reason)}). Its work waits. It is tried every 20 minutes; flotilla restart ${agentId} tries at once.`,
+      message: `Agent ${agentId} is in quarantine: it was started again ${timesOf(losses.restarts.length)} within an hour and was lost once more (${firstLine(reason)}). Its work waits. It is tried every 20 minutes; flotilla restart ${agentId} tries at once.`,
     })
   })
 }
@@ -45,6 +45,10 @@ export function forgiveLosses(context: AgentContext, agentId: string): void {
 }
 
 const quotedMaxChars = 300
+
+function timesOf(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
 
 function firstLine(text: string): string {
   return (text.split('\n')[0] ?? '').slice(0, quotedMaxChars)

@@ -150,10 +150,10 @@ function whoeverCan(
 
 function noneCan(capability: string, known: readonly string[]): Problem {
   const near = nearestName(capability, known)
-  const there =
-    known.length === 0 ? 'nobody whom you may message and who works now declares anything' : known.join(', ')
+  const meant = near === null ? '' : `; did you mean ${near}?`
+  const there = known.length === 0 ? 'nor anything else' : `declared: ${known.join(', ').slice(0, 500)}`
   return new Problem('no-capable-agent', {
-    detail: `nobody whom you may message and who works now declares ${capability}${near === null ? '' : `; did you mean ${near}?`} (declared: ${there.slice(0, 500)})`,
+    detail: `nobody whom you may message and who works now declares ${capability}${meant} (${there})`,
   })
 }
 

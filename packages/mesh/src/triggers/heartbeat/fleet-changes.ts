@@ -97,7 +97,11 @@ function between(
   // Fewer are only older: the count is of a day.
   if (is.failures > was.failures) {
     found.push(
-      change(id, `${is.failures} runs ended badly in 24 hours, ${was.failures} at your last look`, true),
+      change(
+        id,
+        `${is.failures} ${is.failures === 1 ? 'run' : 'runs'} ended badly in 24 hours, ${was.failures} at your last look`,
+        true,
+      ),
     )
   }
   return found
