@@ -56,7 +56,7 @@ export interface PlannedAgent {
 }
 
 /** Everything that one module is told of another, in one place. Who tells it stands with each. */
-export interface Hooks extends AgentHooks, RunHooks, WorkHooks, AccessHooks, ReportHooks {}
+export interface Hooks extends AgentHooks, BriefingHooks, RunHooks, WorkHooks, AccessHooks, ReportHooks {}
 
 /** What is told and asked about agents and their sandboxes. */
 interface AgentHooks {
@@ -80,12 +80,16 @@ interface AgentHooks {
   readonly ownerTold: Hook<{ readonly agentId: string; readonly message: string }>
   /** By `agents`, before it puts one to sleep: what is going on in it; no answer lets it sleep. */
   readonly reasonsToStayAwake: Question<string, string>
+  /** By `agents`: what an agent says that it can. */
+  readonly agentCapabilities: Question<string, string>
+}
+
+/** For what an agent is told at its start. */
+interface BriefingHooks {
   /** By `agents`, for an agent's briefing: what was said of its work, oldest first. */
   readonly feedbackFor: Question<string, WorkFeedback>
   /** By `agents`, for an agent's briefing: PROJECT.md. */
   readonly projectTexts: Question<string, string>
-  /** By `agents`: what an agent says that it can. */
-  readonly agentCapabilities: Question<string, string>
 }
 
 /** About runs. */

@@ -244,7 +244,10 @@ describe('a lost agent', () => {
     world.agents.startFault = new Problem('agent-archived', { detail: 'agent operator is archived' })
     const run = world.chat('operator')
     await world.clock.settle()
-    expect(world.ledger.find(run.id)).toMatchObject({ state: 'failed', outcome: { code: 'agent-archived' } })
+    expect(world.ledger.queries.find(run.id)).toMatchObject({
+      state: 'failed',
+      outcome: { code: 'agent-archived' },
+    })
   })
 
   test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {

@@ -183,7 +183,7 @@ test('texts stand in it line by line, as they were written', async () => {
   try {
     const line = `3. ${'Count with a program. '.repeat(10)}`.trim()
     const instructions = `# How\n\n${line}\n   Never by reading along.\n`
-    await harness.world.fleet.create(owner, { id: 'w', role: 'r', instructions })
+    await harness.world.fleet.admin.create(owner, { id: 'w', role: 'r', instructions })
     const { text } = harness.exportFleet(owner, { name: 'fleet', agents: null })
     expect(text).toContain(`\n      ${line}\n         Never by reading along.\n`)
   } finally {
