@@ -180,11 +180,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   }
 
   function forget(agentId: string): void {
-    for (const [id, owner] of running) {
-      if (owner !== agentId) continue
-      running.delete(id)
-      memoryEnds.forget(id)
-    }
+    for (const [id, owner] of running) if (owner === agentId) running.delete(id)
   }
 
   return {

@@ -22,9 +22,13 @@ it('what nobody heard is as the engine says, and each container is by itself', (
   ends.hear(oom(1000))
   expect(ends.isOf('c2', 24_000)).toBe(true)
   expect(ends.isOf('c1', null)).toBe(true)
-  ends.hear(oom(1000))
-  ends.forget('c1')
-  expect(ends.isOf('c1', 24_000)).toBe(true)
   ends.hear({ action: 'start', containerId: 'c1', at: 1000 })
   expect(ends.isOf('c1', 24_000)).toBe(true)
+})
+
+it('more containers than a fleet has are not kept', () => {
+  const ends = createMemoryEnds()
+  for (let one = 0; one <= 1000; one++) ends.hear({ action: 'oom', containerId: `c${one}`, at: 1000 })
+  expect(ends.isOf('c1', 24_000)).toBe(true)
+  expect(ends.isOf('c1000', 24_000)).toBe(false)
 })
