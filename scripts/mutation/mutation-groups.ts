@@ -310,7 +310,12 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/wallet/payments/judge-payees.ts`,
       `${mesh}/wallet/payments/judge-tokens.ts`,
     ],
-    tests: [`${mesh}/wallet/payments/payments.test.ts`, `${mesh}/wallet/payments/pure-parts.test.ts`],
+    tests: [
+      `${mesh}/wallet/payments/bounds-of-payments.test.ts`,
+      `${mesh}/wallet/payments/payments.test.ts`,
+      `${mesh}/wallet/payments/pure-parts.test.ts`,
+      `${mesh}/wallet/payments/shown-to-people.test.ts`,
+    ],
   },
   {
     name: 'effects',

@@ -44,6 +44,15 @@ describe('the addresses in a call', () => {
     expect(within(word(friend))).toEqual([friend])
   })
 
+  test('are none of bytes that are no call, or that are said to be longer than what follows', () => {
+    const split = `aabbccdd${word(friend)}`
+    const read = (length: bigint, bytes: string) =>
+      addressesIn({ from: mine, data: `0x12345678${word(length)}${bytes}` })
+    expect(read(36n, split)).toEqual([friend])
+    expect(read(68n, split)).toEqual([])
+    expect(read(64n, split.padEnd(128, '0'))).toEqual([])
+  })
+
   test('are none in a payment of coins, nor in a word that is cut off', () => {
     expect(addressesIn({ from: mine, data: '0x' })).toEqual([])
     expect(addressesIn({ from: mine, data: `0x12345678${word(friend).slice(1)}` })).toEqual([])

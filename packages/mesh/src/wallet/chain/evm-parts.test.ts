@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { evmAddressOf } from './evm-address.ts'
 import { decodeReturned, encodeCall, revertReason } from './evm-call.ts'
-import { effectsOf, gainersIn } from './evm-effects.ts'
+import { coinLogger, effectsOf, gainersIn, transferLog } from './evm-effects.ts'
 
 const mine = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -195,6 +195,101 @@ describe('what logs say of an owner', () => {
     expect(of(one(5n, friend), all(0n)).grants).toMatchObject([{ raw: 1n, unlimited: false }])
     expect(of(one(5n, friend), one(6n, friend)).grants).toMatchObject([{ raw: 2n }])
     expect(of(one(5n, friend), one(5n, `0x${'0'.repeat(40)}`)).grants).toEqual([])
+  })
+
+  test('is nothing of what comes back whole, and of events that it does not know or that are cut short', () => {
+    const moves = (from: string, to: string, raw: bigint) => ({
+      topics: [transfer, topic(from), topic(to)],
+      data: word(raw),
+    })
+    expect(of(moves(mine, friend, 5n), moves(friend, mine, 5n))).toEqual({
+      changes: [],
+      payees: [friend.toLowerCase()],
+      grants: [],
+    })
+    // Who signs has more in the end, and pays nobody by that.
+    expect(of(moves(mine, friend, 5n), moves(friend, mine, 9n)).payees).toEqual([friend.toLowerCase()])
+    const nothing = { changes: [], payees: [], grants: [] }
+    const unknown = `0x${'ab'.repeat(32)}`
+    const kinds = [
+      transfer,
+      approval,
+      forAll,
+      '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62',
+      '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb',
+      '0x1b3d7edb2e9c0b0e7c525b20aaaef0f5940d2ed71663c7d39266ecafac728859',
+      '0xb3fd5071835887567a0671151121894ddccc2842f1d10bedad13e0d17cace9a7',
+      '0xda9fa7c1b00402c17d0161b249b1ab8bbec047c5a52207b9c112deffd817036b',
+    ]
+    for (const kind of kinds) {
+      for (const topics of [[kind], [kind, topic(mine)]])
+        expect(of({ topics, data: word(9n) })).toEqual(nothing)
+    }
+    expect(of({ topics: [], data: '0x' })).toEqual(nothing)
+    for (const more of [
+      [topic(mine), topic(friend)],
+      [topic(mine), topic(friend), topic(token)],
+    ]) {
+      expect(of({ topics: [unknown, ...more], data: word(9n) })).toEqual(nothing)
+    }
+    // Those that name two where three are wanted.
+    for (const kind of kinds.slice(3, 5)) {
+      expect(of({ topics: [kind, topic(mine), topic(friend)], data: word(9n) })).toEqual(nothing)
+    }
+    for (const kind of kinds.slice(6)) {
+      expect(of({ topics: [kind, topic(mine), topic(friend)], data: word(9n) }).grants).toEqual([])
+    }
+    expect(of({ topics: [approval, topic(mine), topic(friend)], data: '0x' })).toEqual(nothing)
+    // Leave that somebody else gives is nothing to it.
+    expect(of({ topics: [approval, topic(friend), topic(token)], data: word(9n) })).toEqual(nothing)
+  })
+
+  test('has things of an ERC-1155 as one each, alone and several together', () => {
+    const single = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
+    const batch = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
+    for (const kind of [single, batch]) {
+      expect(of({ topics: [kind, topic(token), topic(mine), topic(friend)], data: word(9n) })).toEqual({
+        changes: [{ asset: token.toLowerCase(), raw: -1n }],
+        payees: [friend.toLowerCase()],
+        grants: [],
+      })
+    }
+  })
+
+  test('has what each of several may take, by each way', () => {
+    const permit = '0xc6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec'
+    const permits = { topics: [permit, topic(mine), topic(token), topic(friend)], data: word(7n) }
+    expect(of(permits).grants).toMatchObject([{ spender: friend.toLowerCase(), raw: 7n }])
+    const given = '0xf4caeb2d6ca8932a215a353d0703c326ec2d81fc68170f320eb2ab49e9df61f9'
+    const operates = '0xceb576d9f15e4e200fdb5096d64d5dfd667e16def20c1eefd14256d8e3faa267'
+    const approves = '0xb3fd5071835887567a0671151121894ddccc2842f1d10bedad13e0d17cace9a7'
+    const spenders = [friend, `0x${'7'.repeat(40)}`]
+    const ways: readonly ((spender: string) => { topics: string[]; data: string })[] = [
+      (spender) => ({ topics: [approval, topic(mine), topic(spender)], data: word(5n) }),
+      (spender) => ({ topics: [forAll, topic(mine), topic(spender)], data: word(1n) }),
+      (spender) => ({ topics: [operates, topic(mine), topic(spender)], data: word(1n) }),
+      (spender) => ({ topics: [approves, topic(mine), topic(spender), word(3n)], data: word(5n) }),
+      (spender) => ({ topics: [given, topic(spender), topic(mine)], data: '0x' }),
+    ]
+    for (const way of ways) {
+      expect(of(...spenders.map(way)).grants.map(({ spender }) => spender)).toEqual(
+        spenders.map((one) => one.toLowerCase()),
+      )
+    }
+  })
+
+  test('reads coins that are handed on as a token writes its own', () => {
+    const handed = transferLog(coinLogger, { from: mine.toLowerCase(), to: friend.toLowerCase(), raw: 7n })
+    expect(handed).toEqual({
+      address: coinLogger,
+      topics: [transfer, topic(mine), topic(friend)],
+      data: word(7n),
+    })
+    expect(effectsOf(mine, { logs: [handed], sentRaw: 7n })).toEqual({
+      changes: [{ asset: null, raw: -7n }],
+      payees: [friend.toLowerCase()],
+      grants: [],
+    })
   })
 
   test('has operators of ERC-777, who may send all, until they are taken back', () => {

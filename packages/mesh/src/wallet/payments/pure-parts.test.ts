@@ -156,12 +156,30 @@ describe('an address', () => {
       }),
     )
     const other = `0x${token.slice(2, 6)}${'0'.repeat(32)}${token.slice(-4)}`
-    expect(describeAddress(other, known).words).toContain(`like ${token}`)
+    expect(describeAddress(other, known).words).toBe(
+      `${other} (WARNING: it begins and ends like ${token}, and is another)`,
+    )
+    const alike = `0x${friend.slice(2, 6)}${'0'.repeat(32)}${friend.slice(-4)}`
+    expect(describeAddress(alike, known).words).toContain(`like the bakery (${friend}), and`)
+  })
+
+  test('that is like a known one at one end alone is shown as it is', () => {
+    for (const one of [
+      `0x${token.slice(2, 6)}${'0'.repeat(36)}`,
+      `0x${'0'.repeat(36)}${token.slice(-4)}`,
+      `0x${token.slice(2, 5)}${'0'.repeat(33)}${token.slice(-4)}`,
+    ])
+      expect(describeAddress(one, known).words).toBe(one)
+    // In base 58 too, where a warning is worth more than the case of a letter.
+    const mint = 'So11111111111111111111111111111111111111112'
+    const solana = { names: { mint }, paid: [] }
+    expect(describeAddress(`sO11${'2'.repeat(35)}1112`, solana).words).toContain('WARNING')
+    expect(describeAddress(mint.toLowerCase(), solana).isNamed).toBe(false)
   })
 })
 
 describe('a token that calls itself', () => {
-  const names = { USDC: friend, dao_treasury: token }
+  const names = { USDC: friend, dao_treasury: token, WETX: token, MKR: token }
 
   test.each([
     ['USDC', 'USDC'],
@@ -173,6 +191,8 @@ describe('a token that calls itself', () => {
     ['?S?C', 'USDC'],
     ['ETH', 'ETH'],
     ['P0L', 'POL'],
+    ['VVETX', 'WETX'],
+    ['RNKR', 'MKR'],
     ['S0I', 'SOL'],
     ['DAO-Treasury', 'dao_treasury'],
   ])('%s is told from %s', (symbol, name) => {
