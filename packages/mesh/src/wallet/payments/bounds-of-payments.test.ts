@@ -261,6 +261,45 @@ describe('what a person confirmed', () => {
     expect(harness.states()).toEqual([])
   })
 
+  test('is signed where it pays fewer than were shown, and not where the contract is listed no more', async () => {
+    const { ask, confirm, chain, record, pay, asked, states } = await waiting()
+    const paying = (payees: readonly string[]) => {
+      const changes = [{ asset: token, raw: -2_000_000n }]
+      chain.simulation = () => ({ kind: 'moves', effects: { changes, payees, grants: [] } })
+    }
+    paying([stranger, friend, sender])
+    await ask()
+    expect(pay.kind.ifCutOff).toBe('again')
+    paying([friend])
+    Object.assign(record, { wallet_allowed_contracts: [] })
+    const refused = { code: 'denied', extra: { field: 'wallet_allowed_contracts' } }
+    await expect(confirm()).rejects.toMatchObject(refused)
+    Object.assign(record, { wallet_allowed_contracts: [token] })
+    expect(await confirm()).toContain('is sent')
+    expect(pay.kind.wasDone(asked[0]?.args as never)).toContain('is sent')
+    expect(states()).toEqual(['sent'])
+  })
+
+  test('of a token is refused too where that is listed no more', async () => {
+    const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
+    harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
+    await harness.send('0.1', { to: stranger, token })
+    Object.assign(harness.record, { wallet_allowed_contracts: [] })
+    await expect(
+      harness.pay.kind.carryOut(owner as never, harness.asked[0]?.args as never),
+    ).rejects.toMatchObject({ code: 'denied', extra: { field: 'wallet_allowed_contracts' } })
+  })
+
+  test('though nobody can say what it does is signed where that is so still', async () => {
+    const { ask, unknown, confirm, table } = await waiting({
+      wallet: { allow_unsimulated: [`base:${token}:f()`] },
+    })
+    unknown()
+    await ask()
+    expect(await confirm()).toContain('is sent')
+    expect(table.list({ agentId: 'scout', limit: 1 })).toMatchObject([{ effects: null }])
+  })
+
   test('is refused where the agent may not pay any more, by its field, and where the wallet has stopped', async () => {
     const { ask, confirm, record, table, pay, asked } = await waiting()
     await ask()
@@ -388,5 +427,77 @@ describe('who follows', () => {
     expect(journal.filter(({ action }) => action === 'wallet.resumed')).toMatchObject([
       { actor: 'human:cli', subject: 'seed', detail: { reason: expect.stringContaining('took the number') } },
     ])
+  })
+
+  test('knows what a payment did by where it ended: what is not known is no difference', async () => {
+    const { chain, look, manage, journal } = await sentOne()
+    const { follow } = chain
+    // Undone, it did nothing; and of what landed, nothing is told.
+    chain.follow = async (...given) => {
+      const fate = await follow(...given)
+      return fate.kind === 'landed' ? { ...fate, succeeded: false } : fate
+    }
+    chain.mine(3)
+    await look()
+    expect(manage.limits(owner).stopped).toBeNull()
+    expect(journal.map(({ action }) => action)).toEqual(['wallet.signed', 'wallet.sent', 'wallet.failed'])
+    await look()
+    expect(journal).toHaveLength(3)
+  })
+
+  test('believes nothing of a signature that is the newest no more', async () => {
+    const { chain, look, now, replace, table } = await sentOne()
+    const told = Promise.withResolvers<void>()
+    const { follow } = chain
+    chain.follow = async (...given) => {
+      const fate = await follow(...given)
+      await told.promise
+      return { ...fate, kind: 'replaced' } as const
+    }
+    const late = look()
+    for (let turns = 0; turns < 50; turns++) await Promise.resolve()
+    chain.follow = follow
+    const id = now()?.id ?? ''
+    await replace(id, 'speed-up')
+    told.resolve()
+    await late
+    expect(table.find(id)).toMatchObject({ state: 'sent', endedAt: null })
+  })
+
+  test('is cut off with what it asks, and writes nothing of that', async () => {
+    const { chain, follow, clock, now } = await sentOne()
+    const before = now()
+    const gone = new AbortController()
+    chain.follow = async () => {
+      gone.abort(new Error('the mesh ends'))
+      throw new Error('cut off')
+    }
+    await clock.advance(60_000)
+    await follow.beat(gone.signal)
+    expect(now()).toEqual(before)
+    chain.broadcast = async () => {
+      throw new Error('cut off')
+    }
+    if (before === undefined) throw new Error('there is one')
+    await expect(follow.send(before, gone.signal)).rejects.toThrow('cut off')
+    expect(now()).toEqual(before)
+  })
+
+  test('asks on the way who else signs, and nothing more once nobody waits', async () => {
+    const { send, follow, chain, clock } = aPaymentsHarness()
+    const asked: number[] = []
+    chain.signedElsewhere = async () => {
+      asked.push(clock.now())
+      return { foreign: null, seen: '1' }
+    }
+    await send('0.1')
+    const done = new AbortController()
+    const running = follow.run(done.signal)
+    await clock.advance(302_000)
+    expect(asked).toHaveLength(2)
+    done.abort()
+    await running
+    await clock.advance(600_000)
+    expect(asked).toHaveLength(2)
   })
 })

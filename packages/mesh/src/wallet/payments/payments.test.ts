@@ -447,9 +447,9 @@ describe('a person is asked', () => {
 
 test('a contract is read where the record lists it, and no other is asked anything', async () => {
   const { pay, chain } = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
-  const asked: string[] = []
-  chain.read = async (contract) => {
-    asked.push(contract)
+  const asked: unknown[] = []
+  chain.read = async (contract, call) => {
+    asked.push([contract, call])
     return ['7']
   }
   const read = { chain: 'base' as const, function: 'total()', args: [], returns: ['uint256'] }
@@ -459,7 +459,7 @@ test('a contract is read where the record lists it, and no other is asked anythi
     detail: `wallet_allowed_contracts does not list ${stranger}`,
     extra: { field: 'wallet_allowed_contracts' },
   })
-  expect(asked).toEqual([token])
+  expect(asked).toEqual([[token, { function: 'total()', args: [], returns: ['uint256'] }]])
 })
 
 test('what an agent writes of a call is one plain line for whoever decides', async () => {

@@ -133,7 +133,10 @@ describe('a payment that does not land', () => {
 
   test('is left alone once a block has it, where there is none, and while the wallet is stopped', async () => {
     const { replace, id, chain, look, table, manage } = await stuck()
-    await expect(replace('pay_none', 'cancel')).rejects.toMatchObject({ code: 'not-found' })
+    await expect(replace('pay_none', 'cancel')).rejects.toMatchObject({
+      code: 'not-found',
+      detail: 'there is no payment pay_none',
+    })
     table.stop('somebody else signs', 0)
     await expect(replace(id, 'cancel')).rejects.toMatchObject({ code: 'wallet-stopped' })
     manage.resume(owner)
@@ -149,6 +152,15 @@ describe('a payment that does not land', () => {
       detail: expect.stringContaining('confirmed'),
     })
     expect(chain.received).toHaveLength(1)
+  })
+
+  test('of a chain that this release does not know is none to replace', async () => {
+    const { replace, id, database } = await stuck()
+    database.exec("UPDATE wallet_intents SET chain = 'atlantis'")
+    await expect(replace(id, 'cancel')).rejects.toMatchObject({
+      code: 'not-found',
+      detail: `there is no payment ${id}`,
+    })
   })
 
   test('is its owner’s to replace, and once at a time', async () => {
