@@ -22,4 +22,11 @@ export const equivalentsOfChannels: readonly Equivalent[] = [
       reason: 'only its length is asked for, and both are short enough',
     },
   ]),
+  ...inFile('packages/mesh/src/channels/pairing/pairing-codes.ts', [
+    {
+      line: String.raw`const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1]?.toUpperCase()`,
+      becomes: String.raw`const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1].toUpperCase()`,
+      reason: 'where the pattern matches at all, its one group has',
+    },
+  ]),
 ]

@@ -43,6 +43,23 @@ describe('a pairing code', () => {
     expect(codes.take('slack', '1', code)).toBeNull()
   })
 
+  test('that is over is seen to be, whoever looks first', async () => {
+    const { clock, codes } = opened()
+    codes.issue('slack', ann)
+    await clock.advance(600_000)
+    expect(codes.find('slack')?.state).toBe('ended')
+  })
+
+  test('ends where all senders together have guessed too often', () => {
+    const codes = createPairingCodes({ clock: createManualClock(), randomNumber: () => 0, allTriesMax: 3 })
+    const { code } = codes.issue('slack', ann)
+    for (const sender of ['1', '2']) expect(codes.take('slack', sender, wrong)).toBeNull()
+    expect(codes.find('slack')?.state).toBe('open')
+    expect(codes.take('slack', '3', wrong)).toBeNull()
+    expect(codes.find('slack')).toMatchObject({ state: 'ended', wrong_tries: 3 })
+    expect(codes.take('slack', '4', code)).toBeNull()
+  })
+
   test('opens once, on its own channel, for whoever shows it', () => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)

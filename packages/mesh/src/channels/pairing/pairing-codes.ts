@@ -40,7 +40,10 @@ export function createPairingCodes(deps: {
   readonly clock: Pick<Clock, 'now'>
   /** A whole number from 0, below `below`. */
   readonly randomNumber: (below: number) => number
+  /** Wrong ones of all senders together, at which a code ends. */
+  readonly allTriesMax?: number
 }): PairingCodes {
+  const { allTriesMax = channelPairing.allTriesMax } = deps
   const issued = new Map<ChannelName, IssuedCode>()
 
   function openOf(channel: ChannelName): IssuedCode | null {
@@ -82,7 +85,7 @@ export function createPairingCodes(deps: {
       found.tries += 1
       const isCounted = own > 0 || found.triesOf.size < channelPairing.sendersMax
       if (isCounted) found.triesOf.set(senderId, own + 1)
-      if (found.tries >= channelPairing.allTriesMax) found.state = 'ended'
+      if (found.tries >= allTriesMax) found.state = 'ended'
       return null
     },
     settle: (channel, end, detail) => {

@@ -135,6 +135,7 @@ test('a proxy that the owner named without TLS is spoken to without it', () => {
   expect(isGateway('ws://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(true)
   expect(isGateway('wss://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(true)
   expect(isGateway('ws://gateway.discord.gg', 'http://127.0.0.1:8/api')).toBe(false)
+  expect(isGateway('http://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(false)
 })
 
 const limits = { total: 1, remaining: 0, reset_after: 0, max_concurrency: 1 }
