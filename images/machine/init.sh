@@ -56,7 +56,17 @@ fi
 if [ "$BRIEFING" = 1 ]; then
   mount -t 9p -o trans=virtio,version=9p2000.L,ro,nodev,nosuid,noexec,cache=none,msize=65536 briefing /briefing || fail "the briefing cannot be mounted"
 fi
-[ ! -e /plan/files.tar ] || tar -C /data -xpf /plan/files.tar || fail "the files of the agent cannot be written"
+unpack_files() {
+  # What the agent left below /data may lead out of it: there is nothing where it leads.
+  mkdir -p /jail/bin /jail/data
+  cp /bin/busybox /jail/bin/
+  mount --bind /data /jail/data
+  chroot /jail /bin/busybox tar -C /data -xpf - < /plan/files.tar
+  unpacked=$?
+  umount /jail/data && rm -r /jail
+  return $unpacked
+}
+[ ! -e /plan/files.tar ] || unpack_files || fail "the files of the agent cannot be written"
 
 printf '127.0.0.1\tlocalhost\n%s\t%s\n' "${ADDRESS%/*}" "$HOST_NAME" > /run/hosts
 echo "$HOST_NAME" > /run/hostname

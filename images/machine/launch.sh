@@ -50,7 +50,8 @@ fi
 # Whoever reads it may do so while another machine, which is held, has it open.
 how=discard=unmap
 [ "$MACHINE_MODE" = run ] || how=readonly=on,file.locking=off
-[ ! -e /machine/disk ] || set -- "$@" -drive "id=data,file=/machine/disk,format=raw,if=none,$how" -device virtio-blk-device,drive=data
+# Where the disk below it is full, QEMU would hold the machine still until somebody speaks to it, and nobody does.
+[ ! -e /machine/disk ] || set -- "$@" -drive "id=data,file=/machine/disk,format=raw,if=none,$how" -device virtio-blk-device,drive=data,werror=report,rerror=report
 [ ! -e /machine/briefing ] || set -- "$@" -fsdev local,id=briefing,path=/machine/briefing,security_model=none,readonly=on -device virtio-9p-device,fsdev=briefing,mount_tag=briefing
 
 mkfifo control.in control.out
@@ -79,5 +80,7 @@ done
 wait $hears
 end=$(sed -n 's/^end //p' said | tail -n 1)
 [ -n "$end" ] || { sed -n 's/^failed //p' said; tail -c 2000 console; } >&2
+# Whatever ends in order says so; a kernel that gave up has QEMU end with 0.
+[ "$code" -ne 0 ] || code=70
 # shellcheck disable=SC2086
 ended ${end:-$code killed}

@@ -1,5 +1,10 @@
-import { createServer } from 'node:net'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import process from 'node:process'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
   engineOfThisMachine,
@@ -9,9 +14,11 @@ import {
 } from '../../../../tests/docker/sandbox-lane.ts'
 import { tryEscapes } from '../../../../tests/support/escape-attempts.ts'
 import { patient } from '../../../../tests/support/patience.ts'
-import { sandboxName } from './sandbox-spec.ts'
+import { machineEnd } from './machine/machine-end.ts'
+import { sandboxHardening, sandboxName } from './sandbox-spec.ts'
 import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
 
+const run = promisify(execFile)
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const found = await engineOfThisMachine()
 const doorPort = 8420
@@ -73,12 +80,17 @@ withEngine(
 
     it.runIf(isSoak)('has what its limits say, and nothing else of QEMU', { timeout: slowMs }, async () => {
       const state = await start('limited')
-      const seen = await home().run(
-        state,
-        'ulimit -n; ulimit -c; df -k /tmp /data | tail -n +2 | awk "{print \\$2}"; ls /sys/bus/virtio/devices | wc -l; ls /dev; cat /proc/net/route | wc -l',
+      const said = async (command: string) => (await home().run(state, command)).text.trim()
+      expect(await said('ulimit -n; ulimit -c; id -u; grep CapEff /proc/self/status')).toMatch(
+        /^8192\n0\n1000\nCapEff:\s+0+$/,
       )
-      process.stderr.write(seen.text)
-      expect(seen.code).toBe(0)
+      const mb = async (folder: string) => Number(await said(`df -m --output=size ${folder} | tail -n 1`))
+      expect(await mb('/tmp')).toBe(sandboxHardening.tmpSizeBytes / 2 ** 20)
+      expect(await mb('/data')).toBeGreaterThan(40)
+      expect(await mb('/data')).toBeLessThanOrEqual(64)
+      // Two disks, what it prints, the network and the briefing.
+      expect(await said('ls /sys/bus/virtio/devices | wc -l')).toBe('5')
+      expect(await said('ls /dev | tr "\\n" " "')).not.toMatch(/vd|vport|ttyS|mem|kvm/)
       const { HostConfig } = await containerOf('limited').inspect()
       expect(HostConfig).toMatchObject({
         ReadonlyRootfs: true,
@@ -87,6 +99,87 @@ withEngine(
         CapDrop: ['ALL'],
       })
       expect(HostConfig.Devices ?? []).toHaveLength(0)
+    })
+
+    it.runIf(isSoak)(
+      'whoever had taken over its QEMU cannot make its disk longer than the agent may fill',
+      { timeout: slowMs },
+      async () => {
+        await start('prisoner')
+        const disk = await stat(join(home().volumesFolder, `${Buffer.from('prisoner').toString('hex')}.ext4`))
+        const at = (byte: number) =>
+          besideQemu(
+            'prisoner',
+            `printf x | dd of=/machine/disk bs=1 seek=${byte} conv=notrunc; echo ended $?`,
+          )
+        // That what is tried would else come through.
+        expect(await at(disk.size - 1)).toContain('ended 0')
+        // By the signal that says so.
+        expect(await at(disk.size)).toContain('ended 153')
+      },
+    )
+
+    it.runIf(isSoak)(
+      'writes no file of a start where the agent would lead it',
+      { timeout: slowMs },
+      async () => {
+        const first = await start('linker')
+        expect((await home().run(first, 'ln -s /plan /data/deep && sync')).code).toBe(0)
+        // There the plan of its machine lies under this name.
+        const files = { 'deep/config.json': '{}' }
+        const second = await home().start({ agentId: 'linker', isolation: 'microvm', cpu, files })
+        expect((await home().run(second, 'readlink /data/deep')).text.trim()).toBe('/plan')
+      },
+    )
+
+    it.runIf(isSoak)(
+      'is told where this machine has no room for its disk, and lives',
+      { timeout: slowMs },
+      async () => {
+        const folder = await mkdtemp(join(tmpdir(), 'flotilla-small-'))
+        await run('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder])
+        const small = await openDockerHome(engine, { volumesFolder: folder })
+        try {
+          const state = await small.start({ agentId: 'crowded', isolation: 'microvm', cpu })
+          const filled = await small.run(
+            state,
+            'dd if=/dev/urandom of=/data/much bs=1M count=48; sync /data/much',
+          )
+          expect(filled.code).not.toBe(0)
+          expect((await small.run(state, 'echo lives')).text).toContain('lives')
+        } finally {
+          await small.close()
+          await run('umount', [folder])
+          await rm(folder, { recursive: true })
+        }
+      },
+    )
+
+    it.runIf(isSoak)('outlives as many connections as its agent can open', { timeout: slowMs }, async () => {
+      const open = new Set<Socket>()
+      const door = createServer((socket) => open.add(socket.on('error', () => {})))
+      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
+      const state = await start('caller')
+      const flood = `python3 -c "
+import socket, time
+held = []
+for at in range(300):
+    s = socket.socket()
+    s.settimeout(1)
+    try:
+        s.connect(('${home().runtime.doorHost()}', ${doorPort}))
+        held.append(s)
+    except OSError: pass
+print('held', len(held))
+open('/data/much', 'wb').write(bytes(20_000_000))
+"`
+      const { text } = await home().run(state, `${flood}; sync; echo lives`)
+      process.stderr.write(`${text.trim()}, at the door ${open.size}\n`)
+      expect(text).toContain('lives')
+      const reached = open.size
+      for (const socket of open) socket.destroy()
+      await new Promise((resolve) => door.close(resolve))
+      expect(reached).toBeGreaterThan(20)
     })
 
     it.runIf(isSoak)('ends for want of memory, and is named as that', { timeout: slowMs }, async () => {
@@ -121,6 +214,34 @@ withEngine(
     )
 
     it.runIf(isSoak)(
+      'whose kernel gives up is told as one that did not end well',
+      { timeout: slowMs },
+      async () => {
+        await start('panicked')
+        const { Image, HostConfig, Config } = await containerOf('panicked').inspect()
+        await home().runtime.remove('panicked', { data: false })
+        // The first process of the machine reads it, and ends with it.
+        const env = Config.Env.filter((line) => !line.startsWith('MACHINE_SETTINGS='))
+        const container = await engine.docker.createContainer({
+          Image,
+          HostConfig,
+          Cmd: Config.Cmd,
+          Env: [...env, 'MACHINE_SETTINGS=exit 1'],
+          User: Config.User,
+          Labels: { 'flotilla.home': home().homeTag, 'flotilla.role': 'trial' },
+        })
+        try {
+          const ended = container.wait({ condition: 'next-exit' })
+          await container.start()
+          expect(await ended).toMatchObject({ StatusCode: 70 })
+          expect(await machineEnd(engine, container.id)).toEqual({ code: 70, how: 'killed' })
+        } finally {
+          await container.remove({ force: true })
+        }
+      },
+    )
+
+    it.runIf(isSoak)(
       'comes from a container and goes back to one with its data',
       { timeout: slowMs },
       async () => {
@@ -138,6 +259,18 @@ withEngine(
         expect(await subjectHands.readFile(await home().start({ agentId: 'mover', cpu }), 'kept')).toBe('yes')
       },
     )
+
+    /** Within the walls of QEMU, as its user. */
+    async function besideQemu(agentId: string, command: string): Promise<string> {
+      const asking = await containerOf(agentId).exec({
+        Cmd: ['sh', '-c', command],
+        AttachStdout: true,
+        AttachStderr: true,
+      })
+      let text = ''
+      for await (const piece of await asking.start({})) text += String(piece)
+      return text
+    }
 
     /** On this machine. */
     async function processIn(agentId: string, program: string): Promise<number> {

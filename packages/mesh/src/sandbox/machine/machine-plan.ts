@@ -40,6 +40,7 @@ export interface MachineWork {
 
 export interface MachineDisk {
   readonly path: string
+  readonly fileBytes: number
   /** Of 4 KB, where its file system is to be brought to another size; 0 where it keeps its own. */
   readonly blocks: number
 }
@@ -71,6 +72,7 @@ export function machineContainer(
   const walls = hardenedHost(ground, size)
   const memory = size.memoryLimitBytes + kernelBytes + emulatorBytes
   const { kvm } = machine
+  const largestFile = Math.max(runSizeBytes, work.disk?.fileBytes ?? 0)
   return {
     image: machine.image,
     command: launcher,
@@ -90,6 +92,8 @@ export function machineContainer(
       Memory: memory,
       MemorySwap: memory,
       PidsLimit: emulatorProcesses,
+      // Whoever had taken over QEMU would fill this machine's disk by making the agent's longer.
+      Ulimits: [...(walls.Ulimits ?? []), { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Tmpfs: {
         '/run': `rw,noexec,nosuid,nodev,mode=0700,uid=${sandboxHardening.uid},size=${runSizeBytes},nr_inodes=1024`,
         '/dev/mqueue': walls.Tmpfs?.['/dev/mqueue'] ?? '',

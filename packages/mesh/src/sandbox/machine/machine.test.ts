@@ -22,7 +22,7 @@ const machine: MachineGround = {
   kvm: null,
   doors: ['10.1.0.1:8420', '10.1.0.1:8421'],
 }
-const disk = { path: '/volumes/a.ext4', blocks: 0 }
+const disk = { path: '/volumes/a.ext4', fileBytes: 64 * 2 ** 20, blocks: 0 }
 
 const configSchema = z.looseObject({
   process: z.looseObject({
@@ -67,6 +67,11 @@ test('QEMU runs behind every wall of a container, with what it uses and nothing 
     ],
   })
   expect(options.HostConfig?.Memory).toBe(options.HostConfig?.MemorySwap)
+  expect(options.HostConfig?.Ulimits).toContainEqual({
+    Name: 'fsize',
+    Soft: disk.fileBytes,
+    Hard: disk.fileBytes,
+  })
   expect(options.HostConfig?.Devices).toBeUndefined()
   expect(Object.keys(options.HostConfig?.Tmpfs ?? {})).toEqual(['/run', '/dev/mqueue'])
 })

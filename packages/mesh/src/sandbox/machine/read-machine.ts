@@ -35,7 +35,7 @@ export async function* readMachineDisk(
       environment: {},
       hostName: 'reader',
       limits: processLimits,
-      disk: { path: of.path, blocks: 0 },
+      disk: { path: of.path, fileBytes: 0, blocks: 0 },
       briefingDirectory: null,
       files: null,
     },

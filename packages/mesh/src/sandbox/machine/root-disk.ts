@@ -16,6 +16,8 @@ const makeScript = [
   'files=$(find /srv | wc -l)',
   'mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -N $((files + files / 8 + 64)) -d /srv "/out/$NAME" $((size + size / 16 + 24))M',
   'chmod 0644 "/out/$NAME"',
+  // A power cut after it has its name must not leave one that is half written for good.
+  'sync "/out/$NAME"',
 ].join('\n')
 
 /**

@@ -11,8 +11,8 @@ import { processLimits } from './machine-options.ts'
 import { machineContainer, type MachineGround } from './machine-plan.ts'
 import { ensureRootDisk, openDiskFolder } from './root-disk.ts'
 
-/** Software takes seven seconds of a processor, beside other work more; one that hangs is ended. */
-const trialMs = 180_000
+/** Software takes seven seconds of a processor, beside much other work minutes; one that hangs is ended. */
+const trialMs = 300_000
 const saidMaxChars = 300
 
 export interface MachineOptions extends Omit<

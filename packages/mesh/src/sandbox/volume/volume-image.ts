@@ -1,4 +1,4 @@
-import { chmod, chown, open, rename, rm, truncate } from 'node:fs/promises'
+import { chmod, chown, open, rename, rm, stat, truncate } from 'node:fs/promises'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { lastWords, runCommand, type CommandResult } from '../run-command.ts'
@@ -105,6 +105,8 @@ export async function fitImage(
 /** A volume's file in the hands of a machine. */
 export interface VolumeDisk {
   readonly path: string
+  /** Of the file, which nobody who runs the machine makes longer. */
+  readonly fileBytes: number
   /** Of 4 KB, where the machine has to bring its file system to another size; 0 where it has the right one. */
   readonly blocks: number
   /** In words why it keeps another size than was asked for. */
@@ -121,6 +123,7 @@ export async function handDisk(image: string, limitBytes: number): Promise<Volum
   const isChanged = plan.kind === 'grow' || plan.kind === 'shrink'
   return {
     path: image,
+    fileBytes: (await stat(image)).size,
     blocks: isChanged ? Math.floor(limitBytes / blockBytes) : 0,
     refused: plan.kind === 'refuse' ? plan.words : null,
   }
