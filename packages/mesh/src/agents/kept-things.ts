@@ -9,14 +9,13 @@ import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import { actorOf } from '../access/index.ts'
 import type { Caller, Guard } from '../access/index.ts'
 import type { Journal } from '../journal/index.ts'
+import { reachMaxMs } from '../kernel/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
 import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 
-/** A container may have to be started first, milliseconds. */
-const answerMaxMs = 120_000
 /** Of what the process printed, bytes; lines are cut from these. */
 const logMaxBytes = 256 * 1024
 
@@ -39,7 +38,7 @@ export function createKeptThings(deps: {
     gone?: AbortSignal,
   ): Promise<T> {
     fleet.requireWorking(agentId, 'waits')
-    const late = AbortSignal.timeout(answerMaxMs)
+    const late = AbortSignal.timeout(reachMaxMs)
     const signal = gone ? AbortSignal.any([late, gone]) : late
     return ask(await fleet.reach(agentId, signal), signal)
   }

@@ -1,11 +1,9 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { Caller, Guard } from '../access/index.ts'
+import { reachMaxMs } from '../kernel/index.ts'
 import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
-
-/** A container may have to be started first, and a file goes in at once or not at all, milliseconds. */
-const answerMaxMs = 120_000
 
 /** Files below an agent's /data, for those who may manage or view the fleet. */
 export interface WorkspaceFiles {
@@ -25,7 +23,7 @@ export function createWorkspaceFiles(deps: {
   return {
     write: async (caller, { agentId, path, content }) => {
       guard(caller, { do: 'manage-agent', agentId })
-      const signal = AbortSignal.timeout(answerMaxMs)
+      const signal = AbortSignal.timeout(reachMaxMs)
       const connection = await fleet.reach(agentId, signal)
       await connection.writeFile(path, content, signal)
       return { path, size: content.length }
@@ -36,7 +34,7 @@ export function createWorkspaceFiles(deps: {
         throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
       if (!findWorkspaceFile(file))
         throw new Problem('not-found', { detail: 'there is no such workspace file' })
-      const signal = AbortSignal.timeout(answerMaxMs)
+      const signal = AbortSignal.timeout(reachMaxMs)
       return (await fleet.reach(agentId, signal)).readWorkspaceFile(file, signal)
     },
   }

@@ -7,3 +7,4 @@ export type { ChangedTask, Hooks, PersonNow, SandboxGone, SettledRun, WorkFeedba
 export type { Kernel } from './kernel.ts'
 export type { MeshModule } from './mesh-module.ts'
 export type { Metric } from './metric.ts'
+export { reachMaxMs } from './reach-max.ts'

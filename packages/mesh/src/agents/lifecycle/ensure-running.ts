@@ -54,7 +54,7 @@ export function createAgentConnections(
     )
       throw await noModel(agentId)
     if (starting) {
-      await unlessAborted(starts.start(agentId, { fresh }), signal)
+      await unlessAborted(starts.start(agentId, { fresh }), { agentId, signal })
     }
     const address = context.sandboxes.addresses.get(agentId)
     if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
@@ -121,10 +121,22 @@ export function refuseQuarantined({ record, state }: AgentRow, now: number): voi
 }
 
 /** A caller that gives up leaves the start to those who share it. */
-function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+function unlessAborted(
+  work: Promise<void>,
+  { agentId, signal }: { readonly agentId: string; readonly signal: AbortSignal },
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason)
+    const giveUp = (): void => reject(isLate(signal.reason) ? stillStarting(agentId) : signal.reason)
     signal.addEventListener('abort', giveUp, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+  })
+}
+
+const isLate = (reason: unknown): boolean => reason instanceof Error && reason.name === 'TimeoutError'
+
+function stillStarting(agentId: string): Problem {
+  return new Problem('agent-unavailable', {
+    detail: `agent ${agentId} is still being started`,
+    repair: 'Ask again in a moment; flotilla status shows when it runs.',
   })
 }

@@ -104,6 +104,18 @@ describe('starting an agent', () => {
     expect(world.runtime.started).toHaveLength(1)
   })
 
+  test('a caller whose time is up is told that the agent is still being started', async () => {
+    world = await aWorker()
+    const gate = promiseGate()
+    world.runtime.beforeStart = () => gate.passed
+    await expect(world.fleet.connection.ensureRunning('w', AbortSignal.timeout(5))).rejects.toMatchObject({
+      code: 'agent-unavailable',
+      detail: 'agent w is still being started',
+    })
+    gate.open()
+    expect((await world.fleet.connection.ensureRunning('w', patient)).agentId).toBe('w')
+  })
+
   test('an agent that starts does not keep another waiting', async () => {
     world = await aWorker()
     await world.fleet.admin.create(owner, { id: 'x', role: 'x' })

@@ -4,13 +4,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { AgentAdmin, AgentConnection, AgentRegistry } from '../../agents/index.ts'
+import { reachMaxMs } from '../../kernel/index.ts'
 import type { Editable } from './editable.ts'
 import { undoConflict } from './undo-conflict.ts'
 
 type FileEdit = Extract<AgentEdit, { field: (typeof editableFiles)[number] }>
-
-/** A container may have to be started for it. */
-const reachMaxMs = 120_000
 
 /** The way to an agent's texts; its sandbox is started for it where it does not run. */
 export type ReachTexts = (

@@ -6,12 +6,10 @@ import type {
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentConversations } from '../../agents/index.ts'
 import type { Journal } from '../../journal/index.ts'
+import { reachMaxMs } from '../../kernel/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { RunQueries } from '../ledger.ts'
-
-/** An agent may have to be started first, milliseconds. */
-const answerMaxMs = 120_000
 
 /**
  * The conversations that an agent remembers, for people. They live in the agent, which is started where it does not run.
@@ -45,7 +43,7 @@ export function createChatSessions(deps: {
     ask: (connection: AgentConversations, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     agents.requireWorking(agentId)
-    const signal = AbortSignal.timeout(answerMaxMs)
+    const signal = AbortSignal.timeout(reachMaxMs)
     return ask(await agents.reach(agentId, signal), signal)
   }
 
