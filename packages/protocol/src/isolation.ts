@@ -48,3 +48,4 @@ export const agentIsolationSchema = z.strictObject({
   /** Why it runs on less than wanted, or cannot be started; null for neither. */
   fallback: z.nullable(z.string()),
 })
+export type AgentIsolation = z.infer<typeof agentIsolationSchema>

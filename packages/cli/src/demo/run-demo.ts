@@ -1,4 +1,4 @@
-import type { IsolationRung } from '@flotilla/protocol/isolation'
+import type { AgentIsolation, IsolationRung } from '@flotilla/protocol/isolation'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import type { JobReport } from './do-job.ts'
 import { showLedger } from './show-ledger.ts'
 import type { LedgerReport } from './show-ledger.ts'
 import { showWalls } from './show-walls.ts'
-import { tryWalls, wakeVictim } from './try-walls.ts'
+import { attacker, tryWalls, wakeVictim } from './try-walls.ts'
 import type { TriedWall } from './try-walls.ts'
 
 export interface DemoOptions {
@@ -32,6 +32,8 @@ export interface DemoReport {
   readonly model: string
   readonly readyMs: number
   readonly job: JobReport
+  /** What the attacker ran on, and why it was not what was asked for; null without isolation. */
+  readonly isolation: AttackerPlace | null
   readonly walls: readonly TriedWall[]
   readonly ledger: LedgerReport
 }
@@ -75,18 +77,37 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     victimAwake.catch(() => undefined)
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
     terminal.print(...heading(terminal, '3  Attack the walls from inside the worker auditor'))
+    const isolation = await attackerPlace(context, fleet)
     const walls = await attack(context, { fleet, victimAwake, secrets: canaries.secrets })
     showWalls(terminal, { walls, runtime: fleet.runtime })
     terminal.print(...heading(terminal, '4  The ledger'))
     const ledger = await showLedger(context, { client: fleet.client, elapsedMs: clock.now() - startedAt })
     const held = fleet.runtime === 'process' || walls.every((wall) => wall.held)
-    const report = { passed: job.right && held, runtime: fleet.runtime, model, readyMs, job, walls, ledger }
+    const { runtime } = fleet
+    const report = { passed: job.right && held, runtime, model, readyMs, job, isolation, walls, ledger }
     terminal.print('', verdictWords(context, report))
     if (report.passed) terminal.print(terminal.color.faint(nextWords(context.environment.command)))
     return report
   } finally {
     await cleanUp(context, { home, fleet, keep: options.keep })
   }
+}
+
+type AttackerPlace = Pick<AgentIsolation, 'wanted' | 'runs_on' | 'fallback'>
+
+/** Told before the attack, so that nobody takes what a weaker rung held for what a stronger one would. */
+async function attackerPlace(
+  { terminal, signal }: CommandContext,
+  fleet: DemoFleet,
+): Promise<AttackerPlace | null> {
+  const { agents } = await fleet.client.call('status', { signal })
+  const found = agents.find(({ id }) => id === attacker)?.isolation
+  if (!found || found.runs_on === null) return null
+  const { wanted, runs_on, fallback } = found
+  if (fallback !== null)
+    terminal.note(terminal.color.warning(`It runs in a ${runs_on} and not behind ${wanted}: ${fallback}`))
+  else terminal.print(`Isolation: ${runs_on}.`)
+  return { wanted, runs_on, fallback }
 }
 
 function chooseModel({ environment }: CommandContext): string {

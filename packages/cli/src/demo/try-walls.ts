@@ -28,7 +28,7 @@ export interface TryWallsOptions {
   readonly onStep: (titles: readonly string[]) => void
 }
 
-const attacker = 'auditor'
+export const attacker = 'auditor'
 const victim = 'writer'
 const attemptsFolder = join(import.meta.dirname, 'attempts')
 const whereFiles = ['where.mjs', 'agent-port.mjs']
