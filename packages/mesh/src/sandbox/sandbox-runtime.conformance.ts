@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import { sandboxHardening, sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
 import { machineShareMs, startShareMs } from './start-shares.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 
 /** A home with sandboxes in it, and hands inside the processes that run there. */
 export interface ConformanceHome {
@@ -26,8 +27,8 @@ export interface ConformanceHome {
   readonly close: () => Promise<void>
 }
 
-/** Of a hung one; a kernel that software boots beside other work answers in minutes. */
-const endWaitMs = 180_000
+/** Of a hung one; a kernel that software boots beside much other work answers in minutes. */
+const endWaitMs = patient(120_000)
 const dataLimit = { dataLimitBytes: 64 * 1024 * 1024 }
 
 export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory: string }): SandboxSpec {
