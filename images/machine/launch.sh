@@ -43,7 +43,7 @@ if [ -n "$cidr" ] && [ "$MACHINE_MODE" = run ]; then
   net=$(busybox ipcalc -n "$cidr"); net=${net#*=}
   last=$(busybox ipcalc -b "$cidr"); last=${last#*=}
   doors=
-  for door in $MACHINE_DOORS; do doors="$doors,guestfwd=tcp:$door-cmd:nc -N ${door%:*} ${door##*:}"; done
+  for door in $MACHINE_DOORS; do doors="$doors,guestfwd=tcp:$door-cmd:sh /machine/door.sh ${door%:*} ${door##*:}"; done
   set -- "$@" -netdev "user,id=net,ipv6=off,restrict=on,net=$net/${cidr#*/},host=${last%.*}.$((${last##*.} - 1)),dns=${last%.*}.$((${last##*.} - 2)),hostfwd=tcp:${cidr%/*}:$MACHINE_PORT-${cidr%/*}:$MACHINE_PORT$doors" \
     -device virtio-net-device,netdev=net
 fi

@@ -9,6 +9,7 @@ const recipeFiles = [
   'init.sh',
   'launch.sh',
   'ask.sh',
+  'door.sh',
   'build.sh',
   'modules.txt',
 ] as const
