@@ -131,6 +131,14 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await shown.getByText('artifact of scribe').waitFor()
     await shown.getByText('<svg onload=').first().waitFor()
     await picture('chat-artifacts')
+    // The end stays in view, though what the artifact shows comes after it.
+    const bottomOf = async (part: typeof log) => {
+      const box = await part.boundingBox()
+      return (box?.y ?? Number.NaN) + (box?.height ?? 0)
+    }
+    await expect
+      .poll(async () => (await bottomOf(log.locator('.turn-end').last())) <= (await bottomOf(log)))
+      .toBe(true)
     expect(await log.locator('svg[onload]').count()).toBe(0)
     expect(faults).toEqual([])
     await context.close()
@@ -155,6 +163,17 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     expect(await first.getByText('Are you there?').count()).toBe(0)
     await picture('chat-panes')
     expect(await breaches()).toEqual([])
+    // A session of a long name pushes nothing out of its pane.
+    await page.goto(
+      `${mesh.url}/chat/courier?session=${'long-'.repeat(16)}name&beside=scribe&beside=operator`,
+    )
+    await page.getByRole('button', { name: /^Close the conversation with operator/ }).waitFor()
+    const wide = await page
+      .locator('.conversation > header')
+      .evaluateAll((heads) => heads.filter((head) => head.scrollWidth > head.clientWidth).length)
+    expect(wide).toBe(0)
+    await page.goBack()
+    await other.waitFor()
     await page.reload()
     await other.getByRole('log').getByText('Yes.').waitFor()
     await page.getByRole('button', { name: 'Close the conversation with scribe, dashboard' }).click()

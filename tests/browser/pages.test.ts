@@ -92,7 +92,10 @@ describe.skipIf(!hasBrowser)('the pages', () => {
 
   it('are reached by keyboard alone', async () => {
     const { page, open, context } = await openPage(browser, mesh.url)
+    // It is there before it is called, so that what is typed at once is not lost.
+    const palette = page.waitForResponse(/\/assets\/palette-[^/]+\.js$/)
     await open('/fleet')
+    expect((await palette).status()).toBe(200)
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Page or agent' }).waitFor()
     await page.keyboard.type('jour')

@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
   }
 
   const looksOnly = 'You are here as viewer, who looks and changes nothing.'
-  const ownersOf = (role: PersonRole) => `This is an owner’s; you are here as ${role}.`
+  const ownersOf = (role: PersonRole) => `Only owners may do this; you are here as ${role}.`
 
   it('shows a viewer everything to look at, and why nothing can be pressed', async () => {
     const { page, openWhole, faults, refused, context } = await pageOf('vic')
@@ -78,9 +78,9 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     await openWhole('/work', 'No task yet')
     expect(await buttonsOf(page, ['Give a task …'])).toEqual({ 'Give a task …': looksOnly })
     for (const path of ['/approvals', '/journal', '/settings', '/wallet', '/welcome']) {
-      await openWhole(path, 'This is an owner’s')
+      await openWhole(path, 'Only owners may see this')
     }
-    await openWhole('/agents/scribe?tab=permissions', 'This is an owner’s')
+    await openWhole('/agents/scribe?tab=permissions', 'Only owners may see this')
     await openWhole('/agents/scribe', 'The whole fleet')
     expect(await buttonsOf(page, ['Edit …', 'Archive'])).toEqual({ 'Edit …': looksOnly, Archive: looksOnly })
     expect({ faults, refused }).toEqual({ faults: [], refused: [] })
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
 
   it.each([
     ['fleet', '/fleet', 'Spent today'],
-    ['approvals', '/approvals', 'This is an owner’s'],
+    ['approvals', '/approvals', 'Only owners may see this'],
   ])('is whole and readable on the %s page too', async (name, path, shows) => {
     const watched = await pageOf('vic')
     await watched.openWhole(path, shows)

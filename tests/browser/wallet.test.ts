@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
   it('tells what was paid, what waits, what is left and what is held, with strangers’ words as text', async () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
-    await looked.openWhole('/wallet', 'Payments without an end')
+    await looked.openWhole('/wallet', 'Open payments')
     const part = (name: string) => page.getByRole('region', { name, exact: true })
     await part('Payments').getByText(symbol).waitFor()
     await part('Payments').getByText(note).waitFor()
@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
   it('offers more for a payment that no block takes, then cancels it, with the owner’s proof', async () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
-    await looked.openWhole('/wallet', 'Payments without an end')
+    await looked.openWhole('/wallet', 'Open payments')
     const stuck = async () => {
       const reply = await mesh.call(walletPaymentEndpoints.walletPayments)
       const { payments } = walletPaymentApi.walletPayments.response.parse(reply.json())

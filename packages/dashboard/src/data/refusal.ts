@@ -25,7 +25,7 @@ export function refusalOf(me: Reply<'me'> | undefined, { call, agent, wants }: D
   if (wanted === null || !roleReaches(me.role, wanted)) {
     return me.role === 'viewer' && wanted === 'member'
       ? 'You are here as viewer, who looks and changes nothing.'
-      : `This is an owner’s; you are here as ${me.role}.`
+      : `Only owners may do this; you are here as ${me.role}.`
   }
   if (me.role === 'member' && agent !== undefined && !isGranted(me.agents, agent)) {
     return `${agent} is not among the agents that you are granted.`

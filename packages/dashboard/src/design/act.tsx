@@ -36,7 +36,7 @@ export function Reserved({
       {me.isPending && <Loading />}
       {me.error && <Failed error={me.error} retry={me.refetch} />}
       {me.data && (
-        <Empty title="This is an owner’s">
+        <Empty title="Only owners may see this">
           You are here as {me.data.role}. Ask an owner for what you need.
         </Empty>
       )}

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 export function Confirm({
   title,
   action,
+  leave = 'Cancel',
   busy,
   children,
   onConfirm,
@@ -12,6 +13,8 @@ export function Confirm({
 }: {
   readonly title: string
   readonly action: string
+  /** Closes it and does nothing; named otherwise where what is done is itself a cancelling. */
+  readonly leave?: string
   readonly busy: boolean
   readonly children: ReactNode
   readonly onConfirm: () => void
@@ -23,7 +26,7 @@ export function Confirm({
       <DialogDescription render={<div />}>{children}</DialogDescription>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>
-          Cancel
+          {leave}
         </button>
         <button type="button" className="button danger" disabled={busy} onClick={onConfirm}>
           {action}

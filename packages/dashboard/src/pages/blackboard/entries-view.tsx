@@ -23,7 +23,7 @@ export function EntriesView() {
       <div className="row">
         <input
           className="input"
-          placeholder="Prefix, such as output/"
+          placeholder="Key prefix"
           aria-label="Prefix of keys"
           value={prefix}
           onChange={(event) => choose('prefix', event.target.value)}

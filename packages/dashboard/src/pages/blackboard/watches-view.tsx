@@ -84,7 +84,7 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
           </div>
         )}
       </td>
-      <td>
+      <td className="right">
         <Act
           call="blackboardWatchSet"
           className="button small"

@@ -17,6 +17,8 @@ import { useOtherRuns } from './use-other-runs.ts'
 
 /** The conversation that this browser begins in. Others of the agent are chosen by their name. */
 const ownSession = 'dashboard'
+/** So near to the end is at the end. */
+const nearEndPx = 80
 /** Messages of before that are shown. */
 const pastMessages = 200
 
@@ -153,8 +155,12 @@ function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
   useEffect(() => {
     const element = box.current
     if (!element) return
+    let before = element.scrollTop
+    // What grows while it is followed may be told late; away from the end leads only a reader who scrolls up.
     const look = () => {
-      atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80
+      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < nearEndPx
+      if (isNear || element.scrollTop < before) atEnd.current = isNear
+      before = element.scrollTop
     }
     const follow = () => {
       if (atEnd.current) element.scrollTop = element.scrollHeight

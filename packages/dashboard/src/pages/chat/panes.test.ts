@@ -12,6 +12,11 @@ describe('panes', () => {
     expect(path).toBe('/chat/scribe?beside=courier%3Areports&beside=scribe')
     expect(panesIn(path.slice(path.indexOf('?')))).toEqual(panes.slice(1))
     expect(pathOf([])).toBe('/chat')
+    const ofTask = pathOf([
+      { agent: 'scribe', session: null },
+      { agent: 'courier', session: 'task:task_1' },
+    ])
+    expect(panesIn(ofTask.slice(ofTask.indexOf('?')))).toEqual([{ agent: 'courier', session: 'task:task_1' }])
   })
 
   it('are bounded, whatever the address says', () => {

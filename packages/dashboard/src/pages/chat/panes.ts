@@ -17,7 +17,9 @@ export function panesIn(search: string): readonly Pane[] {
     .getAll(beside)
     .slice(0, panesMax - 1)
     .flatMap((text) => {
-      const [agent = '', session = null] = text.split(':', 2)
+      // Names of sessions have colons of their own, such as that of a task.
+      const [agent = '', ...rest] = text.split(':')
+      const session = rest.join(':')
       return agent === '' ? [] : [{ agent, session: session === '' ? null : session }]
     })
 }

@@ -118,17 +118,21 @@ export function Waterfall({
 
 function Scale({ scale }: { readonly scale: TraceScale }) {
   const whole = scale.until - scale.from
+  const lines = scaleLines(scale).filter((ms) => ms / whole < labelledPart)
   return (
     <div className="trace-row trace-scale small muted number" aria-hidden="true">
       <span>Span</span>
       <span className="trace-lane">
-        {scaleLines(scale)
-          .filter((ms) => ms / whole < labelledPart)
-          .map((ms) => (
-            <span key={ms} style={{ left: `${(ms / whole) * 100}%` }}>
-              {formatDuration(ms)}
-            </span>
-          ))}
+        {lines.map((ms, index) => (
+          // A phone has room for the words of two.
+          <span
+            key={ms}
+            className={index % Math.ceil(lines.length / 2) === 0 ? '' : 'minor'}
+            style={{ left: `${(ms / whole) * 100}%` }}
+          >
+            {formatDuration(ms)}
+          </span>
+        ))}
       </span>
       <span className="right">Took</span>
       <span className="right only-wide">Tokens</span>

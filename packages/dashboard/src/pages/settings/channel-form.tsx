@@ -25,7 +25,7 @@ export function ChannelForm({
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
   const [answersTo, setAnswersTo] = useState('')
   const add = useAction('channelAdd', {
-    done: 'It is on.',
+    done: 'The channel is on.',
     failsInPlace: true,
     stale: ['channels', 'credentials'],
   })

@@ -100,7 +100,7 @@ export function JobForm({
           />
         </FormField>
         {job === null && (
-          <FormField label="Time zone" hint="Empty: UTC. It stays what it is.">
+          <FormField label="Time zone" hint="Empty: UTC. It cannot be changed later.">
             <input
               className="input wide"
               maxLength={64}

@@ -46,6 +46,7 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
         <Confirm
           title={words[asking].title}
           action={words[asking].action}
+          leave="Leave it as it is"
           busy={calls[asking].isPending}
           onClose={() => setAsking(null)}
           onConfirm={() =>

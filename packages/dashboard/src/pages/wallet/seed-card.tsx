@@ -47,7 +47,7 @@ export function SeedCard({ wallet }: { readonly wallet: WalletStatus }) {
           <Fact name="Your own address" value={wallet.owner_address ?? 'not known'} isMono />
           <Fact name="Made" value={madeWords(wallet)} />
           <Fact name="Passphrase" value={passphraseWords(wallet)} />
-          {limits.data && <Fact name="Payments without an end" value={String(limits.data.open)} />}
+          {limits.data && <Fact name="Open payments" value={String(limits.data.open)} />}
         </dl>
       </div>
     </Card>

@@ -89,7 +89,7 @@ export function ArtifactsView() {
                     <td className="muted" data-label="Saved">
                       <Ago at={one.saved_at} />
                     </td>
-                    <td>
+                    <td className="right">
                       <Download artifact={one} />
                     </td>
                   </tr>

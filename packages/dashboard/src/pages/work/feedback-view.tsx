@@ -39,11 +39,16 @@ export function FeedbackView() {
           title="Reviewed"
           more={
             <span className="row small">
-              {taskOutcomes.map((outcome) => (
-                <Badge key={outcome} tone={outcomeTone(outcome)}>
-                  {judged.filter((task) => task.outcome === outcome).length} {outcome}
-                </Badge>
-              ))}
+              {taskOutcomes
+                .map(
+                  (outcome) => [outcome, judged.filter((task) => task.outcome === outcome).length] as const,
+                )
+                .filter(([, count]) => count > 0)
+                .map(([outcome, count]) => (
+                  <Badge key={outcome} tone={outcomeTone(outcome)}>
+                    {count} {outcome}
+                  </Badge>
+                ))}
             </span>
           }
         >
