@@ -26,7 +26,7 @@ export interface LoopBounds {
 }
 
 /** What the model is told behind the conversation at each step, given what it did last; no part of it. */
-export type Reminders = (messages: readonly PromptMessage[]) => readonly PromptText[]
+type Reminders = (messages: readonly PromptMessage[]) => readonly PromptText[]
 
 /** One attempt at one run: what was asked, how far it had come, whom it tells and what ends it. */
 export interface RunAttempt {
@@ -95,7 +95,7 @@ export interface LoopWork {
 }
 
 /** Whoever watches the loop. */
-export interface LoopWatch {
+interface LoopWatch {
   readonly onFrame: (frame: ChatFrame) => void
   readonly onStep: (step: number) => void
 }

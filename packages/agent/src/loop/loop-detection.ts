@@ -11,7 +11,7 @@ export interface CallRecord {
 export type AskedCall = Omit<CallRecord, 'resultHash'>
 
 /** What happens to a loop: a call is asked for, or one that was made has given its result. */
-export type LoopEvent =
+type LoopEvent =
   | { readonly kind: 'asked'; readonly call: AskedCall }
   | { readonly kind: 'ended'; readonly call: CallRecord }
 
@@ -19,9 +19,9 @@ export type LoopEvent =
  * `run` and go on; `warn` after this result; `block`: the call is skipped with an error; `terminate`: the loop ends as
  * failed.
  */
-export type LoopVerdict = 'run' | 'warn' | 'block' | 'terminate'
+type LoopVerdict = 'run' | 'warn' | 'block' | 'terminate'
 
-export interface LoopStep {
+interface LoopStep {
   /** The windows from now on, all in the order of their calls. */
   readonly calls: readonly CallRecord[]
   readonly verdict: LoopVerdict

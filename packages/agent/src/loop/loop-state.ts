@@ -6,13 +6,13 @@ import type { CallRecord } from './loop-detection.ts'
 import type { RoundCount } from './round-budget.ts'
 
 /** A call whose intent is on disk and whose result is not. */
-export interface PendingCall {
+interface PendingCall {
   readonly callId: string
   readonly step: number
 }
 
 /** Something that was said to the run and stands in its conversation. */
-export interface TakenSteer {
+interface TakenSteer {
   readonly id: string
   /** The last step before it was read. */
   readonly step: number

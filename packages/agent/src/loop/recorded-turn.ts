@@ -51,7 +51,7 @@ function completionOf(input: JsonObject, taskId: string): TaskCompletion {
 }
 
 /** Whether a run in this conversation begins with what was recorded of another one. Pure. */
-export function playsRecord(session: string): boolean {
+function playsRecord(session: string): boolean {
   return replaySessionPattern.test(session)
 }
 

@@ -45,7 +45,7 @@ export interface Sessions {
   list(): Promise<{ sessions: readonly ListedSession[]; total: number }>
 }
 
-export interface ListedSession {
+interface ListedSession {
   readonly session: string
   readonly messages: number
   /** Milliseconds since 1970. */

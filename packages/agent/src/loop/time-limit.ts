@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
-export interface TimeLimit {
+interface TimeLimit {
   /** Aborts with the reason when the time is over. */
   readonly signal: AbortSignal
   /** Lets go of the clock. To be awaited, whether the time is over or not. */

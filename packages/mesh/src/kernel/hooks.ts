@@ -49,7 +49,7 @@ export interface SandboxGone {
 }
 
 /** An agent that is about to be made: its row is not there yet. */
-export interface PlannedAgent {
+interface PlannedAgent {
   readonly agentId: string
   /** Its schedule; null for none, undefined for the default. */
   readonly heartbeat: string | null | undefined

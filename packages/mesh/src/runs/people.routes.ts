@@ -10,7 +10,7 @@ import type { LookUpRuns } from './look-up-runs.ts'
 import { originOf } from './submit-run.ts'
 import { steerView } from './steering/steer-view.ts'
 
-export interface RunRoutesDeps {
+interface RunRoutesDeps {
   readonly ledger: Pick<Ledger, 'queue' | 'steering' | 'lifecycle' | 'queries' | 'delivery'>
   readonly lookUp: LookUpRuns
 }

@@ -2,7 +2,7 @@ import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { withinParent, workerDefaultRecord } from '../access/index.ts'
 
-export interface AskedRecord {
+interface AskedRecord {
   readonly parent: PermissionRecord
   readonly fields: Partial<PermissionRecord>
   readonly maySpawn: boolean

@@ -23,7 +23,7 @@ export interface Budgets {
 
 export type BudgetOf = (agentId: string) => Budgets
 
-export type LimitScope = 'agent' | 'project' | 'fleet' | 'run' | 'task'
+type LimitScope = 'agent' | 'project' | 'fleet' | 'run' | 'task'
 
 /** A limit of money as it stands, with what is spent and set aside of it; a call must fit into each of its own. */
 export interface BudgetLimit {

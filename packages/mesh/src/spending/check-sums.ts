@@ -7,7 +7,7 @@ import { dailySchema, daySchema, nestSchema, sql, totalSchema } from './sum-stat
 import type { Sum } from './sum-statements.ts'
 
 /** A sum that is not what its rows say. */
-export interface SumDifference {
+interface SumDifference {
   /** `daily` for a row of the reports; else the scope of a budget. */
   readonly scope: string
   readonly period: string
@@ -15,7 +15,7 @@ export interface SumDifference {
   readonly fromRows: SpendTotal
 }
 
-export interface DailyDifference {
+interface DailyDifference {
   readonly day: string
   readonly agentId: string
   readonly project: string
@@ -24,7 +24,7 @@ export interface DailyDifference {
   readonly fromRows: DailySum
 }
 
-export interface DailySum {
+interface DailySum {
   readonly costNano: number
   readonly unconfirmedNano: number
   readonly calls: number

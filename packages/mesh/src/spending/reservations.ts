@@ -50,7 +50,7 @@ export interface Reservations {
   flush(): void
 }
 
-export interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> {
+interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> {
   readonly spend: SpendTable
   /** Of this start of the mesh alone. */
   readonly life: string

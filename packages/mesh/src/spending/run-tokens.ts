@@ -21,7 +21,7 @@ interface Count {
  * known of it before is a bound several times too high; so the last call of a run may end above its cap, and none begins
  * there.
  */
-export interface RunTokens {
+interface RunTokens {
   /** Tokens of output that one answer may have: what is wished for, or what is left. Problem `budget-exhausted`. */
   take(run: BudgetAccount['run'], wish: { readonly maxTokens: number; readonly answers: number }): number
   /** The call is over: what it set aside is given back, what it used stays. */

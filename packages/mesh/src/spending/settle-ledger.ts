@@ -18,7 +18,7 @@ export interface SettledLedger {
   readonly words: string | null
 }
 
-export interface SettleLedgerDeps {
+interface SettleLedgerDeps {
   readonly database: Database
   readonly spend: SpendTable
   readonly clock: Clock

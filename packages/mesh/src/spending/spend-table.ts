@@ -37,10 +37,10 @@ export interface SpendClosing {
 }
 
 /** What is added to every sum that a row counts in. */
-export type SpendChange = SpendTotal
+type SpendChange = SpendTotal
 
 /** Calls that cost, added up; `day` and `model` are those of all of them. */
-export interface SpendSum {
+interface SpendSum {
   readonly row: SpendRow
   readonly costNano: number
   readonly unconfirmedNano: number

@@ -11,7 +11,7 @@ import type { OwnWish, Reservation } from './reservation.ts'
 import { utcDay } from './sum-scopes.ts'
 import type { SpendRow, SpendTable } from './spend-table.ts'
 
-export interface TakeDeps {
+interface TakeDeps {
   readonly clock: Clock
   readonly newId: NewId
   readonly spend: SpendTable

@@ -1,5 +1,5 @@
 /** Why nobody can tell what a call has cost, so that all that was set aside for it is booked, as unconfirmed. */
-export const unknownCosts = {
+const unknownCosts = {
   'read-on-time': 'its client left, and the provider was heard out for as long as that is done',
   'read-on-bytes': 'its client left, and the provider was heard out for as many bytes as that is done',
   'read-on-crowded': 'its client left, and too many calls were heard out already',

@@ -23,7 +23,7 @@ export interface TaskMove {
 /** The task after the action, or null where `taskActions` or the row does not allow it. */
 export type MoveTask = (task: TaskRecord, move: TaskMove) => TaskRecord | null
 
-export interface MoveTaskDeps {
+interface MoveTaskDeps {
   readonly database: Database
   readonly table: TaskTable
   readonly history: TaskHistory

@@ -20,7 +20,7 @@ const feedbackSchema = z.object({
   said_by: z.string(),
   said_at: z.number(),
 })
-export type TaskFeedback = Readonly<z.infer<typeof feedbackSchema>>
+type TaskFeedback = Readonly<z.infer<typeof feedbackSchema>>
 
 export type TaskHistory = ReturnType<typeof createTaskHistory>
 

@@ -13,12 +13,12 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 /** Tasks of one agent that are looked at in one round. */
 const releasedMax = 50
 
-export type QueueRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
+type QueueRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find'> &
   Pick<RunDelivery, 'notifyRun'>
 
 /** In whose name a task becomes a run, and for which run that waits. */
-export interface BeginTask {
+interface BeginTask {
   readonly caller: Caller
   readonly parent: RunRecord | null
   readonly idempotencyKey?: string | null | undefined
@@ -168,7 +168,7 @@ export function refuseVainNeeds(table: Pick<TaskTable, 'find'>, { needs }: Pick<
 }
 
 /** Those that are not done. One whose row is gone was done long ago. */
-export function unmetNeeds(table: Pick<TaskTable, 'find'>, task: Pick<TaskRecord, 'needs'>): string[] {
+function unmetNeeds(table: Pick<TaskTable, 'find'>, task: Pick<TaskRecord, 'needs'>): string[] {
   return task.needs.filter((id) => (table.find(id)?.state ?? 'done') !== 'done')
 }
 

@@ -15,7 +15,7 @@ import { createUpdateTask } from './update-task.ts'
 export type Tasks = ReturnType<typeof createTasks>
 
 /** What tasks ask of runs. */
-export type TaskRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
+type TaskRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find' | 'chainOf' | 'usedBy'> &
   Pick<RunLifecycle, 'live' | 'cancelRun'> &
   Pick<RunDelivery, 'notifyRun'>

@@ -3,7 +3,7 @@ import type { Agent, IncomingMessage } from 'node:http'
 import type { Method } from '@flotilla/protocol/endpoint'
 
 /** One HTTP call to an agent's process. */
-export interface AgentCall {
+interface AgentCall {
   readonly method: Method
   /** Path with its query. */
   readonly path: string

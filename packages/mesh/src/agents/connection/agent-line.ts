@@ -91,7 +91,7 @@ export interface Send {
 }
 
 /** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
-export interface AgentLine {
+interface AgentLine {
   /** One reply of the agreed form. Rejects with `agent-unavailable`, or with what the agent may say to a person. */
   call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /** A reply that is no JSON, whole, and held until whoever asked gives it back. Problems `body-too-large` above `maxBytes`, `rate-limited` where there is no room. */
@@ -221,7 +221,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
   }
 }
 
-export interface FollowedStream {
+interface FollowedStream {
   readonly runId: string
   readonly onFrame: (frame: ChatFrame) => void
   readonly signal: AbortSignal

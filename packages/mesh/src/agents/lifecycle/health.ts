@@ -18,7 +18,7 @@ const wellAgainMs = 600_000
 /** Agents asked at once. */
 const askedAtOnce = 16
 
-export interface FleetHealth {
+interface FleetHealth {
   /** Asks every agent that should answer, starts again what was lost and is due, and goes on with what broke off. */
   sweep(): Promise<void>
   /** Sweeps every 30 s until the signal aborts. */

@@ -4,7 +4,7 @@ const firstPauseMs = 30_000
 const pauseMaxMs = 600_000
 const hourMs = 3600_000
 /** Between two trials of an agent in quarantine. */
-export const trialPauseMs = 1_200_000
+const trialPauseMs = 1_200_000
 
 /** Times of earlier restarts that are kept; more cannot matter to the rule. */
 export const restartsKept = 16

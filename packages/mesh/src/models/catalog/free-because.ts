@@ -3,7 +3,7 @@ import type { ModelView } from '@flotilla/protocol/models-api'
 /** Why a model costs nothing; null where it has a price. */
 export type FreeBecause = ModelView['free_because']
 
-export interface CostSaid {
+interface CostSaid {
   /** The owner gives the model a price. */
   readonly hasPrice: boolean
   /** What the owner says of the model and of its provider; null where nothing is said. */

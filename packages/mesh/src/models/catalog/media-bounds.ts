@@ -32,7 +32,7 @@ const addedRows: readonly { readonly model: RegExp; readonly tokens: number }[] 
 /** For the caps of a run, where a document costs no money. */
 const freeDocumentTokens = 200_000
 
-export interface BoundedModel {
+interface BoundedModel {
   readonly model: string
   readonly setup: ProviderSetup
   /** Costs nothing, whatever it counts. */

@@ -3,7 +3,7 @@ import { credentialNameOf } from '../../credentials/index.ts'
 import type { Vault } from '../../credentials/index.ts'
 import { providerPresets } from '../providers/provider-presets.ts'
 
-export interface MissingModelDeps {
+interface MissingModelDeps {
   readonly settings: () => Pick<Settings, 'providers'>
   readonly vault: Pick<Vault, 'names'>
   /** What `.env` of the home holds at this moment. */
@@ -37,7 +37,7 @@ function isNews([variable, value]: readonly [string, string], systemNames: reado
 }
 
 /** Never asks for a key that is there. Pure. */
-export function missingModelWords(known: {
+function missingModelWords(known: {
   /** Those that settings name. */
   readonly providers: readonly string[]
   readonly systemNames: readonly string[]

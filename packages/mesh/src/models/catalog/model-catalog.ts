@@ -55,7 +55,7 @@ export interface ModelCatalog {
   close(): Promise<void>
 }
 
-export interface ModelCatalogDeps {
+interface ModelCatalogDeps {
   readonly settings: () => Settings
   readonly vault: Vault
   /** FLOTILLA_DEFAULT_MODEL; wins over the settings file. */

@@ -9,7 +9,7 @@ export interface PresetModel {
 }
 
 /** What is known of who has chosen a default model. */
-export interface ModelChoices {
+interface ModelChoices {
   /** FLOTILLA_DEFAULT_MODEL; wins over the settings. */
   readonly environment: string | null
   readonly environmentFrom: 'environment' | '.env'

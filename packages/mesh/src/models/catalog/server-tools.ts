@@ -18,7 +18,7 @@ export interface ServerToolSettings {
 }
 
 /** What the tools of one call that run at its provider may cost. */
-export interface ServerToolTerms {
+interface ServerToolTerms {
   /** What is forwarded, with the bounds that the owner set. */
   readonly forwarded: JsonObject
   readonly feeNano: number
@@ -88,11 +88,6 @@ const boundable: readonly {
     counted: 'web_fetch_requests',
   },
 ]
-
-/** Can the owner allow tools of this type at all? Pure. */
-export function isBoundableTool(type: string): boolean {
-  return boundable.some((kind) => kind.type.test(type))
-}
 
 /**
  * The terms of the tools in a call that run at the provider, null where there are none. Throws the Problem `bad-request`

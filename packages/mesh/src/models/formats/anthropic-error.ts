@@ -3,7 +3,7 @@ import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { Problem } from '@flotilla/protocol/problem'
 
 /** The error object that Anthropic's clients look for, in a reply's body and in a stream's event. */
-export interface AnthropicError {
+interface AnthropicError {
   readonly type: string
   readonly message: string
   /** Where clients look for a stable code. */
@@ -23,7 +23,7 @@ const typeByStatus: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-export function anthropicErrorOf(problem: Problem): AnthropicError {
+function anthropicErrorOf(problem: Problem): AnthropicError {
   const { status } = problemCatalog[problem.code]
   const type = typeByStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
   return { type, message: problem.detail, details: { error_code: problem.code } }

@@ -54,4 +54,4 @@ export interface CallParameters {
   readonly betas?: readonly string[]
 }
 
-export type BoundField = 'max_tokens' | 'max_completion_tokens'
+type BoundField = 'max_tokens' | 'max_completion_tokens'

@@ -9,7 +9,7 @@ const innerBlock = z.looseObject({
   source: z.looseObject({ type: z.string() }).nullish(),
 })
 
-export const contentBlockSchema = z.looseObject({
+const contentBlockSchema = z.looseObject({
   type: z.string(),
   text: z.string().nullish(),
   thinking: z.string().nullish(),
@@ -33,7 +33,7 @@ export const messageSchema = z.looseObject({
   content: z.union([z.string(), z.array(contentBlockSchema)]),
 })
 
-export const messagesToolSchema = z.looseObject({
+const messagesToolSchema = z.looseObject({
   type: z.string().nullish(),
   name: z.string(),
   description: z.string().nullish(),

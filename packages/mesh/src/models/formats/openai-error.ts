@@ -3,7 +3,7 @@ import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem, retold } from '@flotilla/protocol/problem'
 
 /** The error object that OpenAI's clients look for, in a reply's body and in a stream's event. */
-export interface OpenAiError {
+interface OpenAiError {
   readonly message: string
   readonly type: string
   /** Which parameter it is about, as OpenAI writes it; the message names it here. */
@@ -19,7 +19,7 @@ const openAiCodes: Partial<Record<ProblemCode, string>> = {
   'model-unknown': 'model_not_found',
 }
 
-export function openAiErrorOf(problem: Problem): OpenAiError {
+function openAiErrorOf(problem: Problem): OpenAiError {
   const type = problemCatalog[problem.code].status < 500 ? 'invalid_request_error' : 'server_error'
   const { attempts } = problem.extra
   return {

@@ -5,7 +5,7 @@ import { usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
 /** What a stream has carried so far. */
-export interface StreamProgress {
+interface StreamProgress {
   /** The last usage it told; some providers tell one with every piece. */
   usage: TokenUsage | null
   /** Nothing is generated any more, so that the usage is the whole one. */
@@ -17,7 +17,7 @@ export function wholeUsage({ usage, isOver }: StreamProgress): TokenUsage | null
   return isOver ? usage : null
 }
 
-export interface StreamRules {
+interface StreamRules {
   /** The client asked for the usage: its chunk goes on, with the cost. Otherwise the chunk that has only that stays here. */
   readonly wantsUsage: boolean
   readonly costUsdOf: (usage: TokenUsage) => number
@@ -60,7 +60,7 @@ const carriageReturn = 13
 const doneMaxBytes = 24
 
 /** Reads a stream of server-sent events piece by piece. */
-export interface SseParser {
+interface SseParser {
   /** What may go on of what has come so far; null while there is no whole event. */
   take(bytes: Uint8Array): Uint8Array | null
   /** What is left when nothing more comes. */

@@ -12,7 +12,7 @@ import { spendIn } from '../providers/collect-reply.ts'
 import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
-export interface ChainCall<Answer> {
+interface ChainCall<Answer> {
   /** The model that was asked for and what may stand in for it, in order; never empty. */
   readonly chain: readonly CatalogModel[]
   /** Sets the money of one attempt aside; throws where it may not be spent. */
@@ -37,7 +37,7 @@ export interface Answered<Answer> {
   readonly askedAt: number
 }
 
-export interface DispatchDeps {
+interface DispatchDeps {
   readonly clock: Clock
   readonly log: Log
   readonly watch: ModelWatch

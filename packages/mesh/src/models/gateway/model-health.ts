@@ -27,7 +27,7 @@ export type ModelHealth =
       readonly failures: number
     }
 
-export type HealthEvent =
+type HealthEvent =
   | { readonly kind: 'answered'; readonly askedAt: number }
   | {
       readonly kind: 'failed'

@@ -17,7 +17,7 @@ import { refuseOtherSurfaces } from './offered-surfaces.ts'
 /** What the door's hook would have added. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
 
-export interface ModelUseCases {
+interface ModelUseCases {
   readonly complete: Complete
   readonly messages: Complete
   readonly embeddings: Complete

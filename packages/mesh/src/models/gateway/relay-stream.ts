@@ -28,7 +28,7 @@ export interface SpokenStream {
   readonly broke: (problem: Problem) => void
 }
 
-export interface RelayInput {
+interface RelayInput {
   /** Whoever makes it has closed every account when it rejects. */
   readonly spoken: Promise<SpokenStream>
   readonly apiFormat: ApiFormat

@@ -30,7 +30,7 @@ export interface ModelWatch {
   list(): readonly WatchedModel[]
 }
 
-export interface ModelWatchDeps {
+interface ModelWatchDeps {
   readonly clock: Clock
   readonly log: Log
   readonly events: Pick<EventBus, 'publish'>

@@ -21,7 +21,7 @@ import { spendIn } from './collect-reply.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
-export interface AiSdkConfig extends SdkAccess {
+interface AiSdkConfig extends SdkAccess {
   readonly clock: Clock
   readonly newId: NewId
   /** Only tests need others than the defaults. */

@@ -7,7 +7,7 @@ import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 import { isForeignThinking } from '../formats/translate/reasoning-details.ts'
 
-export interface AnthropicConfig {
+interface AnthropicConfig {
   /** With its path, as in `https://api.anthropic.com/v1`. */
   readonly baseUrl: string
   readonly apiKey: Secret | null

@@ -5,7 +5,7 @@ import { embeddingsReply } from '../formats/embeddings-reply.ts'
 import type { LlmProvider } from './llm-provider.ts'
 
 /** The one model of this provider. */
-export const hashedWordsModel = 'hashed-words'
+const hashedWordsModel = 'hashed-words'
 
 const dimensionsDefault = 256
 const dimensionsMax = 4096
@@ -39,7 +39,7 @@ export function createHashedWordsProvider(): LlmProvider {
 }
 
 /** A vector of length one, or of zeros for a text without words. Pure. */
-export function hashedWords(text: string, dimensions: number): number[] {
+function hashedWords(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0)
   const words = wordsOf(text)
   for (const [index, word] of words.entries()) {

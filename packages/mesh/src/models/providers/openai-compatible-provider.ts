@@ -4,7 +4,7 @@ import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
-export interface OpenAiCompatibleConfig {
+interface OpenAiCompatibleConfig {
   /** With its path, as in `https://api.openai.com/v1`. */
   readonly baseUrl: string
   /** Servers on one's own machine often want none. */

@@ -26,7 +26,7 @@ export interface ReplyFlow {
 }
 
 /** Where a connection leads to. */
-export interface FarEnd {
+interface FarEnd {
   readonly host: string
   readonly port: number
   /** The session of one connection makes the next one faster. */
@@ -52,7 +52,7 @@ export interface Connection {
   destroy(): void
 }
 
-export interface ConnectionOwner {
+interface ConnectionOwner {
   /** May carry another call. */
   free(connection: Connection): void
   /** Carries nothing any more. */

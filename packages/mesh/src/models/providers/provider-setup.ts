@@ -37,14 +37,14 @@ export type ProviderSetup =
 /** Whether its models cost nothing; null leaves it to where it is. */
 type OwnersWord = boolean | null
 
-export interface AwsAccess {
+interface AwsAccess {
   readonly region: string
   readonly accessKeyId: Secret | null
   readonly secretAccessKey: Secret | null
   readonly sessionToken: Secret | null
 }
 
-export interface SetupSources {
+interface SetupSources {
   readonly settings: () => Settings
   readonly system: (name: string) => Secret | undefined
 }

@@ -5,7 +5,7 @@ export interface ReplyHead {
   readonly headers: ReadonlyMap<string, string>
 }
 
-export interface ReplyHears {
+interface ReplyHears {
   head(head: ReplyHead): void
   /** A piece of the body, in memory of the reader's own; never empty. */
   data(bytes: Uint8Array): void
@@ -13,7 +13,7 @@ export interface ReplyHears {
   over(reuse: { readonly isKept: boolean; readonly idleMaxMs: number | null }): void
 }
 
-export interface ReplyReader {
+interface ReplyReader {
   /** Takes what came; changes these bytes. Throws `BrokenReply`. */
   take(bytes: Buffer): void
   /** Nothing more comes. Throws `BrokenReply` where more was promised. */

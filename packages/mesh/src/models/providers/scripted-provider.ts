@@ -11,7 +11,7 @@ import type { LlmProvider } from './llm-provider.ts'
 import { playCassette } from '../recording/play-cassette.ts'
 import { scriptedChunks, scriptedCompletion } from './scripted-reply.ts'
 
-export interface ScriptedProviderDeps {
+interface ScriptedProviderDeps {
   /** Looked through in this order; the owner's own come before those that ship. */
   readonly folders: readonly string[]
   /** Plays this one whatever model is asked for; null takes the model's name as the cassette's. */

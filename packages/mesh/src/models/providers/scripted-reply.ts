@@ -2,12 +2,12 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { PlayedTurn } from '../recording/play-cassette.ts'
 
 /** A turn of a cassette, or one as it was once said, whose arguments are text. */
-export interface SaidTurn extends Omit<PlayedTurn, 'toolCalls'> {
+interface SaidTurn extends Omit<PlayedTurn, 'toolCalls'> {
   readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject | string }[]
 }
 
 /** One turn with everything that a reply in OpenAI's form has besides. */
-export interface ScriptedReply {
+interface ScriptedReply {
   readonly turn: SaidTurn
   readonly id: string
   readonly callIds: readonly string[]

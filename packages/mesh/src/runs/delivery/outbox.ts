@@ -6,7 +6,7 @@ import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
-export const outboxStates = ['pending', 'delivered', 'undeliverable'] as const
+const outboxStates = ['pending', 'delivered', 'undeliverable'] as const
 
 const noteSchema = z.object({
   id: z.string(),
@@ -20,9 +20,9 @@ const noteSchema = z.object({
   settled_at: z.number().nullable(),
 })
 /** A note that someone must get: an outcome, or the end of a task. `recipient` is `run:<id>` or `human:<channel>`. */
-export type OutboxNote = z.infer<typeof noteSchema>
+type OutboxNote = z.infer<typeof noteSchema>
 
-export interface NewOutboxNote {
+interface NewOutboxNote {
   /** What it tells of, e.g. `run:<id>`; a source tells a recipient once. */
   readonly source: string
   readonly recipient: string

@@ -7,7 +7,7 @@ import { jsonColumn } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
 
 /** What a run is told between its turns. */
-export const runNoteSchema = z.discriminatedUnion('kind', [
+const runNoteSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('task-result'),
     taskId: z.string(),

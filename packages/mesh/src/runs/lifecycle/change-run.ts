@@ -102,7 +102,7 @@ function createSettleRun(
 }
 
 /** Who must be told and has no row of ours; runs, tasks and the histories of triggers are told by the handlers. */
-export function askerOutside(run: RunRecord): string | null {
+function askerOutside(run: RunRecord): string | null {
   return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
 }
 

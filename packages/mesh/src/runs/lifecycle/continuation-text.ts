@@ -13,7 +13,7 @@ const ownTaskMaxChars = 10_000
 const notesMaxChars = wireLimits.chatMessageMaxChars - ownTaskMaxChars - 1000
 
 /** The task that a run works on, as its later turns are reminded of it. */
-export interface OwnTask {
+interface OwnTask {
   readonly taskId: string
   readonly inputData: JsonObject
 }

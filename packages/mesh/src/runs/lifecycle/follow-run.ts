@@ -27,7 +27,7 @@ const hopeless: readonly ProblemCode[] = ['body-too-large', 'unprocessable', 'pa
  */
 export type FollowRun = (run: RunRecord, connection: AgentRuns, signal: AbortSignal) => Promise<void>
 
-export interface FollowRunDeps extends GiveWorkDeps {
+interface FollowRunDeps extends GiveWorkDeps {
   readonly table: RunTable
   readonly inbox: RunInbox
   readonly endTurn: EndTurn

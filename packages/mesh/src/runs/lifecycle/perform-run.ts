@@ -28,7 +28,7 @@ export interface PerformRun {
   attach(run: RunRecord, connection: AgentRuns, closing: AbortSignal): Promise<void>
 }
 
-export interface PerformRunDeps {
+interface PerformRunDeps {
   readonly database: Database
   readonly table: RunTable
   readonly tasks: RunTasks

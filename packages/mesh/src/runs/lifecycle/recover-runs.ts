@@ -25,7 +25,7 @@ const engineSilenceMaxMs = 600_000
  */
 export type RecoverRun = (run: RunRecord, closing: AbortSignal) => Promise<void>
 
-export interface RecoverRunDeps {
+interface RecoverRunDeps {
   readonly table: RunTable
   readonly connections: AgentConnections
   readonly performRun: PerformRun

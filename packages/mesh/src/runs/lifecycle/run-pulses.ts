@@ -11,7 +11,7 @@ export const silenceMaxMs = 2 * wireLimits.leaseMs
 const lookMaxMs = 5000
 
 /** A running run under the fence of its attempt. */
-export interface PulsedRun {
+interface PulsedRun {
   readonly id: string
   readonly fence: number
 }

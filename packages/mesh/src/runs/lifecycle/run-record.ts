@@ -63,7 +63,7 @@ export type RunEvent =
   | { readonly kind: 'settled'; readonly outcome: RunOutcome }
 
 /** Which event is allowed in which state. `settled` is allowed in every state that is not terminal (R4). */
-export const allowedIn = {
+const allowedIn = {
   dispatched: ['queued'],
   postponed: ['running'],
   interrupted: ['running'],

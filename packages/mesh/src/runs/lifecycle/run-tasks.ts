@@ -9,7 +9,7 @@ export type NotifyRun = (runId: string, source: string, note: RunNote) => void
 /** The run read that news while it worked, so that no later turn is told of it. In the caller's transaction. */
 export type TakeNote = (runId: string, source: string) => void
 
-export interface TaskWork {
+interface TaskWork {
   readonly inputData: JsonObject
   readonly context: JsonObject
   /** To its assignee's own question; null where it begins otherwise. */

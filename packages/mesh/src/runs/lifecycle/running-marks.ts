@@ -1,7 +1,7 @@
 import type { Database } from '../../storage/index.ts'
 
 /** Id and fence of the run that holds a lane. */
-export interface RunningMark {
+interface RunningMark {
   readonly id: string
   readonly fence: number
 }

@@ -4,7 +4,7 @@ import type { Log } from '../../platform/index.ts'
 /** Time between two rounds, milliseconds. */
 export const sweepIntervalMs = 1000
 
-export interface Sweep {
+interface Sweep {
   readonly name: string
   readonly run: () => void
 }

@@ -14,7 +14,7 @@ const restMs = 500
  * that begins or takes up the run carries them too, and an agent knows a steer by its id. So a steer that was never
  * brought is only late, and one that was brought twice is read once.
  */
-export interface DeliverSteers {
+interface DeliverSteers {
   /** Begins to tell the agent, until it has been told of each once or the run is not running under that fence. */
   deliver(run: RunRecord): void
   close(): Promise<void>

@@ -158,7 +158,7 @@ function wholeJobs(text: string | null, lock: HeartbeatLock): readonly CronJob[]
 }
 
 /** Pure. Problem `unprocessable` where the jobs together are too many. */
-export function writeJobs(jobs: readonly CronJob[]): string {
+function writeJobs(jobs: readonly CronJob[]): string {
   const checked = fileSchema.safeParse({ jobs })
   if (!checked.success) {
     throw new Problem('unprocessable', {

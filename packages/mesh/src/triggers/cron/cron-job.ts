@@ -50,7 +50,7 @@ export interface LiveJob {
 /** Understands a `when`: whether a payload is as it says. Throws a Problem that says where it is wrong. */
 export type ReadCondition = (text: string) => (payload: JsonValue) => boolean
 
-export type CronMode = 'message' | 'tool' | 'heartbeat'
+type CronMode = 'message' | 'tool' | 'heartbeat'
 
 /** By the fields that are there. Pure. */
 export function modeOf(job: Pick<CronJob, 'heartbeat' | 'tool_name'>): CronMode {
@@ -73,7 +73,7 @@ function anchorOf(createdAt: number): number {
   return createdAt - (createdAt % limits.cronTickMs)
 }
 
-export interface JobFault {
+interface JobFault {
   readonly field: keyof CronJob
   readonly reason: string
 }

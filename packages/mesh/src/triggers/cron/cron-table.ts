@@ -7,7 +7,7 @@ import type { Change } from './cron-states.ts'
 export type { CronState } from './cron-states.ts'
 
 /** Rows that are kept of one job, newest first; those of a run that goes on stay beside them. */
-export const rowsPerJobMax = 200
+const rowsPerJobMax = 200
 const detailMaxChars = 500
 
 /** Why a due time was let pass. */
@@ -42,7 +42,7 @@ export interface CronRow {
   readonly quiet: boolean
 }
 
-export type NewSkip = Pick<CronRow, 'jobId' | 'dueAt' | 'dueUntil' | 'count' | 'countExact' | 'detail'> & {
+type NewSkip = Pick<CronRow, 'jobId' | 'dueAt' | 'dueUntil' | 'count' | 'countExact' | 'detail'> & {
   readonly reason: SkipReason
   readonly at: number
 }

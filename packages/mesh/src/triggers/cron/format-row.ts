@@ -2,7 +2,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { CronRow } from './cron-table.ts'
 
 /** Two ticks: a due time is acted on at the next tick, and one that had to wait for another is late. */
-export const lateAfterMs = 10_000
+const lateAfterMs = 10_000
 
 /** What became of a due time, as one sentence for a person. Times in UTC. Pure. */
 export function formatRow(row: CronRow): string {

@@ -9,7 +9,7 @@ import type { JobSchedule } from './job-schedule.ts'
 import { isOperatorHeartbeat, ownHeartbeat, ownHeartbeatId } from './operator-heartbeat.ts'
 
 /** A heartbeat as the job that it is. */
-export interface HeartbeatCronJob extends HeartbeatJob {
+interface HeartbeatCronJob extends HeartbeatJob {
   readonly id: string
 }
 

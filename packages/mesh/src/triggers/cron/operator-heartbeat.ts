@@ -18,7 +18,7 @@ export interface HeartbeatLock {
   readonly required: boolean
 }
 
-export interface LockFault {
+interface LockFault {
   /** Where in the file, as far as it is there. */
   readonly path: readonly (string | number)[]
   readonly field: string

@@ -41,7 +41,7 @@ function wholeStretch(schedule: Schedule, after: number, until: number): DueStre
 }
 
 /** Due times that are counted one by one for one job at once; of more, the number is said to be at least this. */
-export const countedMax = 5000
+const countedMax = 5000
 
 /** The due times of one stretch of time, by their ends. */
 export interface DueStretch {

@@ -3,7 +3,7 @@ import { cronOf } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
 
-export type ScheduleReading =
+type ScheduleReading =
   | { readonly ok: true; readonly schedule: Schedule }
   | { readonly ok: false; readonly field: 'schedule' | 'timezone'; readonly reason: string }
 

@@ -8,7 +8,7 @@ import { publishJobEvent } from './publish-job-event.ts'
 import { isQuietReply } from './quiet-reply.ts'
 
 /** Failures in a row after which the owner is told, once until the job works again. */
-export const failuresToldAt = 3
+const failuresToldAt = 3
 
 export type SettleJob = (row: CronRow, run: SettledRun) => void
 

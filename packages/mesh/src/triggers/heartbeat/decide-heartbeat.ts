@@ -1,5 +1,5 @@
 /** What a heartbeat that was due is decided by. */
-export interface HeartbeatFacts {
+interface HeartbeatFacts {
   /** A person asked for it. */
   readonly manual: boolean
   /** HEARTBEAT.md says what it says in every new agent. */

@@ -4,13 +4,13 @@ import { heldJob } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
 /** What whoever made an agent wants of its heartbeat: a schedule, null for none; left out for the default. */
-export type WantedHeartbeat = string | null | undefined
+type WantedHeartbeat = string | null | undefined
 
 /**
  * Gives an agent its heartbeat where it has none, and the operator the one that it must have. Idempotent: a job that
  * is there stays as its owner left it, also one that is off. Rejects as the port does.
  */
-export type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
+type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
 
 export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }): EnsureHeartbeat {
   return async (agentId, wanted) => {

@@ -19,7 +19,7 @@ import type { createReadContext } from './read-context.ts'
  * Why a heartbeat that was due did not run: there was nothing to do, the one before still goes on or waits for its
  * turn, the agent is put away, or somebody paused it.
  */
-export type HeartbeatSkip = 'nothing-to-do' | 'overlap' | 'archived' | 'paused'
+type HeartbeatSkip = 'nothing-to-do' | 'overlap' | 'archived' | 'paused'
 
 export type HeartbeatEnd = { readonly fired: RunRecord } | { readonly skipped: HeartbeatSkip }
 
@@ -41,7 +41,7 @@ export interface DueHeartbeat {
 export type FireHeartbeat = (agentId: string, due: DueHeartbeat) => Promise<HeartbeatEnd>
 
 /** What a heartbeat asks of the ledger. */
-export interface HeartbeatRuns {
+interface HeartbeatRuns {
   readonly submitRun: SubmitRun
   find(runId: string): RunRecord | null
   /** Queued and running heartbeats of the agent, oldest first. */

@@ -25,7 +25,7 @@ const rowSchema = z.object({
   last_rules_left_out: z.number(),
 })
 
-export interface LastFire extends HeartbeatFire {
+interface LastFire extends HeartbeatFire {
   /** Of job and due time. */
   readonly key: string
 }

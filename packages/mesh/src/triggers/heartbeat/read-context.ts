@@ -11,7 +11,7 @@ const readMaxMs = 120_000
  * What is known of an agent: read of one that runs anyway, remembered of a time since which nobody touched it, read of
  * one that was started to do something, or nothing.
  */
-export type HeartbeatReading =
+type HeartbeatReading =
   | { readonly from: 'agent' | 'started'; readonly context: HeartbeatContext; readonly facts: KnownContext }
   | { readonly from: 'memory'; readonly facts: KnownContext }
   | { readonly from: 'nowhere' }

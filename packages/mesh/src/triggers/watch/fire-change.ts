@@ -13,7 +13,7 @@ import type { WatchRule } from './watch-rule.ts'
 import { watchName } from './watch-rule.ts'
 import type { WatchTable } from './watch-table.ts'
 
-export type FireEnd =
+type FireEnd =
   | { readonly kind: 'fired' }
   /** The change goes on waiting; why, in words for the owner. */
   | { readonly kind: 'held'; readonly reason: string }

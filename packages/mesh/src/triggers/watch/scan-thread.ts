@@ -10,7 +10,7 @@ import type { ScanOrder, ScanWord } from './scan-messages.ts'
 /** A thread that has given no sign for so long hangs in its folder, milliseconds. Others need not wait for it. */
 export const silentMaxMs = 10_000
 /** Scans that are long wait for nobody either, milliseconds. */
-export const busyMaxMs = 60_000
+const busyMaxMs = 60_000
 /** Threads that hang in folders; when there are so many, no folder more is looked at. */
 export const hangingMax = 4
 /** A thread without work ends after so long, milliseconds. */
@@ -23,7 +23,7 @@ const endMaxMs = 1000
 /** Heap of a thread, which holds some thousand names, MB. */
 const heapMaxMb = 64
 
-export interface ScanThread {
+interface ScanThread {
   readonly scanFolder: ScanFolder
   /** Threads that live, those that hang included. */
   readonly threads: () => number

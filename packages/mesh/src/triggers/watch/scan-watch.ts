@@ -7,7 +7,7 @@ import { watchName } from './watch-rule.ts'
 import type { WatchRule } from './watch-rule.ts'
 
 /** Files of one watch that are remembered, and of all watches together. */
-export const filesPerWatchMax = 1_000_000
+const filesPerWatchMax = 1_000_000
 export const filesMax = 1_000_000
 
 /**

@@ -75,7 +75,7 @@ export const watchersFileSchema = z.strictObject({
     .transform((entries) => entries ?? []),
 })
 
-export type WatchEntry = z.output<typeof entrySchema>
+type WatchEntry = z.output<typeof entrySchema>
 
 /** Pure. */
 export function entryOf({ path, pattern, agent, message, whenText }: WatchRule): WatcherEntry {

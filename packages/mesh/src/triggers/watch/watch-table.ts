@@ -3,7 +3,7 @@ import type { Database } from '../../storage/index.ts'
 import type { FileChange, NoticedChange } from './seen-files.ts'
 
 /** Changes that wait and would outlive the mesh; more wait in memory alone. */
-export const noticedMax = 10_000
+const noticedMax = 10_000
 /** Newest rows of the history that are kept. */
 const historyMax = 5000
 /** Rows written in one transaction, so that a flood of files does not hold everybody else up. */

@@ -12,7 +12,7 @@ import type { WatchTable } from './watch-table.ts'
 import type { WatchersFile } from './watchers-file.ts'
 
 /** Runs that one poll makes, and those that one watch makes in it; the rest waits for the next. */
-export const firesPerPollMax = 100
+const firesPerPollMax = 100
 export const firesPerWatchMax = 20
 /** A scan that takes longer, such as one at a mount that hangs, goes on by itself while other watches are polled. */
 export const scanMaxMs = 60_000
@@ -42,7 +42,7 @@ export interface Watches {
   run(signal: AbortSignal): Promise<void>
 }
 
-export interface WatchesDeps {
+interface WatchesDeps {
   readonly file: WatchersFile
   readonly table: WatchTable
   readonly scanFolder: ScanFolder

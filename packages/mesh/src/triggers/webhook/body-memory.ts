@@ -44,7 +44,7 @@ export interface BodyMemory {
   sweep(): void
 }
 
-export interface KeptBody {
+interface KeptBody {
   /** SHA-256 in hex. */
   readonly digest: string
   /** The number of the delivery that brought it. */

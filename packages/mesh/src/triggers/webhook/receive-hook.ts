@@ -27,7 +27,7 @@ import { missingSignature, timestampWindowSeconds, verifySignature } from './ver
 export const signedWindowMs = 2 * timestampWindowSeconds * 1000
 
 /** One delivery that is coming in. */
-export interface OpenDelivery {
+interface OpenDelivery {
   /**
    * Judges it with its body, and resolves once its row and its run's are durable. Problems `signature-refused`,
    * `webhook-disabled`, `rate-limited`, `bad-json`, `not-found` and those of `submitRun`.
@@ -43,7 +43,7 @@ export interface OpenDelivery {
  */
 export type ReceiveHook = (hookId: string, headers: RawHeaders) => OpenDelivery
 
-export interface ReceiveHookDeps {
+interface ReceiveHookDeps {
   readonly hooks: HookTable
   readonly deliveries: DeliveryTable
   readonly bodies: BodyMemory

@@ -6,12 +6,12 @@ export const timestampWindowSeconds = 300
 /** Signatures in one header that are looked at; a sender that rotates sends two. */
 const signaturesMax = 8
 /** A key that was decoded from text and is shorter is nothing but a slip, bytes. */
-export const keyMinBytes = 16
+const keyMinBytes = 16
 
 const standardPrefix = 'whsec_'
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-export type SignatureVerdict =
+type SignatureVerdict =
   /** `coversId`: the sender's id and moment are signed too, and not the body alone. */
   { readonly valid: true; readonly coversId: boolean } | { readonly valid: false; readonly reason: string }
 

@@ -4,7 +4,7 @@ import type { Reading, Rule } from './closed-form.ts'
 import type { MediaKind } from './prompt-found.ts'
 
 /** Addresses in one call. */
-export const remoteMediaMax = 8
+const remoteMediaMax = 8
 const addressMaxChars = 8192
 
 /** The one spelling of an address that is fetched; anything else would be read here in one way and there in another. */

@@ -10,7 +10,7 @@ import { blockFromReasoning, readReasoningDetails, sealedSignature } from './rea
 import type { ReasoningDetail } from './reasoning-details.ts'
 
 /** Makes the events of a message from the chunks of a chat completion, one stream each. */
-export interface MessageEvents {
+interface MessageEvents {
   /** `data` is what one event of the chat says. Throws the Problem `upstream-failed` where that is an error. */
   take(data: string): string
   /** Throws the Problem `upstream-failed` for a stream that has no end. */

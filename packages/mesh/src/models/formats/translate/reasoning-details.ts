@@ -6,7 +6,7 @@ import type { ContentBlock } from '../messages-request.ts'
  * What a model thought, as a chat message carries it between turns: text with the provider's signature, or a sealed
  * piece, which may belong to one tool call (`id`). A provider refuses a conversation whose thinking was changed.
  */
-export const reasoningDetailSchema = z.looseObject({
+const reasoningDetailSchema = z.looseObject({
   type: z.enum(['reasoning.text', 'reasoning.encrypted']),
   text: z.string().nullish(),
   signature: z.string().nullish(),

@@ -7,7 +7,7 @@ import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** Makes the events of a streamed chat completion, one stream each. */
-export interface ChatChunks {
+interface ChatChunks {
   /** Throws what the provider ended with where the part is an error. */
   take(part: LanguageModelV4StreamPart): string
   hasEnded(): boolean

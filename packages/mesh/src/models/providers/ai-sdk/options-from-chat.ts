@@ -9,7 +9,7 @@ import { thinkingRoom } from './thinking-room.ts'
 import type { ThinkingRoom } from './thinking-room.ts'
 import { fitToolSchema } from './tool-schema.ts'
 
-export interface OptionsAt {
+interface OptionsAt {
   readonly kind: SdkKind
   readonly rules: SdkRules
   readonly names: ToolNames

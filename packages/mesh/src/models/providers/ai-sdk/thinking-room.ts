@@ -1,7 +1,7 @@
 import type { SdkChatRequest } from './chat-request.ts'
 import type { SdkKind } from './sdk-rules.ts'
 
-export type Effort = NonNullable<SdkChatRequest['reasoning_effort']>
+type Effort = NonNullable<SdkChatRequest['reasoning_effort']>
 
 /** How a call may think, and what is left for its words. */
 export interface ThinkingRoom {
