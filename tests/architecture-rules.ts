@@ -39,6 +39,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'platform', holds: 'the clock, chance, the log, the version' },
   { folder: 'config', holds: 'files that the owner writes, and where they are' },
   { folder: 'storage', holds: 'the database, its migrations, its room on the disk' },
+  { folder: 'lease', holds: 'that of all machines one alone works on a home' },
   { folder: 'intake', holds: 'how much of the mesh what comes from outside may take, before it is anything' },
   { folder: 'journal', holds: 'the sealed record of what was done' },
   { folder: 'events', holds: 'what people who watch are told' },

@@ -12,6 +12,7 @@ import type { Places } from '../built-programs/read-sources.ts'
 
 /** Threads of the mesh, which are files of their own. */
 const workers = [
+  'packages/mesh/src/lease/end-worker.ts',
   'packages/mesh/src/skills/check-worker.ts',
   'packages/mesh/src/triggers/watch/scan-worker.ts',
 ]

@@ -4,5 +4,13 @@ export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'
 export { createRoster } from './roster.ts'
 export type { Roster } from './roster.ts'
-export { freshBytes, loopCpuMs, randomChance, randomId, randomToken, systemClock } from './system-clock.ts'
+export {
+  freshBytes,
+  loopCpuMs,
+  randomChance,
+  randomId,
+  randomToken,
+  steadyMs,
+  systemClock,
+} from './system-clock.ts'
 export { productVersion } from './version.ts'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { uptime } from 'node:os'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -15,6 +16,11 @@ export const systemClock: Clock = {
       throw signal?.aborted ? signal.reason : error
     }
   },
+}
+
+/** Milliseconds since the machine started: nobody sets it, and it goes on while the machine sleeps. In steps of ten. */
+export function steadyMs(): number {
+  return uptime() * 1_000
 }
 
 /** Time that the thread which serves everybody has had on the processor, milliseconds. */

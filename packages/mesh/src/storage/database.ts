@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { StatementSync } from 'node:sqlite'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
 
 /**
  * The one way to the mesh's database. Everything on it is synchronous, so a transaction never interleaves.
@@ -8,6 +9,10 @@ import type { StatementSync } from 'node:sqlite'
  *    the caller caught it.
  * D2 Effects run after the outermost commit, in the order they were given, each one even if another throws.
  * D3 Effects given while effects run wait their turn behind them, so that what follows a commit keeps its order.
+ * D4 Behind a fence a transaction begins only where no higher epoch was ever written, which stands in the same file: as
+ *    long as the file's own locks hold, nothing is committed after whoever came later began, however late this process
+ *    woke up.
+ * D5 Behind a fence nothing is committed once the time of its holder is over, also where those locks do not hold.
  */
 export interface Database {
   /** Prepared once per text and kept; callers pass constant SQL and bind every value. */
@@ -22,7 +27,19 @@ export interface Database {
   close(): void
 }
 
+/** What keeps a mesh whose time is over from writing, where meshes of several machines may come to one database. */
+export interface WriteFence {
+  /** Of whoever opens it; higher than that of everybody before. */
+  readonly epoch: number
+  /** False from the moment on at which another may be about to take over. */
+  readonly mayWrite: () => boolean
+  /** Ends the process: what it holds in memory is not true any more. */
+  readonly onLost: (why: string) => void
+}
+
 export interface DatabaseOptions {
+  /** Given, D4 and D5 hold: everything that is written is a transaction, and asks in it. */
+  readonly fence?: WriteFence
   /**
    * Hears what an effect threw, once each. Without it the errors are thrown together, by whoever committed,
    * although the commit stands.
@@ -39,6 +56,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA busy_timeout=5000; PRAGMA trusted_schema=OFF;',
   )
   const statements = new Map<string, StatementSync>()
+  const fence = options.fence ? raiseFence(sqlite, options.fence) : null
   const due = createEffectQueue(options.onEffectError)
   let open: OpenTransaction | null = null
 
@@ -46,8 +64,20 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     const known = statements.get(sql)
     if (known) return known
     const statement = sqlite.prepare(sql)
+    if (fence && writes.test(sql)) intoTransaction(statement)
     statements.set(sql, statement)
     return statement
+  }
+
+  /** A write by itself is a transaction of its own. */
+  function intoTransaction(statement: StatementSync): void {
+    for (const way of ['run', 'get', 'all'] as const) {
+      const plain = statement[way].bind(statement)
+      Object.assign(statement, {
+        [way]: (...values: SQLInputValue[]) =>
+          open ? plain(...values) : transaction(() => plain(...values)),
+      })
+    }
   }
 
   function transaction<T>(work: () => T): T {
@@ -57,8 +87,10 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     open = mine
     let result: T
     try {
+      fence?.atBegin()
       result = joined(mine, work)
       if (mine.failure) throw mine.failure.error // D1
+      fence?.atCommit()
       sqlite.exec('COMMIT')
     } catch (error) {
       // SQLite has ended the transaction by itself after some errors, a full disk among them.
@@ -88,6 +120,51 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       statements.clear()
       sqlite.close()
     },
+  }
+}
+
+const writes = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i
+
+/** Everybody who comes with a lower epoch from then on finds it. */
+function raiseFence(sqlite: DatabaseSync, { epoch, mayWrite, onLost }: WriteFence) {
+  const lost = (why: string): never => {
+    onLost(why)
+    throw new Error(`this mesh may not write any more: ${why}`)
+  }
+  const atCommit = (): void => {
+    if (!mayWrite()) lost('its time is over')
+  }
+  sqlite.exec(
+    'CREATE TABLE IF NOT EXISTS write_fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT',
+  )
+  atCommit()
+  const raised = sqlite
+    .prepare(
+      'INSERT INTO write_fence (id, epoch) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch WHERE epoch < excluded.epoch',
+    )
+    .run(epoch)
+  if (raised.changes !== 1) lost('another mesh began after it')
+  const highest = sqlite.prepare('SELECT epoch FROM write_fence WHERE id = 1')
+  return {
+    atCommit,
+    atBegin: (): void => {
+      if (highest.get()?.['epoch'] !== epoch) lost('another mesh began after it')
+      atCommit()
+    },
+  }
+}
+
+/** The highest epoch in which a database was written; 0 where there is none, or no fence was ever raised in it. */
+export function epochOf(path: string): number {
+  if (!existsSync(path)) return 0
+  const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    const table = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'write_fence'").get()
+    return table === undefined
+      ? 0
+      : Number(sqlite.prepare('SELECT epoch FROM write_fence').get()?.['epoch'] ?? 0)
+  } finally {
+    sqlite.close()
   }
 }
 

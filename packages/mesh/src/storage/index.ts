@@ -1,8 +1,8 @@
 /** The database, its migrations, its room on the disk. */
 
 export { copyDatabase, faultInDatabase } from './copy-database.ts'
-export { openDatabase } from './database.ts'
-export type { Database } from './database.ts'
+export { epochOf, openDatabase } from './database.ts'
+export type { Database, WriteFence } from './database.ts'
 export { isDiskFull } from './disk-full.ts'
 export type { DiskSpace } from './disk-space.ts'
 export { createGroupedCommit } from './grouped-commit.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { allMigrations } from './migrations/all-migrations.ts'
 import { openDatabase } from './database.ts'
-import type { Database } from './database.ts'
+import type { Database, WriteFence } from './database.ts'
 import { createDiskSpace } from './disk-space.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { migrate } from './migrate.ts'
@@ -15,6 +15,8 @@ export function openStorage(deps: {
   /** Whose disk is watched. */
   readonly folder: string
   readonly clock: Clock
+  /** Absent where one machine alone comes to it. */
+  readonly fence?: WriteFence | undefined
   /** What was to follow a commit and failed. */
   readonly onEffectError: (error: unknown) => void
 }): { readonly database: Database; readonly diskSpace: DiskSpace } {
@@ -22,6 +24,7 @@ export function openStorage(deps: {
   const database = openDatabase(deps.path, {
     onError: diskSpace.noteError,
     onEffectError: deps.onEffectError,
+    ...(deps.fence ? { fence: deps.fence } : {}),
   })
   migrate(database, allMigrations, deps.path)
   return { database, diskSpace }

@@ -1,0 +1,7 @@
+/** Of the memory that a process shares with the thread that ends it. */
+export const cell = { untilMs: 0, stopped: 1 } as const
+
+export interface EndOrder {
+  readonly cells: BigInt64Array
+  readonly watchEveryMs: number
+}

@@ -1,0 +1,16 @@
+import { uptime } from 'node:os'
+import process from 'node:process'
+import { parentPort, workerData } from 'node:worker_threads'
+import { cell } from './end-cells.ts'
+import type { EndOrder } from './end-cells.ts'
+
+/** The thread that ends the process. It loads nothing and waits for nobody, so that nothing keeps it. */
+const { cells, watchEveryMs }: EndOrder = workerData
+parentPort?.postMessage('watches', [])
+
+while (Atomics.load(cells, cell.stopped) === 0n) {
+  const untilMs = Number(Atomics.load(cells, cell.untilMs))
+  // The clock of `steadyMs`.
+  if (untilMs > 0 && uptime() * 1_000 >= untilMs) process.kill(process.pid, 'SIGKILL')
+  Atomics.wait(cells, cell.stopped, 0n, watchEveryMs)
+}

@@ -1,0 +1,56 @@
+import type { LeaseRecord, LeaseRecords, SeenRecord } from './lease-records.ts'
+
+export interface FakeLeaseRecords extends LeaseRecords {
+  /** From then on it does not answer, until it is `true` again. */
+  answers(now: boolean): void
+  /** Carries the next write out and does not say so. */
+  loseNextAnswer(): void
+  /** As somebody would who may change everything. */
+  overwrite(record: LeaseRecord | null): void
+  current(): SeenRecord | null
+}
+
+/** ADAPTER of `lease-records.ts` in memory: for tests, and for all who share the value. */
+export function createFakeLeaseRecords(): FakeLeaseRecords {
+  let record: SeenRecord | null = null
+  let version = 0
+  let isThere = true
+  let isLost = false
+
+  const put = (next: LeaseRecord): SeenRecord => {
+    version += 1
+    record = { ...next, version: String(version) }
+    return record
+  }
+  const ask = async (signal: AbortSignal): Promise<void> => {
+    await Promise.resolve()
+    signal.throwIfAborted()
+    if (!isThere) throw new Error('the place of leases does not answer')
+  }
+
+  return {
+    async read(signal) {
+      await ask(signal)
+      return record
+    },
+    async write(next, over, signal) {
+      await ask(signal)
+      if ((record?.version ?? null) !== over) return null
+      const seen = put(next)
+      if (!isLost) return seen
+      isLost = false
+      throw new Error('the answer was lost')
+    },
+    answers: (now) => {
+      isThere = now
+    },
+    loseNextAnswer: () => {
+      isLost = true
+    },
+    overwrite: (next) => {
+      if (next === null) record = null
+      else put(next)
+    },
+    current: () => record,
+  }
+}

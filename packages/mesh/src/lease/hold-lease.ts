@@ -1,0 +1,96 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { LeaseRecords } from './lease-records.ts'
+import { askAgainMs, endsAfterMs, renewEveryMs } from './lease-times.ts'
+import { boundedBy } from './take-lease.ts'
+import type { TakenLease } from './take-lease.ts'
+
+export interface HeldLease {
+  readonly epoch: number
+  /** False from the moment on at which another may be about to have it. */
+  mayWrite(): boolean
+  /** Gives it back, so that the next need not wait. Idempotent; one that does not get through runs out by itself. */
+  release(): Promise<void>
+}
+
+export interface LeaseHolder {
+  readonly records: LeaseRecords
+  readonly holder: string
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly steadyMs: () => number
+  /** Hears until when it may be written, each time that this moves. */
+  readonly onUntil: (untilMs: number) => void
+  /** Once, when it is over although nobody gave it back; whoever hears it ends the process. */
+  readonly onLost: (why: string) => void
+}
+
+/**
+ * Renews a lease until it is given back or lost.
+ *
+ * H1 Its time counts from before each question, never from the answer, which may come late.
+ * H2 A refusal is looked at: where the record is still ours, an answer was lost on the way; else it is lost at once.
+ * H3 What was lost once is never held again.
+ */
+export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
+  const { records, holder, clock, steadyMs } = holding
+  const { epoch } = taken.record
+  const ending = new AbortController()
+  let { version } = taken.record
+  let untilMs = taken.askedAtMs + endsAfterMs
+  let lost = false
+  holding.onUntil(untilMs)
+
+  function lose(why: string): void {
+    if (lost || ending.signal.aborted) return
+    lost = true // H3
+    holding.onLost(why)
+  }
+
+  /** True where it was granted. */
+  async function renewOnce(): Promise<boolean> {
+    const askedAtMs = steadyMs() // H1
+    const renewed = await records.write({ holder, epoch }, version, boundedBy(ending.signal))
+    if (renewed !== null) {
+      version = renewed.version
+      untilMs = askedAtMs + endsAfterMs
+      holding.onUntil(untilMs)
+      return true
+    }
+    const now = await records.read(boundedBy(ending.signal))
+    if (now?.holder === holder && now.epoch === epoch) version = now.version // H2
+    else lose(now === null ? 'somebody deleted its lease' : `${now.holder ?? 'nobody'} has its lease now`)
+    return false
+  }
+
+  async function run(): Promise<void> {
+    let waitMs = renewEveryMs
+    while (!ending.signal.aborted && !lost) {
+      await clock.sleep(waitMs, ending.signal).catch(() => undefined)
+      if (ending.signal.aborted) return
+      if (steadyMs() >= untilMs) return lose(`its lease could not be renewed for ${endsAfterMs / 1_000} s`)
+      const renewed = await renewOnce().catch(() => false)
+      waitMs = renewed ? renewEveryMs : askAgainMs
+    }
+  }
+
+  /** A question that was cut off may have changed the version. */
+  async function giveBack(): Promise<void> {
+    const { signal } = new AbortController()
+    const free = { holder: null, epoch }
+    if ((await records.write(free, version, boundedBy(signal))) !== null) return
+    const now = await records.read(boundedBy(signal))
+    if (now?.holder === holder && now.epoch === epoch)
+      await records.write(free, now.version, boundedBy(signal))
+  }
+
+  const running = run()
+  return {
+    epoch,
+    mayWrite: () => !lost && !ending.signal.aborted && steadyMs() < untilMs,
+    async release() {
+      if (lost || ending.signal.aborted) return
+      ending.abort(new Error('the lease is given back'))
+      await running
+      await giveBack().catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,10 @@
+/** That of all machines one alone works on a home. */
+
+export { startEndThread } from './end-thread.ts'
+export { createFakeLeaseRecords } from './fake-lease-records.ts'
+export { holdLease } from './hold-lease.ts'
+export type { HeldLease } from './hold-lease.ts'
+export { holderName } from './holder-name.ts'
+export type { LeaseRecord, LeaseRecords, SeenRecord } from './lease-records.ts'
+export { endsAfterMs, leaseMs } from './lease-times.ts'
+export { takeLease } from './take-lease.ts'

@@ -1,0 +1,78 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { LeaseRecords, SeenRecord } from './lease-records.ts'
+import { askMaxMs, leaseMs, lookEveryMs } from './lease-times.ts'
+
+/** Several who come at once take turns; more of them than this is no accident. */
+const attemptsMax = 5
+
+export interface LeaseTaker {
+  readonly records: LeaseRecords
+  /** Who comes: the same for all lives of one home on one machine, of which the home's own lock lets one live. */
+  readonly holder: string
+  /** The highest epoch that the ledger was written in: a record that somebody deleted must not begin below it. */
+  readonly epochSeen: number
+  readonly clock: Pick<Clock, 'sleep'>
+  /** Milliseconds on a clock that nobody sets, and that goes on while the machine sleeps. */
+  readonly steadyMs: () => number
+  readonly progress: (step: string) => void
+  readonly signal: AbortSignal
+}
+
+export interface TakenLease {
+  readonly record: SeenRecord
+  /** From when its time counts: before it was asked for. */
+  readonly askedAtMs: number
+}
+
+/**
+ * Takes the lease once nobody can hold it: it is free, an earlier life of the same holder had it, or its record did not
+ * change for `leaseMs`. Throws the Problem `home-in-use` as soon as another is seen to renew it.
+ */
+export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
+  const { records, holder, epochSeen, clock, steadyMs, signal } = taker
+  const first = await records.read(boundedBy(signal))
+  let seen = first
+  let sinceMs = steadyMs()
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    if (!mayBeTaken(seen, holder)) {
+      taker.progress(waitWords(seen?.holder ?? ''))
+      while (steadyMs() - sinceMs < leaseMs) {
+        await clock.sleep(lookEveryMs, signal)
+        const now = await records.read(boundedBy(signal))
+        if (now?.version === seen?.version) continue
+        if (!mayBeTaken(now, holder)) throw inUse(now?.holder ?? '')
+        seen = now
+        break
+      }
+    }
+    const askedAtMs = steadyMs()
+    const epoch = Math.max(seen?.epoch ?? 0, epochSeen) + 1
+    const record = await records.write({ holder, epoch }, seen?.version ?? null, boundedBy(signal))
+    if (record !== null) return { record, askedAtMs }
+    seen = await records.read(boundedBy(signal))
+    sinceMs = steadyMs()
+  }
+  throw inUse(seen?.holder ?? 'several at once')
+}
+
+/** Pure. */
+function mayBeTaken(seen: SeenRecord | null, holder: string): boolean {
+  return seen === null || seen.holder === null || seen.holder === holder
+}
+
+function waitWords(holder: string): string {
+  return `Waiting until the lease of the mesh on ${holder} is over (${leaseMs / 1_000} s after its last word)`
+}
+
+function inUse(holder: string): Problem {
+  return new Problem('home-in-use', {
+    detail: `a mesh on another machine works on this home: ${holder} holds its lease`,
+    repair: 'Stop that mesh; its lease is free at once then, and a minute after it was killed.',
+  })
+}
+
+/** One question of `askMaxMs` at most. */
+export function boundedBy(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(askMaxMs)])
+}
