@@ -24,12 +24,6 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${agent}/files/data-path.test.ts`, `${agent}/files/walk-path.test.ts`],
   },
   {
-    name: 'lease',
-    decides: 'which of several machines works on a home, and until when',
-    files: [`${mesh}/lease/hold-lease.ts`, `${mesh}/lease/take-lease.ts`],
-    tests: [`${mesh}/lease/lease.test.ts`],
-  },
-  {
     name: 'conditions',
     decides: 'when an owner’s `when` holds',
     files: [

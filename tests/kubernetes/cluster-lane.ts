@@ -35,7 +35,7 @@ export function clusterOfThisRun() {
   const file = process.env['FLOTILLA_TEST_CLUSTER']
   if (file === undefined) throw new Error('there is no cluster here: run `npm run test:kubernetes`')
   const place = clusterPlaceSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
-  return { api: openApi(place.files), nodes: place.nodes, mesh: place.mesh }
+  return { api: openApi(place.files), files: place.files, nodes: place.nodes, mesh: place.mesh }
 }
 
 const podPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/pods/${name}`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import { makeImages } from './cluster/images.ts'
-import { ensurePrograms } from './cluster/programs.ts'
+import { ensureHelm, ensurePrograms } from './cluster/programs.ts'
 import { startCluster } from './cluster/start-cluster.ts'
 
 /**
@@ -29,6 +29,7 @@ async function outside(args: readonly string[]): Promise<number> {
     throw new Error('the cluster makes namespaces and control groups: run it as root')
   await sweep()
   await ensurePrograms(cache, (step) => console.log(step))
+  await ensureHelm(cache, (step) => console.log(step))
   const images = await makeImages({ cache, root, progress: (step) => console.log(step) })
   const folder = await mkdtemp(join(tmpdir(), prefix))
   const owned = join(folder, `owner-${process.pid}`)
@@ -69,6 +70,7 @@ async function outside(args: readonly string[]): Promise<number> {
 
 async function inside([folder = '', images = '', ...args]: readonly string[]): Promise<number> {
   const programs = await ensurePrograms(cache, () => undefined)
+  const helm = await ensureHelm(cache, () => undefined)
   const startedAt = performance.now()
   const cluster = await startCluster(programs, {
     folder,
@@ -89,7 +91,12 @@ async function inside([folder = '', images = '', ...args]: readonly string[]): P
   const child = spawn(command ?? '', commandArgs, {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, FLOTILLA_TEST_CLUSTER: cluster.placeFile, KUBECONFIG: cluster.kubeconfigFile },
+    env: {
+      ...process.env,
+      FLOTILLA_TEST_CLUSTER: cluster.placeFile,
+      KUBECONFIG: cluster.kubeconfigFile,
+      FLOTILLA_TEST_HELM: helm,
+    },
   })
   const [code]: unknown[] = await once(child, 'exit')
   await cluster.stop()

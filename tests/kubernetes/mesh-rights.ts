@@ -6,27 +6,48 @@ import { repositoryRoot } from '../support/mesh-process.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { ApiRefusal } from './cluster/api.ts'
 
-const namespace = 'flotilla'
 const documentSchema = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 })
-const collections: Readonly<Record<string, string>> = {
-  Namespace: '/api/v1/namespaces',
-  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
-  Role: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`,
-  RoleBinding: `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`,
+export type Manifest = z.infer<typeof documentSchema>
+
+const rbac = '/apis/rbac.authorization.k8s.io/v1'
+const collections: Readonly<Record<string, (namespace: string) => string>> = {
+  Namespace: () => '/api/v1/namespaces',
+  ClusterRole: () => `${rbac}/clusterroles`,
+  ClusterRoleBinding: () => `${rbac}/clusterrolebindings`,
+  Role: (namespace) => `${rbac}/namespaces/${namespace}/roles`,
+  RoleBinding: (namespace) => `${rbac}/namespaces/${namespace}/rolebindings`,
+  ServiceAccount: (namespace) => `/api/v1/namespaces/${namespace}/serviceaccounts`,
+  Service: (namespace) => `/api/v1/namespaces/${namespace}/services`,
+  Secret: (namespace) => `/api/v1/namespaces/${namespace}/secrets`,
+  StatefulSet: (namespace) => `/apis/apps/v1/namespaces/${namespace}/statefulsets`,
+  DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${namespace}/daemonsets`,
+  PodDisruptionBudget: (namespace) => `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`,
+  NetworkPolicy: (namespace) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`,
+  Ingress: (namespace) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`,
+}
+
+/** Of the repository. */
+export async function manifestsOf(...path: readonly string[]): Promise<readonly Manifest[]> {
+  const text = await readFile(join(repositoryRoot, ...path), 'utf8')
+  return parseAllDocuments(text).map((document) => documentSchema.parse(document.toJS()))
+}
+
+/** As `kubectl create` does; what is there stays. */
+export async function apply(manifests: readonly Manifest[]): Promise<void> {
+  const { api } = clusterOfThisRun()
+  for (const body of manifests) {
+    const collection = collections[body.kind]?.(body.metadata.namespace ?? 'default')
+    if (collection === undefined) throw new Error(`nobody knows where a ${body.kind} belongs`)
+    await api.create(collection, body).catch((error: unknown) => {
+      if (!(error instanceof ApiRefusal && error.status === 409)) throw error
+    })
+  }
 }
 
 /** Applies what our documentation has an administrator apply. Idempotent. */
 export async function giveMeshRights(): Promise<void> {
-  const { api } = clusterOfThisRun()
-  const text = await readFile(join(repositoryRoot, 'docs', 'operations', 'kubernetes-rights.yaml'), 'utf8')
-  for (const document of parseAllDocuments(text)) {
-    const body = documentSchema.parse(document.toJS())
-    await api.create(collections[body.kind] ?? '', body).catch((error: unknown) => {
-      if (!(error instanceof ApiRefusal && error.status === 409)) throw error
-    })
-  }
+  await apply(await manifestsOf('docs', 'operations', 'kubernetes-rights.yaml'))
 }

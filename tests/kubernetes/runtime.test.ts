@@ -165,7 +165,7 @@ it('leaves a namespace alone in which others live', async () => {
   const { namespace } = optionsOf('shared')
   await api.create('/api/v1/namespaces', agentNamespace(namespace))
   const walled = probePod(
-    { ...optionsOf('shared'), userNamespaces: false },
+    { ...optionsOf('shared'), ownAddress: fabric.address, userNamespaces: false },
     { name: 'other', command: ['true'], size: { ...sandboxSizes.worker } },
   )
   const { labels: _ours, ...metadata } = walled.metadata

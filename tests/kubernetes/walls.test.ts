@@ -28,6 +28,7 @@ const ground: PodGround = {
   namespace: 'fleet',
   image: subjectImage,
   meshAddress: fabric.address,
+  ownAddress: fabric.address,
   seccomp: { kind: 'localhost', path: 'flotilla.json' },
   userNamespaces: false,
   storageClass,
@@ -58,7 +59,11 @@ beforeAll(async () => {
   await listen(fabric.metadata, 80)
   await api.create('/api/v1/namespaces', agentNamespace('fleet'))
   await api.create('/api/v1/namespaces', agentNamespace('without-policies'))
-  const policies = networkPolicies({ ...ground, doorPorts: [doorPort, 8421] })
+  const policies = networkPolicies({
+    ...ground,
+    mesh: { kind: 'address', address: ground.meshAddress },
+    doorPorts: [doorPort, 8421],
+  })
   for (const policy of policies) {
     await api.create('/apis/networking.k8s.io/v1/namespaces/fleet/networkpolicies', policy)
   }

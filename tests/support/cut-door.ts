@@ -106,7 +106,8 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
       program: [process.execPath] as const,
       repositoryRoot,
     }
-    const parts = await composeMesh({ context, home: await openHomeFolder(paths), paths, log: silentLog })
+    const opened = await openHomeFolder(paths)
+    const parts = await composeMesh({ context, home: opened, paths, log: silentLog, fence: null })
     // Before it knows which networks are its own, nothing of them is opened.
     await parts.modules.egress.prepare?.()
     return parts

@@ -46,7 +46,8 @@ export interface MeshCalls {
   ended(id: string, boundMs?: number): Promise<RunView>
 }
 
-export function meshCalls(url: () => string): MeshCalls {
+/** `always` is sent with every call, such as a session. */
+export function meshCalls(url: () => string, always: Readonly<Record<string, string>> = {}): MeshCalls {
   const call: MeshCalls['call'] = (endpoint, options = {}) => {
     const query = new URLSearchParams(
       Object.entries(options.query ?? {}).map(([name, value]) => [name, String(value)]),
@@ -61,6 +62,7 @@ export function meshCalls(url: () => string): MeshCalls {
       headers: {
         [headerNames.requestedWith]: 'test',
         ...(body === undefined ? {} : { 'content-type': type }),
+        ...always,
         ...options.headers,
       },
       body: raw ? body : JSON.stringify(body),
@@ -95,7 +97,10 @@ export function meshCalls(url: () => string): MeshCalls {
       runViewSchema.parse(
         await good(meshHumanEndpoints.chat, { ...chat(message, options), timeoutMs: patient(280_000) }),
       ),
-    submit: (message, options = {}) => acceptedRun(url(), chat(message, options)),
+    submit: (message, options = {}) => {
+      const { headers, ...given } = chat(message, options)
+      return acceptedRun(url(), { ...given, headers: { ...always, ...headers } })
+    },
     invoke: async (agent, tool, params) =>
       runViewSchema.parse(
         await good(meshHumanEndpoints.invoke, {

@@ -22,18 +22,16 @@ export interface Api {
   remove(path: string, body?: object): Promise<void>
 }
 
-export interface ApiFiles {
-  readonly authority: string
-  readonly certificate: string
-  readonly key: string
-}
+/** Whom the server takes us for: the owner of a certificate, or of a token. */
+export type ApiFiles =
+  | { readonly authority: string; readonly certificate: string; readonly key: string }
+  | { readonly authority: string; readonly token: string }
 
 /** The few calls that the tests make, over one connection each at most. */
 export function openApi(files: ApiFiles): Api {
   const agent = new Agent({
     ca: readFileSync(files.authority),
-    cert: readFileSync(files.certificate),
-    key: readFileSync(files.key),
+    ...('token' in files ? {} : { cert: readFileSync(files.certificate), key: readFileSync(files.key) }),
     keepAlive: true,
   })
 
@@ -47,6 +45,9 @@ export function openApi(files: ApiFiles): Api {
           path,
           agent,
           headers: {
+            ...('token' in files ? { authorization: `Bearer ${files.token}` } : {}),
+            // Where nobody says it, what a DELETE carries is read as the next request.
+            ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(JSON.stringify(body)) }),
             'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
           },
         },

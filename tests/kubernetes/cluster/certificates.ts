@@ -78,7 +78,12 @@ export async function openAuthority(folder: string) {
         user: 'kube-apiserver',
         // The server shows it to kubelets too, when it passes on logs and commands.
         group: 'system:masters',
-        places: [`IP:${fabric.address}`, 'IP:127.0.0.1', 'DNS:kubernetes.default.svc'],
+        places: [
+          `IP:${fabric.address}`,
+          `IP:${fabric.apiService}`,
+          'IP:127.0.0.1',
+          'DNS:kubernetes.default.svc',
+        ],
       }),
     /** Who may do nothing, until somebody gives rights to that name. */
     user: (name: string) => issue(name, { user: name, group: 'people' }),

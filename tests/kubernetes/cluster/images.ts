@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createWriteStream, globSync } from 'node:fs'
+import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import process from 'node:process'
+import { clusterImage, meshImage } from '../../../packages/mesh/src/app/choose-cluster.ts'
 import { findEngine } from '../../../packages/mesh/src/sandbox/engine/find-engine.ts'
 import { ensureAgentImage } from '../../../packages/mesh/src/sandbox/image/agent-image.ts'
 import { writeClusterImage } from '../../../packages/mesh/src/sandbox/image/cluster-image.ts'
@@ -18,8 +19,8 @@ import { run } from './run.ts'
 
 /** The image of agents, with the subject of the conformance suite in the agent's place. */
 export const subjectImage = 'flotilla.local/subject:1'
-/** The agent itself. */
-export const agentImage = 'flotilla.local/agent:tests'
+/** The agent itself, and the mesh, by the names that our manifests have. */
+export const agentImage = clusterImage
 
 export interface ImagesOptions {
   readonly cache: string
@@ -31,7 +32,7 @@ export interface ImagesOptions {
 /** All images as archives in `cache`; the agent's is written anew, as `flotilla image` does. */
 export async function makeImages(options: ImagesOptions): Promise<readonly string[]> {
   // One after the other: both build on the engine, and the second finds what the first made.
-  return [await makePause(options.cache), await makeSubject(options), await makeAgent(options)]
+  return [await makePause(options.cache), await makeSubject(options), await makeFleet(options)]
 }
 
 async function makePause(cache: string): Promise<string> {
@@ -63,15 +64,19 @@ async function makePause(cache: string): Promise<string> {
   })
 }
 
-async function makeAgent({ cache, root, progress }: ImagesOptions): Promise<string> {
-  const file = join(cache, 'agent.tar')
+/** Of the package, as whoever installed it has them made. */
+async function makeFleet(options: ImagesOptions): Promise<string> {
+  const { cache, progress } = options
+  const packageDirectory = await packed(options)
+  const file = join(cache, 'fleet.tar')
   await rm(file, { force: true })
   await writeClusterImage({
     reference: agentImage,
+    meshReference: meshImage,
     file,
-    agentEntry: join(root, 'packages', 'agent', 'src', 'main.ts'),
-    recipeDirectory: join(root, 'images', 'agent'),
-    packageDirectory: root,
+    agentEntry: join(packageDirectory, 'dist', 'package', 'agent', 'agent.cjs'),
+    recipeDirectory: join(packageDirectory, 'images', 'agent'),
+    packageDirectory,
     stateDirectory: join(cache, 'engine'),
     cacheDirectory: imageCaches,
     engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
@@ -84,6 +89,34 @@ async function makeAgent({ cache, root, progress }: ImagesOptions): Promise<stri
     progress,
   })
   return file
+}
+
+/** What `npm pack` makes of the sources, unpacked; made anew where any of them changed. */
+async function packed({ cache, root, progress }: ImagesOptions): Promise<string> {
+  const hash = createHash('sha256')
+  const sources = [
+    'packages/*/src/**',
+    'images/**',
+    'templates/**',
+    'cassettes/**',
+    'scripts/**',
+    'package*.json',
+  ]
+  for (const name of globSync(sources, { cwd: root }).toSorted()) {
+    const path = join(root, name)
+    if ((await stat(path)).isFile()) hash.update(`${name}\n`).update(await readFile(path))
+  }
+  const home = join(cache, `package-${hash.digest('hex').slice(0, 16)}`)
+  await madeOnce(home, async (target) => {
+    progress('packing the package')
+    await rm(target, { recursive: true, force: true })
+    await mkdir(target, { recursive: true })
+    await run('npm', ['pack', '--silent', '--pack-destination', target], { cwd: root })
+    const [archive = ''] = await readdir(target)
+    await run('tar', ['-xzf', join(target, archive), '-C', target])
+    await rm(join(target, archive))
+  })
+  return join(home, 'package')
 }
 
 async function makeSubject({ cache, root, progress }: ImagesOptions): Promise<string> {

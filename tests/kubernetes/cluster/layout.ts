@@ -8,6 +8,8 @@ export const fabric = {
   prefix: 24,
   pods: '10.91.0.0/16',
   services: '10.92.0.0/24',
+  /** The first of them, which is the API server's. */
+  apiService: '10.92.0.1',
   apiPort: 6443,
   /** As if it were the internet. */
   internet: '198.51.100.1',

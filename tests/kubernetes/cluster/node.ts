@@ -35,13 +35,15 @@ export interface NodeOptions {
   /** Below every hierarchy of control groups. */
   readonly controlGroup: string
   readonly authority: Authority
+  /** Of whoever may look at all services. */
+  readonly servicesKubeconfig: string
   readonly images: readonly string[]
   /** Profile of system calls, by the name that pods ask for. */
   readonly seccompProfile: { readonly name: string; readonly path: string }
   readonly onEnd: (program: string, code: number | null) => void
 }
 
-/** A machine of the cluster: its own processes, mounts, network; containerd and a kubelet in them. */
+/** A machine of the cluster: its own processes, mounts, network; containerd, a kubelet and kube-proxy in them. */
 export async function startNode(programs: Programs, options: NodeOptions): Promise<ClusterNode> {
   const place = nodePlace(options.index)
   const { folder } = options
@@ -76,6 +78,19 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
     `--node-ip=${place.address}`,
     '--v=2',
   ])
+  start('kube-proxy', programs.proxy, [
+    `--kubeconfig=${options.servicesKubeconfig}`,
+    `--hostname-override=${place.name}`,
+    '--proxy-mode=iptables',
+    `--cluster-cidr=${fabric.pods}`,
+    // What it would set for the whole machine stays as it is.
+    '--conntrack-max-per-core=0',
+    '--conntrack-tcp-timeout-established=0',
+    '--conntrack-tcp-timeout-close-wait=0',
+    '--iptables-localhost-nodeports=false',
+    '--iptables-min-sync-period=100ms',
+    '--v=2',
+  ])
   return { ...place, pid, run: runInside }
 }
 
@@ -94,6 +109,9 @@ async function openNamespaces(place: NodePlace, { folder }: NodeOptions): Promis
     'mount -t tmpfs tmpfs /run',
     // What programs keep in fixed places of /var stays the node's own.
     `mount -t overlay overlay -o lowerdir=/var,upperdir=${folder}/var,workdir=${folder}/var-work /var`,
+    // Where pods that put profiles on nodes look for them.
+    'mkdir -p /var/lib/kubelet/seccomp',
+    `mount --bind ${folder}/kubelet/seccomp /var/lib/kubelet/seccomp`,
     ...fakes,
     'set +e',
     `touch ${folder}/open`,

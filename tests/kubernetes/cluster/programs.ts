@@ -6,7 +6,13 @@ import { run } from './run.ts'
 
 /** Of the distribution, unpacked into the cache and nowhere else. */
 const packages = ['etcd-server', 'containerd', 'runc', 'containernetworking-plugins'] as const
-const kubernetesParts = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet'] as const
+const kubernetesParts = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kubelet',
+  'kube-proxy',
+] as const
 
 export interface Programs {
   /** Where all of them are, under their own names. */
@@ -17,6 +23,7 @@ export interface Programs {
   readonly controllerManager: string
   readonly scheduler: string
   readonly kubelet: string
+  readonly proxy: string
   readonly containerd: string
   readonly ctr: string
 }
@@ -26,15 +33,12 @@ export async function ensurePrograms(cache: string, progress: (step: string) => 
   const recipe = join(import.meta.dirname, '..', 'programs')
   const sums = await Promise.all(['go.mod', 'go.sum'].map((name) => readFile(join(recipe, name))))
   const hash = createHash('sha256')
-  for (const sum of [...sums, packages.join(' ')]) hash.update(sum)
+  for (const sum of [...sums, packages.join(' '), kubernetesParts.join(' ')]) hash.update(sum)
   const home = join(cache, `programs-${hash.digest('hex').slice(0, 16)}`)
-  if (!(await isThere(home))) {
-    await mkdir(cache, { recursive: true })
-    const making = await mkdtemp(join(cache, 'making-'))
+  await madeWhole(home, async (making) => {
     await unpackPackages(making, progress)
     await buildKubernetes(recipe, making, progress)
-    await rename(making, home)
-  }
+  })
   const folder = join(home, 'bin')
   const at = (name: string) => join(folder, name)
   return {
@@ -45,9 +49,35 @@ export async function ensurePrograms(cache: string, progress: (step: string) => 
     controllerManager: at('kube-controller-manager'),
     scheduler: at('kube-scheduler'),
     kubelet: at('kubelet'),
+    proxy: at('kube-proxy'),
     containerd: at('containerd'),
     ctr: at('ctr'),
   }
+}
+
+/** Helm, which renders our chart; made where it is not in `cache` yet. Gives its path. */
+export async function ensureHelm(cache: string, progress: (step: string) => void): Promise<string> {
+  const recipe = join(import.meta.dirname, '..', 'programs', 'helm')
+  const digest = createHash('sha256')
+    .update(await readFile(join(recipe, 'go.sum')))
+    .digest('hex')
+  const home = join(cache, `helm-${digest.slice(0, 16)}`)
+  await madeWhole(home, async (making) => {
+    progress('building Helm: some minutes on a small machine, the first time')
+    const build = ['-n', '19', 'go', 'build', '-mod=readonly', '-trimpath', '-o', join(making, 'helm')]
+    const env = { ...process.env, CGO_ENABLED: '0' }
+    await run('nice', [...build, 'helm.sh/helm/v3/cmd/helm'], { cwd: recipe, env })
+  })
+  return join(home, 'helm')
+}
+
+/** A folder that is there wholly or not at all. */
+async function madeWhole(home: string, make: (making: string) => Promise<void>): Promise<void> {
+  if (await isThere(home)) return
+  await mkdir(join(home, '..'), { recursive: true })
+  const making = await mkdtemp(join(home, '..', 'making-'))
+  await make(making)
+  await rename(making, home)
 }
 
 async function unpackPackages(home: string, progress: (step: string) => void): Promise<void> {

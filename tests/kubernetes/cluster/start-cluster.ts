@@ -62,6 +62,7 @@ export async function startCluster(
         folder: at(`node-${index}`),
         volumes: at('volumes'),
         authority,
+        servicesKubeconfig: control.kubeconfigFile,
         onEnd,
       })
     }),

@@ -19,6 +19,7 @@ export interface AskOptions {
     | 'verify-backup'
     | 'prune'
     | 'image'
+    | 'image-with-mesh'
   readonly home: string
   readonly extra?: readonly string[]
   readonly environment: Record<string, string>
@@ -37,6 +38,7 @@ const changing: readonly AskOptions['verb'][] = [
   'verify-backup',
   'prune',
   'image',
+  'image-with-mesh',
 ]
 
 /** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */

@@ -141,7 +141,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
         http: links.httpOf(agentId),
       }),
     door: () => ({
-      host: deps.runtime.doorHost(),
+      host: deps.runtime.doorAddress(),
       port: deps.ports.agentDoor,
       proxyPort: deps.ports.proxy,
       publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,

@@ -11,6 +11,7 @@ const nothing = {
   image: null,
   seccomp: null,
   storageClass: null,
+  service: null,
 }
 const noted = { context: 'prod', namespace: 'fleet' }
 

@@ -15,6 +15,8 @@ const runtimeProfile = 'runtime-default'
 
 /** The agent image in a cluster, as `flotilla image` names it. */
 export const clusterImage = `flotilla.local/agent:${productVersion}`
+/** That of the mesh. */
+export const meshImage = `flotilla.local/mesh:${productVersion}`
 
 const notedSchema = z.strictObject({
   /** Null for the one that is current in the kubeconfig. */
@@ -68,6 +70,29 @@ export async function noteCluster(path: string, { context, namespace }: AgentsCl
 export function usualKubeconfig(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const file = join(homedir(), '.kube', 'config')
   return env['KUBECONFIG'] || (existsSync(file) ? file : undefined)
+}
+
+/** Where a pod finds the name of its own namespace. */
+const ownNamespaceFile = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
+
+/** How pods find the mesh, as the runtime is told. Throws the Problem `unprocessable` for a Service in front of what is no pod. */
+export function meshInCluster({ address, service }: Pick<Environment['kubernetes'], 'address' | 'service'>) {
+  return {
+    ...(address === null ? {} : { meshAddress: address }),
+    ...(service === null ? {} : { service: { address: service, namespace: ownNamespace() } }),
+  }
+}
+
+function ownNamespace(): string {
+  try {
+    return readFileSync(ownNamespaceFile, 'utf8').trim()
+  } catch (cause) {
+    throw new Problem('unprocessable', {
+      detail: `FLOTILLA_KUBERNETES_SERVICE is for a mesh that is a pod with an account of the cluster, and ${ownNamespaceFile} is not there`,
+      repair: 'Take it out of the environment, or run the mesh as docs/operations/kubernetes.md says.',
+      cause,
+    })
+  }
 }
 
 export type AgentsCluster = ReturnType<typeof agentsCluster>

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { builtProgram, packedFile } from '@flotilla/protocol/built-program'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
-import { agentsCluster, noteCluster, notedCluster, runtimeKind, usualKubeconfig } from './choose-cluster.ts'
+import {
+  agentsCluster,
+  meshInCluster,
+  noteCluster,
+  notedCluster,
+  runtimeKind,
+  usualKubeconfig,
+} from './choose-cluster.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { imageParts } from './image-parts.ts'
 import type { DataPaths } from '../config/index.ts'
@@ -32,13 +39,13 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
   const noted = notedCluster(paths.clusterFile)
   const kind = runtimeKind(environment, noted)
   if (kind === 'kubernetes') {
-    const { address, storageClass } = environment.kubernetes
+    const { storageClass } = environment.kubernetes
     const cluster = agentsCluster(environment.kubernetes, noted)
     return createKubernetesRuntime({
       homeId,
       ...cluster,
       kubeconfig: usualKubeconfig(env),
-      ...(address === null ? {} : { meshAddress: address }),
+      ...meshInCluster(environment.kubernetes),
       ...(storageClass === null ? {} : { storageClass }),
       doorPorts: [environment.agentPort, proxyPort],
       onPrepared: () => noteCluster(paths.clusterFile, cluster),

@@ -39,9 +39,9 @@ import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
 
 /** Each module is made of the kernel and of those above it. Nothing is decided here, and nothing starts: `lifecycle.ts`. */
-export async function compose({ context, home, paths, log }: MeshSettings) {
+export async function compose({ context, home, paths, log, fence }: MeshSettings) {
   const { environment, env, repositoryRoot } = context
-  const foundation = await createKernel({ env, paths, log, agentPort: environment.agentPort })
+  const foundation = await createKernel({ env, paths, log, fence, agentPort: environment.agentPort })
   const { kernel, vault, meshSecret, editor, permissions, denials, rates, shares, refuseAbove } = foundation
   const runtime = chooseRuntime({ context, homeId: home.homeId, paths, log })
   const records = runRecords(kernel, { vault })

@@ -21,6 +21,7 @@ import type { PermissionStore } from '../access/index.ts'
 import type { Log } from '../platform/index.ts'
 import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/index.ts'
 import { openStorage } from '../storage/index.ts'
+import type { WriteFence } from '../storage/index.ts'
 import {
   composeJournal,
   composeJournalKeeper,
@@ -31,28 +32,27 @@ import {
 
 const clock = systemClock
 
+interface KernelParts {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly paths: DataPaths
+  readonly log: Log
+  readonly fence: WriteFence | null
+  /** As the environment has it; for plain processes another may be listened on. */
+  readonly agentPort: number
+}
+
 /**
  * What all modules stand on: the home's files and database, the journal, the guard. The journal is verified here, before
  * anything reads of it.
  */
-export async function createKernel({
-  env,
-  paths,
-  log,
-  agentPort,
-}: {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly paths: DataPaths
-  readonly log: Log
-  /** As the environment has it; for plain processes another may be listened on. */
-  readonly agentPort: number
-}) {
+export async function createKernel({ env, paths, log, fence, agentPort }: KernelParts) {
   const editor = createFileEditor()
   await writeFirstPermissions(paths)
   const { database, diskSpace } = openStorage({
     path: paths.database,
     folder: paths.dataFolder,
     clock,
+    fence: fence ?? undefined,
     onEffectError: (error) => log.error({ err: error }, 'what follows a commit failed; the rows stand'),
   })
   const bareHead = mayBeBare(paths, database)

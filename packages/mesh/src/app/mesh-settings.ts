@@ -1,5 +1,6 @@
 import type { DataPaths, HomeFolder } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
+import type { WriteFence } from '../storage/index.ts'
 import type { CommandContext } from './commands/command-context.ts'
 
 /** What one mesh is made over. */
@@ -8,4 +9,6 @@ export interface MeshSettings {
   readonly home: HomeFolder
   readonly paths: DataPaths
   readonly log: Log
+  /** Where meshes of other machines could come to this home; null where none can. */
+  readonly fence: WriteFence | null
 }

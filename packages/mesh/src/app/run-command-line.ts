@@ -31,6 +31,10 @@ const commands: Readonly<Record<string, Entry>> = {
   },
   prune: { needs: 'readable', load: async () => (await import('./commands/prune.ts')).prune },
   image: { needs: 'readable', load: async () => (await import('./commands/image.ts')).image },
+  'image-with-mesh': {
+    needs: 'readable',
+    load: async () => (await import('./commands/image.ts')).imageWithMesh,
+  },
   session: { needs: 'whatever-holds', load: async () => (await import('./commands/session.ts')).session },
 }
 

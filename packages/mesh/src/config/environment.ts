@@ -55,6 +55,8 @@ export interface KubernetesEnvironment {
   /** Path of our profile below the kubelets' own, or `runtime-default`. */
   readonly seccomp: string | null
   readonly storageClass: string | null
+  /** Address of the Service in front of the doors, where the mesh is a pod itself. */
+  readonly service: string | null
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -101,6 +103,7 @@ const environmentSchema = z.object({
   FLOTILLA_KUBERNETES_IMAGE: text,
   FLOTILLA_KUBERNETES_SECCOMP: text,
   FLOTILLA_KUBERNETES_STORAGE_CLASS: text,
+  FLOTILLA_KUBERNETES_SERVICE: z.ipv4('expected an IPv4 address, such as 10.96.0.5').optional(),
   FLOTILLA_ISOLATION: z.enum(isolationRungs).optional(),
   FLOTILLA_DEFAULT_MODEL: text,
   /** Read by the commands for backups alone. */
@@ -168,6 +171,7 @@ export function readEnvironment(
       image: value.FLOTILLA_KUBERNETES_IMAGE ?? null,
       seccomp: value.FLOTILLA_KUBERNETES_SECCOMP ?? null,
       storageClass: value.FLOTILLA_KUBERNETES_STORAGE_CLASS ?? null,
+      service: value.FLOTILLA_KUBERNETES_SERVICE ?? null,
     },
     isolation: value.FLOTILLA_ISOLATION ?? null,
     defaultModel: value.FLOTILLA_DEFAULT_MODEL ?? null,

@@ -189,6 +189,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     crossesMachines: false,
     browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: profiles }),
     doorHost: () => prepared().network.gateway,
+    doorAddress: () => prepared().network.gateway,
     networks: () => engineNetworks(prepared().engine, tag),
 
     async prepare({ progress, signal }) {
@@ -199,12 +200,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const image = await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })
       const worker = { engine, image: image.id, uid: options.uid, homeTag: tag }
       const dialect = await engineDialect(engine, options.recipeDirectory)
+      const { doorPorts } = options
       const { holdsBridge } = dialect
-      const network = await ensurePrivateNetwork(worker, {
-        doorPorts: options.doorPorts,
-        holdsBridge,
-        signal,
-      })
+      const network = await ensurePrivateNetwork(worker, { doorPorts, holdsBridge, signal })
       const { seccomp, ulimits, sysctls, logOptions } = dialect
       const first = ready === null
       const ground = {

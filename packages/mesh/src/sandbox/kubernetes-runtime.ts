@@ -11,6 +11,7 @@ import { erasePods } from './kubernetes/erase-pods.ts'
 import { measureClaims } from './kubernetes/measure-claims.ts'
 import { measurePods } from './kubernetes/measure-pods.ts'
 import { prepareGround } from './kubernetes/prepare-ground.ts'
+import type { MeshService } from './kubernetes/prepare-ground.ts'
 import { letGo, readPodData, writePodData } from './kubernetes/pod-data.ts'
 import { agentIdOf, exitOf, hasEnded, podState, type Pod } from './kubernetes/pod-state.ts'
 import { watchPods } from './kubernetes/pod-watch.ts'
@@ -28,9 +29,11 @@ const goneMaxMs = 60_000
 const goneAskMs = 100
 
 export interface KubernetesRuntimeOptions
-  extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress'> {
-  /** Where pods reach the mesh; absent for the address of this machine that the cluster is reached from. */
+  extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress' | 'ownAddress'> {
+  /** Of this machine, where pods reach it; absent for the one that the cluster is reached from. */
   readonly meshAddress?: string
+  /** Where the mesh is a pod itself. */
+  readonly service?: MeshService
   /** Ports of the agent door and the forward proxy: all that agents may reach. */
   readonly doorPorts: readonly number[]
   /** Once agents may be there. */
@@ -98,17 +101,18 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     crossesMachines: true,
     // Their containers want rights that no namespace of agents gives.
     browsers: null,
-    doorHost: () => prepared().ground.meshAddress,
-    networks: async () => clusterNetworks(await nodesNow(), prepared().ground.meshAddress),
+    doorHost: () => prepared().ground.ownAddress,
+    doorAddress: () => prepared().ground.meshAddress,
+    networks: async () => clusterNetworks(await nodesNow(), prepared().ground),
 
     async prepare({ progress, signal }) {
       if (ready !== null) return
       const cluster = await connectCluster(options)
       progress(`Making namespace ${namespace} ready in the cluster at ${cluster.url.host}`)
-      const { nodes, meshAddress } = await prepareGround(cluster, options)
+      const { nodes, meshAddress, ownAddress } = await prepareGround(cluster, options)
       signal?.throwIfAborted()
       const userNamespaces = nodes.length > 0 && nodes.every((node) => node.userNamespaces)
-      const ground: PodGround = { ...options, meshAddress, userNamespaces }
+      const ground: PodGround = { ...options, meshAddress, ownAddress, userNamespaces }
       const watch = await watchPods({
         cluster,
         namespace,
@@ -236,7 +240,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       running.clear()
       await ready?.watch.close()
       ready = null
-      await erasePods(cluster, { ground: { ...options, meshAddress: '', userNamespaces: false }, clock, log })
+      const ground = { ...options, meshAddress: '', ownAddress: '', userNamespaces: false }
+      await erasePods(cluster, { ground, clock, log })
     },
 
     async close() {

@@ -135,6 +135,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     // What a page does must not be done as the owner's own user.
     browsers: null,
     doorHost: () => '127.0.0.1',
+    doorAddress: () => '127.0.0.1',
     networks: async () => [],
 
     async prepare({ progress }) {

@@ -34,6 +34,8 @@ export interface SandboxRuntime {
   readonly browsers: BrowserContainers | null
   /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
   doorHost(): string
+  /** Where sandboxes call it: the same, unless something stands in front of the mesh. Known after `prepare`. */
+  doorAddress(): string
   /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */

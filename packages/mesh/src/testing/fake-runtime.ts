@@ -78,6 +78,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     crossesMachines: false,
     browsers: null,
     doorHost: () => '127.0.0.1',
+    doorAddress: () => '127.0.0.1',
     networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),
     tryRung: async (rung) => options.rungs?.(rung) ?? { available: true, detail: '', repair: '' },

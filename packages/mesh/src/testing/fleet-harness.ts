@@ -126,6 +126,7 @@ export function createManualRuntime(): ManualRuntime {
     beforeHold: async () => {},
     beforeStart: async () => {},
     doorHost: () => '127.0.0.1',
+    doorAddress: () => '127.0.0.1',
     networks: async () => [],
     prepare: async () => {},
     checkIsolation: async () => [],

@@ -18,7 +18,13 @@ import {
   listVolumes,
   lostHomes,
 } from '../../sandbox/index.ts'
-import { agentsCluster, notedCluster, runtimeKind, usualKubeconfig } from '../choose-cluster.ts'
+import {
+  agentsCluster,
+  meshInCluster,
+  notedCluster,
+  runtimeKind,
+  usualKubeconfig,
+} from '../choose-cluster.ts'
 import type { NotedCluster } from '../choose-cluster.ts'
 import type { CommandContext } from './command-context.ts'
 import { lookOf } from './prune.ts'
@@ -54,9 +60,11 @@ async function cluster(
   { environment, env }: CommandContext,
   noted: NotedCluster | null,
 ): Promise<DoctorFinding> {
-  const { address: meshAddress } = environment.kubernetes
-  const at = { ...agentsCluster(environment.kubernetes, noted), kubeconfig: usualKubeconfig(env) }
-  const found = await inspectCluster(meshAddress === null ? at : { ...at, meshAddress })
+  const found = await inspectCluster({
+    ...agentsCluster(environment.kubernetes, noted),
+    ...meshInCluster(environment.kubernetes),
+    kubeconfig: usualKubeconfig(env),
+  })
   const id = 'cluster-answers'
   return found.ok ? ok(id, found.detail) : failure(id, found.detail, found.repair)
 }

@@ -1,10 +1,12 @@
+import * as fs from 'node:fs'
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { packedFile } from '@flotilla/protocol/built-program'
 import { Problem } from '@flotilla/protocol/problem'
 import { dataPaths } from '../../config/index.ts'
 import { writeClusterImage } from '../../sandbox/index.ts'
-import { clusterImage } from '../choose-cluster.ts'
+import { clusterImage, meshImage } from '../choose-cluster.ts'
 import { imageParts } from '../image-parts.ts'
 import { requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
@@ -12,8 +14,26 @@ import type { CommandContext } from './command-context.ts'
 /** Under whose name the parts of it are kept from being taken away as left over. */
 const user = 'cluster-image'
 
+/** The name of the mesh's image, which is made of the installed package. */
+function requirePackage({ repositoryRoot }: CommandContext): string {
+  if (packedFile(fs, repositoryRoot, 'mesh/main.mjs') !== null) return meshImage
+  throw new Problem('conflict', {
+    detail: 'the image of the mesh is made of the installed package, and this is a checkout',
+    repair: 'Run npm pack, install what it writes, and ask its flotilla for the image.',
+  })
+}
+
 /** Writes the agent image for a cluster into `--file`. Needs the engine, and no home. */
-export async function image(context: CommandContext): Promise<number> {
+export function image(context: CommandContext): Promise<number> {
+  return write(context, null)
+}
+
+/** The image of the mesh too, in the same archive. */
+export async function imageWithMesh(context: CommandContext): Promise<number> {
+  return write(context, requirePackage(context))
+}
+
+async function write(context: CommandContext, meshReference: string | null): Promise<number> {
   const file = resolve(requireFile(context))
   if (existsSync(file)) {
     throw new Problem('conflict', {
@@ -35,10 +55,12 @@ export async function image(context: CommandContext): Promise<number> {
     volumesFolder: join(parts.cacheDirectory, 'volumes'),
     homeId: user,
     reference,
+    meshReference,
     file,
     progress: (step) => context.tell({ progress: step }),
     signal: context.stopped,
   })
-  context.tell({ file, reference, architecture, bytes: (await stat(file)).size })
+  const mesh = meshReference === null ? {} : { mesh: meshReference }
+  context.tell({ file, reference, ...mesh, architecture, bytes: (await stat(file)).size })
   return 0
 }

@@ -15,6 +15,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../../config/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
+import { holdLedger } from '../hold-ledger.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -33,9 +34,16 @@ export async function serve(context: CommandContext): Promise<number> {
   const home = await openHomeFolder(paths)
   const log = createLog(environment.logLevel, { pid: context.pid })
   for (const warning of environment.warnings) log.warn({}, warning)
+  // Before anything of the home is changed: another machine may work on it.
+  const held = await holdLedger({ context, homeId: home.homeId, paths, log })
   const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
   if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
-  const mesh = await createMesh({ context, home, paths, log })
+  const mesh = await createMesh({ context, home, paths, log, fence: held?.fence ?? null }).catch(
+    async (error: unknown) => {
+      await held?.release()
+      throw error
+    },
+  )
   const composedMs = performance.now()
   const live = async (): Promise<number> => {
     const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
@@ -67,6 +75,7 @@ export async function serve(context: CommandContext): Promise<number> {
   // What of it still lives holds the home: its lock goes with the process where it could not be closed.
   const close = async () => {
     await mesh.close()
+    await held?.release()
     await lock.release()
   }
   return closeAfter(live, [close, removeState], log)

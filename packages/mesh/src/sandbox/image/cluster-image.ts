@@ -2,15 +2,18 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Engine } from '../engine/connect-engine.ts'
 import { ensureEngine } from '../engine/ensure-engine.ts'
 import { clusterRecipe } from '../kubernetes/agent-objects.ts'
-import { SandboxError } from '../sandbox-error.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { tarArchive, tarFile } from '../tar-archive.ts'
+import type { TarEntry } from '../tar-archive.ts'
 import { ensureAgentImage } from './agent-image.ts'
 import type { AgentImageOptions } from './agent-image.ts'
 import { bundleAgent } from './bundle-agent.ts'
-import { followEngine } from './engine-images.ts'
+import { followEngine, isStatus } from './engine-images.ts'
 import { ofRoot } from './ensure-image.ts'
+import { meshFiles, meshRecipe } from './mesh-image.ts'
 
 export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 'bundle'> {
   readonly agentEntry: string
@@ -19,34 +22,38 @@ export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 
   readonly stateDirectory: string
   /** What nodes shall know it by. */
   readonly reference: string
+  /** What nodes shall know the image of the mesh by; null leaves that out. It is made of `packageDirectory`. */
+  readonly meshReference: string | null
   /** Becomes an archive as every container runtime loads it; must not be there. */
   readonly file: string
 }
 
-/** Makes the agent image as pods want it, and writes it out. Nothing of it stays in the engine but what it was made of. */
+/**
+ * Makes the agent image as pods want it, and that of the mesh on the same layers where it is asked for, and writes both into
+ * one archive. Nothing of it stays in the engine but what it was made of.
+ */
 export async function writeClusterImage(
   options: ClusterImageOptions,
 ): Promise<{ readonly architecture: string }> {
-  const { reference, file, progress } = options
+  const { reference, meshReference, file, progress } = options
   const [engine, bundle] = await Promise.all([
     ensureEngine({ ...options, signal: options.signal }),
     bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory }),
   ])
   const agent = await ensureAgentImage({ ...options, engine, bundle: bundle.files })
-  progress(`Writing ${reference} into ${file}`)
-  const recipe = tarFile('Dockerfile', Buffer.from(clusterRecipe(agent.id)), ofRoot)
-  const stream = await engine.docker.buildImage(Readable.from(tarArchive([recipe])), {
-    t: reference,
-    rm: true,
-    forcerm: true,
-    ...(options.signal ? { abortSignal: options.signal } : {}),
-  })
-  await followEngine(engine, stream)
+  const { signal } = options
+  const references = [reference]
   const half = `${file}.part`
   try {
-    await pipeline(await engine.docker.getImage(reference).get(), createWriteStream(half, { flags: 'wx' }), {
-      signal: options.signal,
-    })
+    await build(engine, { reference, recipe: clusterRecipe(agent.id), files: [], signal })
+    if (meshReference !== null) {
+      progress('Building the image of the mesh')
+      references.push(meshReference)
+      const files = await meshFiles(options.packageDirectory)
+      await build(engine, { reference: meshReference, recipe: meshRecipe(agent.id), files, signal })
+    }
+    progress(`Writing ${references.join(' and ')} into ${file}`)
+    await pipeline(await archiveOf(engine, references), createWriteStream(half, { flags: 'wx' }), { signal })
     await rename(half, file)
   } catch (cause) {
     await rm(half, { force: true })
@@ -56,7 +63,54 @@ export async function writeClusterImage(
       { cause },
     )
   } finally {
-    await engine.docker.getImage(reference).remove()
+    for (const made of references) {
+      await engine.docker
+        .getImage(made)
+        .remove()
+        .catch((error: unknown) => {
+          if (!isStatus(error, 404)) throw error
+        })
+    }
   }
   return { architecture: engine.architecture }
+}
+
+async function build(
+  engine: Engine,
+  of: {
+    readonly reference: string
+    readonly recipe: string
+    readonly files: readonly TarEntry[]
+    readonly signal: AbortSignal | undefined
+  },
+): Promise<void> {
+  const context = [tarFile('Dockerfile', Buffer.from(of.recipe), ofRoot), ...of.files]
+  const stream = await engine.docker.buildImage(Readable.from(tarArchive(context)), {
+    t: of.reference,
+    rm: true,
+    forcerm: true,
+    ...(of.signal ? { abortSignal: of.signal } : {}),
+  })
+  await followEngine(engine, stream)
+}
+
+/** One archive of all, so that what they share is in it once. */
+function archiveOf({ docker }: Engine, references: readonly string[]): Promise<NodeJS.ReadableStream> {
+  const names = references.map((name) => `names=${encodeURIComponent(name)}`).join('&')
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(
+      {
+        // Its way of writing a list is not the engine's; it takes the last character away where it has none to write.
+        path: `/images/get?${names}&`,
+        method: 'GET',
+        isStream: true,
+        statusCodes: { 200: true, 404: 'no such image', 500: 'server error' },
+      },
+      (error: unknown, stream: unknown) => {
+        if (error) reject(error instanceof Error ? error : new Error(reasonOf(error)))
+        else if (stream instanceof Readable) resolve(stream)
+        else reject(new TypeError('the engine gave no archive'))
+      },
+    )
+  })
 }

@@ -8,6 +8,7 @@ const ground: PodGround = {
   namespace: 'fleet',
   image: 'registry.example/agent:1',
   meshAddress: '10.0.0.9',
+  ownAddress: '10.0.0.9',
   seccomp: { kind: 'localhost', path: 'flotilla.json' },
   userNamespaces: true,
 }

@@ -9,8 +9,10 @@ export interface PodGround {
   readonly namespace: string
   /** Made of the agent's image by `clusterRecipe`, where the nodes can pull it. */
   readonly image: string
-  /** Address of the mesh: the agent door and the forward proxy, and where the mesh calls agents from. */
+  /** Where pods call the mesh: the agent door and the forward proxy. */
   readonly meshAddress: string
+  /** Of this machine, where the doors listen: the same, unless a Service stands in front of them. */
+  readonly ownAddress: string
   /** Ours, by its path below each kubelet's profiles; or what the runtime brings, which lets processes look into each other. */
   readonly seccomp:
     | { readonly kind: 'localhost'; readonly path: string }

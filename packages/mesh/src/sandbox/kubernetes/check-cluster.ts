@@ -49,13 +49,13 @@ export async function checkCluster(
       'no-node',
       'No node of the cluster takes pods of agents: none is ready, open and free of taints.\nRepair: look at `kubectl get nodes`.',
     )
-  const { meshAddress } = to.ground
+  const { meshAddress, ownAddress } = to.ground
   const canary = await openCanary()
   const sibling = options.newName()
   try {
     const api = to.cluster.url
     const controlled: readonly ProbeTarget[] = [
-      { group: 'host', host: meshAddress, port: canary.port },
+      { group: 'host', host: ownAddress, port: canary.port },
       { group: 'host', host: api.hostname, port: Number(api.port || 443) },
       ...nodes.flatMap(({ addresses }) =>
         addresses.map((host): ProbeTarget => ({ group: 'host', host, port: kubeletPort })),

@@ -38,12 +38,22 @@ describe('nodes for agents', () => {
 
   it('tell the networks that nothing is fetched from, and which is the agents’ own', () => {
     const host = { address: '10.0.0.2', prefix: 32, own: false }
-    expect(clusterNetworks(agentNodes([aNode('n', { podCIDRs: ['10.1.2.0/24'] })]), '10.0.0.9')).toEqual([
+    const nodes = agentNodes([aNode('n', { podCIDRs: ['10.1.2.0/24'] })])
+    const outside = { meshAddress: '10.0.0.9', ownAddress: '10.0.0.9' }
+    expect(clusterNetworks(nodes, outside)).toEqual([
       { address: '10.1.2.0', prefix: 24, own: true },
       { address: '10.0.0.9', prefix: 32, own: false },
       host,
     ])
-    expect(clusterNetworks(agentNodes([aNode('n')]), 'fd00::9')).toEqual([
+    const inside = { meshAddress: '10.2.0.5', ownAddress: '10.1.2.7' }
+    expect(clusterNetworks(nodes, inside).map(({ address }) => address)).toEqual([
+      '10.1.2.0',
+      '10.2.0.5',
+      '10.1.2.7',
+      '10.0.0.2',
+    ])
+    const other = { meshAddress: 'fd00::9', ownAddress: 'fd00::9' }
+    expect(clusterNetworks(agentNodes([aNode('n')]), other)).toEqual([
       { address: 'fd00::9', prefix: 128, own: true },
       host,
     ])

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { V1Node } from '@kubernetes/client-node'
 import type { SandboxNetwork } from '../sandbox-runtime.ts'
+import type { PodGround } from './agent-objects.ts'
 
 /** The part of a node that agents have to do with. */
 export interface AgentNode {
@@ -33,18 +34,22 @@ export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
 }
 
 /** Networks that nothing is to be fetched from. Pure. */
-export function clusterNetworks(nodes: readonly AgentNode[], meshAddress: string): readonly SandboxNetwork[] {
+export function clusterNetworks(
+  nodes: readonly AgentNode[],
+  mesh: Pick<PodGround, 'meshAddress' | 'ownAddress'>,
+): readonly SandboxNetwork[] {
   const ranges = nodes
     .flatMap(({ podRanges }) => podRanges)
     .map((range) => {
       const [address = '', prefix] = range.split('/')
       return { address, prefix: Number(prefix), own: true }
     })
-  const hosts = [meshAddress, ...nodes.flatMap(({ addresses }) => addresses)].map((address) => ({
+  const doors = [mesh.meshAddress, mesh.ownAddress]
+  const hosts = [...new Set([...doors, ...nodes.flatMap(({ addresses }) => addresses)])].map((address) => ({
     address,
     prefix: isIP(address) === 6 ? 128 : 32,
     // Where no node tells the range of its pods, the door is all that is known of their network.
-    own: ranges.length === 0 && address === meshAddress,
+    own: ranges.length === 0 && doors.includes(address),
   }))
   return [...ranges, ...hosts]
 }

@@ -1,6 +1,13 @@
 import { existsSync } from 'node:fs'
 import { delimiter } from 'node:path'
-import type { CoreV1Api, KubeConfig, NetworkingV1Api, NodeV1Api, VersionApi } from '@kubernetes/client-node'
+import type {
+  CoordinationV1Api,
+  CoreV1Api,
+  KubeConfig,
+  NetworkingV1Api,
+  NodeV1Api,
+  VersionApi,
+} from '@kubernetes/client-node'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { openExec, type Execution, type ExecPlace } from './open-exec.ts'
 import { podSchema, type Pod } from './pod-state.ts'
@@ -9,6 +16,7 @@ import { podSchema, type Pod } from './pod-state.ts'
 export interface Cluster {
   readonly core: CoreV1Api
   readonly networking: NetworkingV1Api
+  readonly leases: CoordinationV1Api
   readonly node: NodeV1Api
   readonly version: VersionApi
   /** Of its API server. */
@@ -56,6 +64,7 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
   return {
     core,
     networking: config.makeApiClient(client.NetworkingV1Api),
+    leases: config.makeApiClient(client.CoordinationV1Api),
     node: config.makeApiClient(client.NodeV1Api),
     version: config.makeApiClient(client.VersionApi),
     url: new URL(cluster.server),

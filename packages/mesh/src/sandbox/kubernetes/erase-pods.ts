@@ -4,7 +4,8 @@ import { labelKeys } from '../docker/container-options.ts'
 import { homeTag } from '../sandbox-spec.ts'
 import { createStartGate } from '../start-gate.ts'
 import type { PodGround } from './agent-objects.ts'
-import type { Cluster } from './connect-cluster.ts'
+import { leaseName } from './cluster-lease.ts'
+import { unlessRefused, type Cluster } from './connect-cluster.ts'
 import { watchPods } from './pod-watch.ts'
 import { removePod } from './start-pod.ts'
 
@@ -39,4 +40,6 @@ export async function erasePods(
   await cluster.core.deleteCollectionNamespacedSecret(ofHome)
   await cluster.core.deleteCollectionNamespacedPersistentVolumeClaim(ofHome)
   await cluster.networking.deleteCollectionNamespacedNetworkPolicy(ofHome)
+  const lease = { namespace, name: leaseName(ground.homeId) }
+  await cluster.leases.deleteNamespacedLease(lease).catch(unlessRefused([404], null))
 }

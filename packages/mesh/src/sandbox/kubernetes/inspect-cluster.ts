@@ -1,6 +1,7 @@
 import { SandboxError, sandboxWords } from '../sandbox-error.ts'
 import { connectCluster, type ClusterAddress } from './connect-cluster.ts'
 import { inspectGround } from './prepare-ground.ts'
+import type { MeshService } from './prepare-ground.ts'
 
 export interface ClusterFinding {
   readonly ok: boolean
@@ -10,7 +11,11 @@ export interface ClusterFinding {
 
 /** Whether agents could be had there now, in words for the owner; changes nothing. */
 export async function inspectCluster(
-  at: ClusterAddress & { readonly namespace: string; readonly meshAddress?: string },
+  at: ClusterAddress & {
+    readonly namespace: string
+    readonly meshAddress?: string
+    readonly service?: MeshService
+  },
 ): Promise<ClusterFinding> {
   try {
     const cluster = await connectCluster(at)

@@ -2,7 +2,12 @@ import { expect, it } from 'vitest'
 import { homeTag } from '../sandbox-spec.ts'
 import { agentNamespace, networkPolicies } from './network-policies.ts'
 
-const home = { homeId: 'home-1', namespace: 'fleet', meshAddress: '10.0.0.9', doorPorts: [8420, 8421] }
+const home = {
+  homeId: 'home-1',
+  namespace: 'fleet',
+  mesh: { kind: 'address', address: '10.0.0.9' },
+  doorPorts: [8420, 8421],
+} as const
 
 it('denies everything in the namespace, and opens the doors of the mesh to pods of the home alone', () => {
   const [nothing, doors] = networkPolicies(home)
@@ -24,7 +29,19 @@ it('denies everything in the namespace, and opens the doors of the mesh to pods 
 })
 
 it('means one address alone, of either kind', () => {
-  expect(JSON.stringify(networkPolicies({ ...home, meshAddress: 'fd00::9' }))).toContain('"fd00::9/128"')
+  expect(
+    JSON.stringify(networkPolicies({ ...home, mesh: { kind: 'address', address: 'fd00::9' } })),
+  ).toContain('"fd00::9/128"')
+})
+
+it('means pods of the mesh by what they bear, where it is in the cluster itself', () => {
+  const [, doors] = networkPolicies({ ...home, mesh: { kind: 'pods', namespace: 'control' } })
+  const mesh = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'control' } },
+    podSelector: { matchLabels: { 'app.kubernetes.io/name': 'flotilla-mesh' } },
+  }
+  expect(doors?.spec).toMatchObject({ egress: [{ to: [mesh] }], ingress: [{ from: [mesh] }] })
+  expect(JSON.stringify(doors)).not.toContain('ipBlock')
 })
 
 it('has two homes of one namespace meet nowhere', () => {

@@ -10,11 +10,12 @@ import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 export function networkPolicies(home: {
   readonly homeId: string
   readonly namespace: string
-  readonly meshAddress: string
+  /** Where the mesh is: an address outside of the cluster, or pods of another namespace. */
+  readonly mesh: MeshPlace
   /** Of the agent door and the forward proxy. */
   readonly doorPorts: readonly number[]
 }) {
-  const mesh = [{ ipBlock: { cidr: `${home.meshAddress}/${isIPv6(home.meshAddress) ? 128 : 32}` } }]
+  const mesh = [peerOf(home.mesh)]
   const tag = homeTag(home.homeId)
   const policy = (name: string, spec: object) => ({
     apiVersion: 'networking.k8s.io/v1',
@@ -34,6 +35,24 @@ export function networkPolicies(home: {
       ingress: [{ from: mesh, ports: [{ protocol: 'TCP', port: sandboxHardening.agentPort }] }],
     }),
   ]
+}
+
+export type MeshPlace =
+  | { readonly kind: 'address'; readonly address: string }
+  | { readonly kind: 'pods'; readonly namespace: string }
+
+/** What every pod of a mesh bears. */
+export const meshPodLabels = { 'app.kubernetes.io/name': 'flotilla-mesh' } as const
+
+/** Of pods a policy speaks by what they bear: many networks take an address of theirs for none of an `ipBlock`. */
+function peerOf(mesh: MeshPlace) {
+  if (mesh.kind === 'address') {
+    return { ipBlock: { cidr: `${mesh.address}/${isIPv6(mesh.address) ? 128 : 32}` } }
+  }
+  return {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': mesh.namespace } },
+    podSelector: { matchLabels: meshPodLabels },
+  }
 }
 
 /** What the API server holds the pods of a namespace to. */

@@ -7,6 +7,7 @@ import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { agentNodes, type AgentNode } from './cluster-nodes.ts'
 import { refusalStatus, unlessRefused, type Cluster } from './connect-cluster.ts'
 import { agentNamespace, networkPolicies, podSecurityLabel, podSecurityLevel } from './network-policies.ts'
+import type { MeshPlace } from './network-policies.ts'
 
 /** From where on the API server holds pods of a namespace to a level of security, and pods can have a user namespace. */
 const minorMin = 25
@@ -15,7 +16,15 @@ interface GroundOptions {
   readonly homeId: string
   readonly namespace: string
   readonly meshAddress?: string
+  readonly service?: MeshService
   readonly doorPorts: readonly number[]
+}
+
+/** What stands in front of the doors of a mesh that is a pod itself, and keeps its address when that pod moves. */
+export interface MeshService {
+  readonly address: string
+  /** Of the mesh's own pod. */
+  readonly namespace: string
 }
 
 /**
@@ -24,15 +33,32 @@ interface GroundOptions {
  * lives, since its policies cut everybody off. Rejects with `SandboxError`.
  */
 export async function prepareGround(cluster: Cluster, options: GroundOptions): Promise<Ground> {
+  const ground = await readyNamespace(cluster, options)
+  const { service } = options
+  const mesh: MeshPlace =
+    service === undefined
+      ? { kind: 'address', address: ground.ownAddress }
+      : { kind: 'pods', namespace: service.namespace }
+  await putPolicies(cluster, { ...options, mesh })
+  return ground
+}
+
+/** The same without its policies. */
+export async function readyNamespace(
+  cluster: Cluster,
+  options: Pick<GroundOptions, 'namespace' | 'meshAddress' | 'service'>,
+): Promise<Ground> {
   const ground = await inspectGround(cluster, options)
   if (!ground.hasNamespace) await makeNamespace(cluster, options.namespace)
-  await putPolicies(cluster, { ...options, meshAddress: ground.meshAddress })
   return ground
 }
 
 export interface Ground {
   readonly nodes: readonly AgentNode[]
+  /** Where pods call the mesh. */
   readonly meshAddress: string
+  /** Of this machine, where its doors listen. */
+  readonly ownAddress: string
   /** Whether it is there already. */
   readonly hasNamespace: boolean
 }
@@ -40,13 +66,18 @@ export interface Ground {
 /** The same look, which changes nothing. */
 export async function inspectGround(
   cluster: Cluster,
-  options: Pick<GroundOptions, 'namespace' | 'meshAddress'>,
+  options: Pick<GroundOptions, 'namespace' | 'meshAddress' | 'service'>,
 ): Promise<Ground> {
   const nodes = await reachNodes(cluster)
   await refuseOld(cluster)
-  const meshAddress = options.meshAddress ?? (await addressTowards(cluster.url))
-  refuseForeign(meshAddress)
-  return { nodes, meshAddress, hasNamespace: await judgeNamespace(cluster, options.namespace) }
+  const ownAddress = options.meshAddress ?? (await addressTowards(cluster.url))
+  refuseForeign(ownAddress)
+  return {
+    nodes,
+    meshAddress: options.service?.address ?? ownAddress,
+    ownAddress,
+    hasNamespace: await judgeNamespace(cluster, options.namespace),
+  }
 }
 
 async function reachNodes(cluster: Cluster): Promise<readonly AgentNode[]> {

@@ -1,0 +1,85 @@
+import process from 'node:process'
+import { Problem } from '@flotilla/protocol/problem'
+import type { DataPaths } from '../config/index.ts'
+import { holderName, holdLease, startEndThread, takeLease } from '../lease/index.ts'
+import { steadyMs, systemClock } from '../platform/index.ts'
+import type { Log } from '../platform/index.ts'
+import { openClusterLease } from '../sandbox/index.ts'
+import { epochOf } from '../storage/index.ts'
+import type { WriteFence } from '../storage/index.ts'
+import { agentsCluster, meshInCluster, notedCluster, runtimeKind, usualKubeconfig } from './choose-cluster.ts'
+import type { CommandContext } from './commands/command-context.ts'
+
+export interface HeldLedger {
+  readonly fence: WriteFence
+  /** Once nothing is written any more. */
+  release(): Promise<void>
+}
+
+/**
+ * Where agents live in a cluster, their home may be started on any machine: a lease of the cluster then says which one
+ * works on it. Null where agents live on this machine, whose lock of the home is enough. The process ends by force before
+ * another can have the lease. Rejects with the Problem `home-in-use` while another holds it, or with `SandboxError`.
+ */
+export async function holdLedger(parts: {
+  readonly context: CommandContext
+  readonly homeId: string
+  readonly paths: DataPaths
+  readonly log: Log
+}): Promise<HeldLedger | null> {
+  const { context, homeId, paths, log } = parts
+  const { environment, env, tell } = context
+  const noted = notedCluster(paths.clusterFile)
+  if (runtimeKind(environment, noted) !== 'kubernetes') return null
+  if (context.pid === 1) throw unendable()
+  const { context: clusterContext, namespace } = agentsCluster(environment.kubernetes, noted)
+  const records = await openClusterLease({
+    homeId,
+    namespace,
+    context: clusterContext,
+    kubeconfig: usualKubeconfig(env),
+    ...meshInCluster(environment.kubernetes),
+    clock: systemClock,
+  })
+  const holder = await holderName(paths.home)
+  const common = { records, holder, clock: systemClock, steadyMs }
+  const taken = await takeLease({
+    ...common,
+    epochSeen: epochOf(paths.database),
+    progress: (step) => tell({ progress: step }),
+    signal: context.stopped,
+  })
+  const end = await startEndThread()
+  const onLost = (why: string): void => {
+    log.error({ why }, 'another may work on this home now; the mesh ends at once')
+    const { code, detail, repair } = lost(why)
+    tell({ problem: { code, detail, repair } })
+    process.kill(process.pid, 'SIGKILL')
+    process.exit(1)
+  }
+  const lease = holdLease({ ...common, onUntil: end.tell, onLost }, taken)
+  return {
+    fence: { epoch: lease.epoch, mayWrite: lease.mayWrite, onLost },
+    async release() {
+      await lease.release()
+      await end.stop()
+    },
+  }
+}
+
+/** The kernel keeps the first process of a container from whatever comes from within, also from itself. */
+function unendable(): Problem {
+  return new Problem('conflict', {
+    detail:
+      'the mesh is the first process of its container, which nothing within can end by force: it could work on when another machine has its home',
+    repair:
+      'Give the container an init of its own: shareProcessNamespace: true in its pod, or docker run --init.',
+  })
+}
+
+function lost(why: string): Problem {
+  return new Problem('home-in-use', {
+    detail: `this mesh may not work on its home any more: ${why}`,
+    repair: 'Start it again; where another machine works on the home now, it says so.',
+  })
+}

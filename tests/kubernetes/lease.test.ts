@@ -1,0 +1,18 @@
+import { openClusterLease } from '../../packages/mesh/src/sandbox/kubernetes/cluster-lease.ts'
+import { leaseRecordsConformance } from '../../packages/mesh/src/lease/lease-records.conformance.ts'
+import { randomId, systemClock } from '../../packages/mesh/src/platform/index.ts'
+import { clusterOfThisRun } from './cluster-lane.ts'
+import { giveMeshRights } from './mesh-rights.ts'
+
+/** With the rights that docs/operations tell, and no others. */
+leaseRecordsConformance('a cluster', async () => {
+  await giveMeshRights()
+  const { mesh } = clusterOfThisRun()
+  const options = {
+    kubeconfig: mesh.kubeconfig,
+    homeId: randomId('life'),
+    namespace: 'flotilla',
+    clock: systemClock,
+  }
+  return [await openClusterLease(options), await openClusterLease(options)]
+})

@@ -1,0 +1,288 @@
+import { globSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import type { RunView } from '@flotilla/protocol/run'
+import { beforeAll, expect, it } from 'vitest'
+import * as z from 'zod'
+import { labelKeys } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
+import { leaseMs } from '../../packages/mesh/src/lease/index.ts'
+import { epochOf } from '../../packages/mesh/src/storage/index.ts'
+import { meshCalls } from '../support/mesh-calls.ts'
+import { repositoryRoot } from '../support/mesh-process.ts'
+import { sessionOf } from '../support/hosted-machine.ts'
+import { patient } from '../support/patience.ts'
+import { clusterOfThisRun } from './cluster-lane.ts'
+import { run } from './cluster/run.ts'
+import { until } from './cluster/until.ts'
+import { apply, manifestsOf } from './mesh-rights.ts'
+
+/**
+ * The mesh as a pod, installed by our own manifests as they are. Each test goes on where the one before ended: the fleet
+ * that is made here lives through all that happens to its nodes.
+ */
+const { api, nodes } = clusterOfThisRun()
+const own = 'flotilla-mesh'
+const token = 'the-access-token-of-this-test'
+const place = dirname(process.env['FLOTILLA_TEST_CLUSTER'] ?? '')
+const profiles = nodes.map(({ name }) => join(place, name, 'kubelet', 'seccomp', 'flotilla.json'))
+const podPath = `/api/v1/namespaces/${own}/pods/mesh-0`
+const awayTaint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }
+const podSchema = z.looseObject({
+  metadata: z.looseObject({ uid: z.string() }),
+  spec: z.looseObject({ nodeName: z.string().optional() }),
+  status: z.looseObject({
+    podIP: z.string().optional(),
+    conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]),
+  }),
+})
+type MeshPod = z.infer<typeof podSchema>
+let pod: MeshPod
+/** The node that was cut off last. */
+let cutOff = ''
+const people = meshCalls(() => `http://${pod.status.podIP ?? ''}:8422`, {
+  cookie: `ol_session=${sessionOf(token, 7_200)}`,
+})
+
+const readMesh = () =>
+  api.get(podPath).then(
+    (found) => podSchema.parse(found),
+    () => null,
+  )
+
+/** Of a pod that is not the one of `before`. */
+async function meshReady(before: string, boundMs: number): Promise<MeshPod> {
+  let seen: MeshPod | null = null
+  const isReady = async () => {
+    seen = await readMesh()
+    const ready = seen?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+    return ready === true && seen?.metadata.uid !== before
+  }
+  await until(isReady, boundMs, 'the mesh is ready').catch(async (cause: unknown) => {
+    const log = await api.get(`${podPath}/log?tailLines=40`).catch(String)
+    const events = await api.get(`/api/v1/namespaces/${own}/events`)
+    throw new Error(`${JSON.stringify(seen)}\n${String(log)}\n${JSON.stringify(events).slice(-3_000)}`, {
+      cause,
+    })
+  })
+  if (seen === null) throw new Error('a pod that is ready was seen')
+  return seen
+}
+
+async function inside(agent: string, command: string): Promise<string> {
+  const ended = await people.invoke(agent, 'run_command', { command, timeout_s: 120 })
+  const { result } = ended.outcome ?? {}
+  return typeof result === 'string' ? result : `${ended.outcome?.text} ${JSON.stringify(result)}`
+}
+
+/** Figures for whoever runs it. */
+const tell = (words: string): void => void process.stdout.write(`${words}\n`)
+
+/** What of the machine's processes runs the mesh's program, in whichever pod. */
+async function meshProcesses(): Promise<readonly string[]> {
+  const said = await run('pgrep', ['--full', 'lib/flotilla/dist/package/mesh/main.mjs serve']).catch(() => '')
+  return said.split('\n').filter((pid) => pid !== '')
+}
+
+beforeAll(async () => {
+  for (const profile of profiles) await rm(profile)
+  const manifests = await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml')
+  await apply(manifests.filter(({ kind }) => kind === 'Namespace'))
+  const secret = (name: string, stringData: object) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: own },
+    stringData,
+  })
+  await apply([
+    secret('fleet-access', { token }),
+    secret('fleet-environment', { FLOTILLA_DEFAULT_MODEL: 'scripted/first-look' }),
+  ])
+  await apply(manifests)
+  pod = await meshReady('', patient(120_000))
+}, patient(150_000))
+
+it('puts our profile of system calls on every node', async () => {
+  const profile = await readFile(join(repositoryRoot, 'images', 'agent', 'seccomp-x64.json'), 'utf8')
+  for (const path of profiles) expect(await readFile(path, 'utf8')).toBe(profile)
+})
+
+it('lets people in by a session alone', async () => {
+  const url = `http://${pod.status.podIP ?? ''}:8422`
+  expect((await meshCalls(() => url).call(meshHumanEndpoints.status)).status).toBe(401)
+  const other = meshCalls(() => url, { cookie: `ol_session=${sessionOf('another-token')}` })
+  expect((await other.call(meshHumanEndpoints.status)).status).toBe(401)
+  expect((await people.call(meshHumanEndpoints.status)).status).toBe(200)
+})
+
+it(
+  'answers with what a worker found in its own pod',
+  async () => {
+    await people.createWorker('worker-1')
+    const asked = await people.ask('Show me what this fleet can do.')
+    expect(asked.outcome?.text).toContain('everything in it was done for real')
+    expect(await inside('worker-1', 'echo kept > /data/kept.txt; cat /data/kept.txt')).toContain('kept')
+  },
+  patient(240_000),
+)
+
+it(
+  'comes back elsewhere with its ledger when its node is cut off, and that node writes nothing more',
+  async () => {
+    const node = pod.spec.nodeName ?? ''
+    cutOff = node
+    const before = await people.runs()
+    expect(before.length).toBeGreaterThan(1)
+    const [old, ...others] = await meshProcesses()
+    expect(others).toEqual([])
+    const [leased, written] = await epochs()
+    expect(written).toBe(leased)
+    const startedAt = performance.now()
+    await run('ip', ['link', 'set', node, 'down'])
+    const seconds = () => ((performance.now() - startedAt) / 1_000).toFixed(0)
+    try {
+      await until(async () => !(await isReady(node)), patient(60_000), `${node} is missed`)
+      tell(`the cluster misses the node after ${seconds()} s`)
+      await callAway(node, true)
+      const moved = await meshReady(pod.metadata.uid, patient(120_000))
+      tell(`the mesh is there again after ${seconds()} s`)
+      expect(moved.spec.nodeName).not.toBe(node)
+      pod = moved
+      // The node lives on and cannot be told: what ran there has ended itself before the lease could be had.
+      expect(await meshProcesses()).not.toContain(old)
+      expect(Number(seconds()) * 1_000).toBeGreaterThan(leaseMs)
+      const after = await people.runs()
+      const idsOf = (runs: typeof before) => runs.map(({ id }) => id).toSorted()
+      expect(idsOf(after)).toEqual(expect.arrayContaining(idsOf(before)))
+      expect(await inside('worker-1', 'cat /data/kept.txt')).toContain('kept')
+      tell(`an agent works again after ${seconds()} s`)
+    } finally {
+      await run('ip', ['link', 'set', node, 'up'])
+      await callAway(node, false)
+    }
+    await until(() => isReady(node), patient(60_000), `${node} is back`)
+    expect(await inside('worker-1', 'cat /data/kept.txt')).toContain('kept')
+    expect((await readMesh())?.metadata.uid).toBe(pod.metadata.uid)
+    const [leasedNow, writtenNow] = await epochs()
+    expect(leasedNow).toBeGreaterThan(leased ?? Infinity)
+    expect(writtenNow).toBe(leasedNow)
+    expect((await people.call(meshHumanEndpoints.status)).status).toBe(200)
+  },
+  patient(400_000),
+)
+
+it(
+  'starts an agent elsewhere when its node is cut off, and tells the asker how its run ended',
+  async () => {
+    // Walls of a node that came back are tried with the next round, and no agent is put there before.
+    const [elsewhere] = nodes
+      .map(({ name }) => name)
+      .filter((name) => ![pod.spec.nodeName, cutOff].includes(name))
+    if (elsewhere === undefined) throw new Error('there are several nodes')
+    // Where the mesh is not, so that it is the agent's node alone that is lost.
+    await people.createWorker('traveller')
+    await moveAgent('traveller', elsewhere)
+    expect(await inside('traveller', 'echo luggage > /data/luggage; cat /data/luggage')).toContain('luggage')
+    const cut = people.invoke('traveller', 'run_command', { command: 'sleep 280', timeout_s: 300 })
+    const outcome = cut.then(
+      (ended) => ({ state: ended.state, text: JSON.stringify(ended.outcome) }),
+      (error: unknown) => ({ state: 'lost', text: String(error) }),
+    )
+    await until(async () => (await people.runs()).some(isAtWork), patient(30_000), 'the run works')
+    const startedAt = performance.now()
+    const seconds = () => ((performance.now() - startedAt) / 1_000).toFixed(0)
+    await run('ip', ['link', 'set', elsewhere, 'down'])
+    try {
+      await until(async () => !(await isReady(elsewhere)), patient(60_000), `${elsewhere} is missed`)
+      await callAway(elsewhere, true)
+      const ended = await outcome
+      tell(`its asker is told after ${seconds()} s: ${ended.state} ${ended.text.slice(0, 300)}`)
+      expect(ended.state).toBe('failed')
+      expect(ended.text).not.toContain('bad-request')
+      expect(await inside('traveller', 'cat /data/luggage')).toContain('luggage')
+      tell(`the agent works elsewhere after ${seconds()} s`)
+      expect(await nodeOf('traveller')).not.toBe(elsewhere)
+    } finally {
+      await run('ip', ['link', 'set', elsewhere, 'up'])
+      await callAway(elsewhere, false)
+    }
+    await until(() => isReady(elsewhere), patient(60_000), `${elsewhere} is back`)
+  },
+  patient(400_000),
+)
+
+const podsSchema = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      metadata: z.looseObject({
+        name: z.string(),
+        annotations: z.record(z.string(), z.string()).default({}),
+      }),
+      spec: z.looseObject({ nodeName: z.string().optional() }),
+    }),
+  ),
+})
+
+async function podsOf(agent: string) {
+  const { items } = podsSchema.parse(await api.get('/api/v1/namespaces/flotilla/pods'))
+  return items.filter(({ metadata }) => metadata.annotations[labelKeys.agent] === agent)
+}
+
+async function nodeOf(agent: string): Promise<string> {
+  const [found] = await podsOf(agent)
+  return found?.spec.nodeName ?? ''
+}
+
+const isAtWork = (view: RunView) => view.state === 'running' && view.agent_id === 'traveller'
+
+/** Until it is where a test wants it: the other nodes are closed for its start. */
+async function moveAgent(agent: string, node: string): Promise<void> {
+  const others = nodes.map(({ name }) => name).filter((name) => name !== node)
+  const close = (unschedulable: boolean) =>
+    Promise.all(others.map((name) => api.patch(`/api/v1/nodes/${name}`, { spec: { unschedulable } })))
+  await close(true)
+  try {
+    await inside(agent, 'true')
+  } finally {
+    await close(false)
+  }
+  expect(await nodeOf(agent)).toBe(node)
+}
+
+const nodeSchema = z.looseObject({
+  spec: z.looseObject({ taints: z.array(z.looseObject({ key: z.string() })).default([]) }),
+  status: z.looseObject({
+    conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })),
+  }),
+})
+
+async function isReady(node: string): Promise<boolean> {
+  const { status } = nodeSchema.parse(await api.get(`/api/v1/nodes/${node}`))
+  return status.conditions.some((one) => one.type === 'Ready' && one.status === 'True')
+}
+
+/** Says that a node is gone for good, as its owner does, or takes that back. */
+async function callAway(node: string, isAway: boolean): Promise<void> {
+  const { spec } = nodeSchema.parse(await api.get(`/api/v1/nodes/${node}`))
+  const others = spec.taints.filter(({ key }) => key !== awayTaint.key)
+  await api.patch(`/api/v1/nodes/${node}`, { spec: { taints: isAway ? [...others, awayTaint] : others } })
+}
+
+const leaseListSchema = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      spec: z.looseObject({ holderIdentity: z.string().default(''), leaseTransitions: z.number() }),
+    }),
+  ),
+})
+
+/** As the lease of the fleet has it, and as its ledger on the volume does. */
+async function epochs(): Promise<readonly number[]> {
+  const { items } = leaseListSchema.parse(
+    await api.get('/apis/coordination.k8s.io/v1/namespaces/flotilla/leases'),
+  )
+  const databases = globSync(join(place, 'volumes', '*', 'home', 'data', 'mesh.db'))
+  const held = items.filter(({ spec }) => spec.holderIdentity.startsWith('mesh-0_'))
+  return [...held.map(({ spec }) => spec.leaseTransitions), ...databases.map(epochOf)]
+}
