@@ -11,7 +11,8 @@ export async function readLogs({ docker }: Engine, name: string, maxBytes: numbe
     .getContainer(name)
     .logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax })
     .catch((error: unknown) => {
-      if (isStatus(error, 404)) return Buffer.alloc(0)
+      // One that is being taken away has no log any more, which the engine calls a conflict.
+      if (isStatus(error, 404) || isStatus(error, 409)) return Buffer.alloc(0)
       throw error
     })
   return Buffer.from(logText(Buffer.from(raw)))
