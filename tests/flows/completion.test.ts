@@ -42,6 +42,8 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['flotilla agent a', ['add']],
   ['flotilla init --pro', ['--provider']],
   ['flotilla chat wri', ['writer']],
+  ['flotilla start --isolation ', ['container', 'gvisor', 'microvm']],
+  ['flotilla start --template x --isolation g', ['gvisor']],
 ]
 
 const environment = (more: Readonly<Record<string, string>> = {}) => ({
@@ -81,7 +83,8 @@ it('fish completes commands, choices, options and agents', async (test) => {
   const env = environment({ LD_LIBRARY_PATH: join(folder, 'usr/lib/x86_64-linux-gnu') })
   for (const [line, offered] of cases) {
     const words = ['--no-config', '-c', `source ${folder}/flotilla.fish; complete -C '${line}'`]
-    const { stdout } = await run(fish, words, { env })
+    const { stdout, stderr } = await run(fish, words, { env })
+    expect(stderr, line).toBe('')
     const names = stdout
       .trim()
       .split('\n')

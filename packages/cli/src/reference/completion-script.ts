@@ -25,19 +25,31 @@ function behind(command: CommandReference): { readonly words: readonly string[];
   }
 }
 
+/** `--isolation=container,gvisor` for each option of which only some words may stand behind it. */
+const valuesOf = (options: Options): readonly string[] =>
+  options.flatMap(({ names, choices }) =>
+    choices.length === 0 ? [] : names.map((name) => `${name}=${choices.join(',')}`),
+  )
+
 const newAgentCommands = ['create', 'agent add']
+
+/** A setting of `values` for a command that has such options. */
+function valuesIn(command: CommandReference, write: (values: readonly string[]) => string): string {
+  const values = valuesOf(command.options)
+  return values.length === 0 ? '' : ` values=${write(values)}`
+}
 
 function bashScript(commands: readonly CommandReference[], shared: Options): string {
   const cases = commands.map((command) => {
     const { words, agents } = behind(command)
     const options = [...command.options, ...(command.path === '' ? [] : shared)].flatMap(({ names }) => names)
     const named = agents && !newAgentCommands.includes(command.path) ? ' agents=1' : ''
-    return `    ${quoted(command.path)}) words=${quoted(words.join(' '))} options=${quoted([...options, '--help'].join(' '))}${named} ;;`
+    return `    ${quoted(command.path)}) words=${quoted(words.join(' '))} options=${quoted([...options, '--help'].join(' '))}${valuesIn(command, (values) => quoted(values.join(' ')))}${named} ;;`
   })
   const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   return `# bash completion for flotilla; made by: flotilla completion bash
 _flotilla() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" path='' words='' options='' agents=0 word
+  local current="\${COMP_WORDS[COMP_CWORD]}" path='' words='' options='' values='' agents=0 word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "|${paths.join('|')}|" in
       *"|\${path:+$path }$word|"*) path="\${path:+$path }$word" ;;
@@ -46,6 +58,12 @@ _flotilla() {
   case "$path" in
 ${cases.join('\n')}
   esac
+  for word in $values; do
+    [[ $word == "\${COMP_WORDS[COMP_CWORD-1]}="* ]] || continue
+    word=\${word#*=}
+    mapfile -t COMPREPLY < <(compgen -W "\${word//,/ }" -- "$current")
+    return
+  done
   if [[ $current == -* ]]; then words=$options
   elif [[ $agents == 1 ]]; then words="$words $(${agentNames})"
   fi
@@ -69,14 +87,14 @@ function zshScript(commands: readonly CommandReference[], shared: Options): stri
       names.map((name) => described(name, text)),
     )
     const named = agents && !newAgentCommands.includes(command.path) ? ' agents=1' : ''
-    return `    ${quoted(command.path)}) words=(${words.join(' ')}) options=(${options.join(' ')})${named} ;;`
+    return `    ${quoted(command.path)}) words=(${words.join(' ')}) options=(${options.join(' ')})${valuesIn(command, (values) => `(${values.map(quoted).join(' ')})`)}${named} ;;`
   })
   const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   return `#compdef flotilla
 # zsh completion for flotilla; made by: flotilla completion zsh
 _flotilla() {
   local path_so_far='' word agents=0
-  local -a words_here options words_of_fleet
+  local -a words_here options values words_of_fleet
   local -a known=(${paths.map(quoted).join(' ')})
   for word in "\${words[@]:1:$((CURRENT - 2))}"; do
     local longer="\${path_so_far:+$path_so_far }$word"
@@ -85,6 +103,11 @@ _flotilla() {
   case "$path_so_far" in
 ${cases.join('\n').replaceAll('words=(', 'words_here=(')}
   esac
+  for word in $values; do
+    [[ "$word" == "\${words[CURRENT-1]}="* ]] || continue
+    compadd -- \${(s:,:)word#*=}
+    return
+  done
   if [[ "$PREFIX" == -* ]]; then _describe option options; return; fi
   (( \${#words_here} )) && _describe command words_here
   if (( agents )); then
@@ -102,12 +125,13 @@ function fishScript(commands: readonly CommandReference[]): string {
     const condition =
       command.path === '' ? '__flotilla_path_is ""' : `__flotilla_path_is ${quoted(command.path)}`
     const { agents } = behind(command)
-    const optionLines = command.options.flatMap(({ names, text }) => {
+    const optionLines = command.options.flatMap(({ names, text, choices }) => {
       const marks = names.map((name) =>
         name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
       )
       const when = command.path === '' ? '' : `-n ${quoted(condition)} `
-      return `complete -c flotilla ${when}${marks.join(' ')} -d ${quoted(text)}`
+      const values = choices.length === 0 ? '' : ` -x -a ${quoted(choices.join(' '))}`
+      return `complete -c flotilla ${when}${marks.join(' ')}${values} -d ${quoted(text)}`
     })
     return [
       ...command.children.map(
@@ -132,7 +156,7 @@ function __flotilla_path_is
   set -l known ${paths.map(quoted).join(' ')}
   set -l path
   for word in (commandline -opc)[2..-1]
-    set -l longer (string join ' ' $path $word)
+    set -l longer (string join -- ' ' $path $word)
     contains -- "$longer" $known; and set path $longer
   end
   test "$path" = "$argv[1]"

@@ -9,6 +9,8 @@ export interface CommandReference {
     readonly flags: string
     readonly names: readonly string[]
     readonly text: string
+    /** What may stand behind it, where only some words may. */
+    readonly choices: readonly string[]
   }[]
   /** Names of its commands, each with its summary. */
   readonly children: readonly { readonly name: string; readonly summary: string }[]
@@ -22,10 +24,11 @@ export function readCommands(program: Command): readonly CommandReference[] {
     {
       path,
       summary: command.summary() || command.description(),
-      options: command.options.map(({ flags, long, short, description }) => ({
+      options: command.options.map(({ flags, long, short, description, argChoices }) => ({
         flags,
         names: [short, long].filter((name) => name !== undefined),
         text: description,
+        choices: argChoices ?? [],
       })),
       children: command.commands.map((child) => ({ name: child.name(), summary: child.summary() })),
       takes: command.registeredArguments.map((argument) => ({
