@@ -13,6 +13,15 @@ export function tellError(
 ): ExitCode {
   const color = createColor(hasColors(at.environment.colors, at.err.isTTY === true))
   if (at.interrupted || isInterrupted(error)) at.err.write('Interrupted.\n')
-  else at.err.write(`${errorLines(formatError(error), color).join('\n')}\n`)
+  else {
+    const words = formatError(error)
+    const repair = asTyped(words.repair, at.environment.command)
+    at.err.write(`${errorLines({ ...words, repair }, color).join('\n')}\n`)
+  }
   return exitCodeOf(error)
+}
+
+/** Commands in a text of ours as this person calls them: in a checkout `flotilla` alone is no program. Pure. */
+export function asTyped(text: string, command: string): string {
+  return text.replaceAll(/(?<!npx |[\w/.-])flotilla (?=[a-z])/g, `${command} `)
 }
