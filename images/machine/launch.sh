@@ -79,7 +79,8 @@ done
 : <> control.out
 wait $hears
 end=$(sed -n 's/^end //p' said | tail -n 1)
-[ -n "$end" ] || { sed -n 's/^failed //p' said; tail -c 2000 console; } >&2
+sed -n 's/^failed //p' said >&2
+[ -n "$end" ] || tail -c 2000 console >&2
 # Whatever ends in order says so; a kernel that gave up has QEMU end with 0.
 [ "$code" -ne 0 ] || code=70
 # shellcheck disable=SC2086

@@ -125,10 +125,14 @@ withEngine(
       async () => {
         const first = await start('linker')
         expect((await home().run(first, 'ln -s /plan /data/deep && sync')).code).toBe(0)
-        // There the plan of its machine lies under this name.
+        const ends: unknown[] = []
+        const leave = home().runtime.onEnd((end) => ends.push(end))
+        // There the plan of its machine would lie under this name.
         const files = { 'deep/config.json': '{}' }
-        const second = await home().start({ agentId: 'linker', isolation: 'microvm', cpu, files })
-        expect((await home().run(second, 'readlink /data/deep')).text.trim()).toBe('/plan')
+        await home().runtime.start(home().specOf({ agentId: 'linker', isolation: 'microvm', cpu, files }))
+        await expect.poll(() => ends, { timeout: patient(120_000) }).toHaveLength(1)
+        leave()
+        expect(ends).toEqual([{ agentId: 'linker', code: 70, outOfMemory: false }])
       },
     )
 
