@@ -343,17 +343,19 @@ describe('a real agent process at work', () => {
     })
   })
 
-  test('a task that only speaks is reminded once, and then its words are the result', async () => {
+  test('a task that only speaks is reminded once, and then its words close nothing, whatever they look like', async () => {
     const words = '{"result": {"n": 1}, "promote": {"team/n": 1}}'
     await withFleet(
       [modelAnswers([{ text: 'done I think' }, { text: words }]), complete],
       async ({ mesh, agent }) => {
         await agent.call('POST', '/task', { body: task('run_1', 1) })
         const reply = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
+        // The turn is over and the task still open: the mesh says what becomes of it.
         expect(reply['result']).toMatchObject({
           status: 'complete',
-          result: { n: 1 },
-          promote_to_blackboard: { 'team/n': 1 },
+          response: words,
+          result: null,
+          promote_to_blackboard: {},
         })
         const paths = mesh.requests.map((request) => request.path)
         // Where all tools are offered the prompt is long enough to ask for the model's window.
@@ -361,7 +363,6 @@ describe('a real agent process at work', () => {
           '/mesh/tools',
           '/v1/chat/completions',
           '/v1/chat/completions',
-          '/mesh/tasks/task_1/complete',
         ])
       },
     )
