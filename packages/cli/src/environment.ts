@@ -36,10 +36,11 @@ export interface Environment {
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
 }
 
-/** Called by `npm run`, by `npx`, or from the PATH. */
+/** Called by a script of this repository, by `npx`, or from the PATH, as a script of somebody else's does. */
 function commandOf(value: (name: string) => string | undefined): string {
-  if (value('npm_lifecycle_event') === 'npx') return 'npx flotilla'
-  return value('npm_lifecycle_event') === undefined ? 'flotilla' : 'npm run flotilla --'
+  const script = value('npm_lifecycle_event')
+  if (script === 'npx') return 'npx flotilla'
+  return script === 'flotilla' || script === 'demo' ? 'npm run flotilla --' : 'flotilla'
 }
 
 /** As Node reads them: `FORCE_COLOR` is heard before `NO_COLOR`, and `FORCE_COLOR=0` says no. */

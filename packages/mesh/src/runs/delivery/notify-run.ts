@@ -53,7 +53,7 @@ export function createTakeNote({
   }
 }
 
-/** Gives a run at its dispatch what it is told in this turn, so that every attempt of the turn says the same. */
+/** Gives a run that goes on, at its dispatch, what it is told in this turn, so that every attempt of the turn says the same. */
 export type BindNotes = (run: RunRecord) => void
 
 export function createBindNotes({
@@ -64,7 +64,7 @@ export function createBindNotes({
   readonly outbox: Outbox
 }): BindNotes {
   return (run) => {
-    if (run.turn === 0 || inbox.ofTurn(run.id, run.turn).length > 0) return
+    if (inbox.ofTurn(run.id, run.turn).length > 0) return
     const rows = notesForOneMessage(inbox.unseen(run.id))
     inbox.bind(
       rows.map((row) => row.id),

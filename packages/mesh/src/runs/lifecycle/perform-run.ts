@@ -149,7 +149,7 @@ function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
     if (queued?.state !== 'queued') return null
     const running = changes.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
     if (!running) return null
-    deps.bindNotes(running)
+    if (running.turn > 0) deps.bindNotes(running)
     return running
   })
 }
