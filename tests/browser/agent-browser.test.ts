@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
     const card = page.getByRole('region', { name: 'Browser' })
-    await looked.openWhole('/agents/operator', 'can_use_browser=true')
+    await looked.openWhole('/agents/operator', 'can_use_browser')
 
     // This mesh has no containers: what it would tell of a browser is played to the page.
     let view = asking
