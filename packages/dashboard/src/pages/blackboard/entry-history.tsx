@@ -92,10 +92,14 @@ function Versions({ versions }: { readonly versions: readonly Version[] }) {
   return (
     <section className="stack" aria-label="What changed">
       <div className="row small">
-        <span className="muted">From</span>
-        <VersionChoice name="Older version" versions={versions} value={left} onChange={setOlder} />
-        <span className="muted">to</span>
-        <VersionChoice name="Newer version" versions={versions} value={right} onChange={setNewer} />
+        <span className="field">
+          From
+          <VersionChoice name="Older version" versions={versions} value={left} onChange={setOlder} />
+        </span>
+        <span className="field">
+          to
+          <VersionChoice name="Newer version" versions={versions} value={right} onChange={setNewer} />
+        </span>
       </div>
       <pre className="code diff" tabIndex={0} role="region" aria-label="Difference">
         {pieces.map(({ kind, text }, index) => (

@@ -20,7 +20,7 @@ export function PairingNote({
   const { state, detail, wrong_tries: wrong, expires_at: ends } = pairing
   if (state === 'paired') {
     return (
-      <div className="note neutral" role="status">
+      <div className="note" role="status">
         <strong>Paired: {detail}</strong>
       </div>
     )

@@ -61,7 +61,7 @@ function DefaultModel({ now }: { readonly now: string }) {
   })
   return (
     <form
-      className="row"
+      className="row model-choice"
       onSubmit={(event) => {
         event.preventDefault()
         set.mutate({ body: { model: model.trim() === '' ? null : model.trim() } })

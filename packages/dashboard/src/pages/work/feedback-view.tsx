@@ -66,7 +66,7 @@ function Waiting({ task, again }: { readonly task: TaskView; readonly again: Rea
         <Badge tone={taskTone(task.state)}>{task.state}</Badge>
         <Link href={`/work/tasks/${task.id}`}>{task.title}</Link>
         <span className="small muted">
-          {task.assignee} <Ago at={task.updated_at} />
+          {task.assignee} · <Ago at={task.updated_at} />
         </span>
       </div>
       {task.summary !== null && <p className="small muted few-lines">{task.summary}</p>}

@@ -128,7 +128,7 @@ function Goal({ project }: { readonly project: ProjectView }) {
         <div className="body stack">
           <Markdown text={goal} />
           {criteria.length > 0 && (
-            <ul className="points">
+            <ul className="prose points">
               {criteria.map((one) => (
                 <li key={one}>{one}</li>
               ))}

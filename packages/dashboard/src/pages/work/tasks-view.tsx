@@ -138,7 +138,9 @@ function TaskCard({ task, again }: { readonly task: TaskView; readonly again: Re
       <div className="row small muted">
         <span>{task.assignee}</span>
         {task.project !== null && <span>· {task.project}</span>}
-        <Ago at={task.updated_at} />
+        <span>
+          · <Ago at={task.updated_at} />
+        </span>
       </div>
       {task.blocked_by !== null && <Badge tone="warn">{task.blocked_by}</Badge>}
       {task.outcome !== null && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}
@@ -182,7 +184,10 @@ function List({ tasks }: { readonly tasks: readonly TaskView[] }) {
                 <span>
                   <Badge tone={taskTone(task.state)}>{task.state}</Badge>
                 </span>
-                <span className="clip">{task.title}</span>
+                <span className="clip">
+                  <span className="only-narrow muted">{task.assignee} · </span>
+                  {task.title}
+                </span>
                 <span className="clip only-wide">{task.assignee}</span>
                 <span className="clip muted only-wide">{task.creator}</span>
                 <span className="clip muted only-wide">{task.project ?? '—'}</span>
