@@ -49,13 +49,13 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     return Object.fromEntries(found)
   }
 
-  const looksOnly = 'You are here as viewer, who looks and changes nothing.'
-  const ownersOf = (role: PersonRole) => `Only owners may do this; you are here as ${role}.`
+  const looksOnly = 'You are here as a viewer, who looks and changes nothing.'
+  const ownersOf = (role: PersonRole) => `Only owners may do this; you are here as a ${role}.`
 
   it('shows a viewer everything to look at, and why nothing can be pressed', async () => {
     const { page, openWhole, faults, refused, context } = await pageOf('vic')
     await openWhole('/fleet', 'Spent today')
-    await page.getByText('looks, and changes nothing').first().waitFor()
+    await page.getByText('who looks, and changes nothing').first().waitFor()
     expect(await buttonsOf(page, ['New agent …', 'Pause triggers', 'Edit scribe'])).toEqual({
       'New agent …': ownersOf('viewer'),
       'Pause triggers': ownersOf('viewer'),

@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await page.getByRole('button', { name: 'Archive' }).click()
     await page.getByRole('button', { name: 'Delete …' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByText('its keys of the blackboard, with what stood there before').waitFor()
+    await dialog.getByText('its blackboard keys and their history').waitFor()
     await picture('work-project-delete')
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('The project goes with all that it kept to itself').waitFor()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  asSentence,
   formatBytes,
   formatCount,
   formatDistance,
@@ -15,6 +16,13 @@ describe('what pages show of numbers and times', () => {
       '0 messages',
       '1 message',
       '2 messages',
+    ])
+  })
+
+  it('lets words stand by themselves as a sentence, which ends once', () => {
+    expect(['no browser is set up', 'Look again.'].map(asSentence)).toEqual([
+      'No browser is set up.',
+      'Look again.',
     ])
   })
 

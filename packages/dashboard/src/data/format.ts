@@ -7,6 +7,11 @@ export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
+/** Words of the mesh that stand by themselves: with a capital, and a full stop. */
+export function asSentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? '' : '.'}`
+}
+
 /** Four digits below a cent; what is less than they can say is never shown as nothing. */
 const leastUsd = 0.0001
 

@@ -22,7 +22,7 @@ describe('a button', () => {
   })
 
   it('of a member that wants an owner by its call, or by what it does, says so', () => {
-    const wantsOwner = 'Only owners may do this; you are here as member.'
+    const wantsOwner = 'Only owners may do this; you are here as a member.'
     expect(refusalOf(me('member', ['*']), { call: 'agentCreate' })).toBe(wantsOwner)
     const deed = { call: 'agentEdit', agent: 'ada', wants: 'owner' } as const
     expect(refusalOf(me('member', ['ada']), deed)).toBe(wantsOwner)

@@ -14,6 +14,10 @@ export interface Deed {
   readonly wants?: PersonRole | undefined
 }
 
+export function roleWords(role: PersonRole): string {
+  return role === 'owner' ? 'an owner' : `a ${role}`
+}
+
 /**
  * Why the caller may not do it; null where they may, as far as a page can tell. It spares a press that would be refused: who
  * may what is decided by the mesh. Nothing may be done while it is not known who the caller is. Pure.
@@ -24,8 +28,8 @@ export function refusalOf(me: Reply<'me'> | undefined, { call, agent, wants }: D
   const wanted = wants ?? roleOfRoute(`${method} ${path}`)
   if (wanted === null || !roleReaches(me.role, wanted)) {
     return me.role === 'viewer' && wanted === 'member'
-      ? 'You are here as viewer, who looks and changes nothing.'
-      : `Only owners may do this; you are here as ${me.role}.`
+      ? 'You are here as a viewer, who looks and changes nothing.'
+      : `Only owners may do this; you are here as ${roleWords(me.role)}.`
   }
   if (me.role === 'member' && agent !== undefined && !isGranted(me.agents, agent)) {
     return `${agent} is not among the agents that you are granted.`

@@ -1,4 +1,5 @@
 import type { ComponentProps, ReactNode } from 'react'
+import { roleWords } from '../data/refusal.ts'
 import type { Deed } from '../data/refusal.ts'
 import { useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Card, Empty, Failed, Loading, PageHead } from './parts.tsx'
@@ -37,7 +38,7 @@ export function Reserved({
       {me.error && <Failed error={me.error} retry={me.refetch} />}
       {me.data && (
         <Empty title="Only owners may see this">
-          You are here as {me.data.role}. Ask an owner for what you need.
+          You are here as {roleWords(me.data.role)}. Ask an owner for what you need.
         </Empty>
       )}
     </Card>

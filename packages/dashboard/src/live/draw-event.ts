@@ -115,11 +115,15 @@ export const eventDrawings: EventDrawings = {
     what: `what it asked is ${e.state}`,
     runId: e.run_id ?? undefined,
   }),
-  'agent.edited': (e) => ({ tone: 'neutral', who: e.agent_id, what: `${e.field} was changed by ${e.actor}` }),
+  'agent.edited': (e) => ({
+    tone: 'neutral',
+    who: e.agent_id,
+    what: `had its ${e.field} changed by ${e.actor}`,
+  }),
   'edit.undone': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `${e.field} was changed back by ${e.actor}`,
+    what: `had its ${e.field} changed back by ${e.actor}`,
   }),
   'cron.changed': (e) => ({
     tone: e.action === 'error' ? 'bad' : 'neutral',

@@ -84,7 +84,7 @@ export function JournalPage() {
         </select>
         <input
           className="input"
-          placeholder="Action, such as permission.*"
+          placeholder="Action, such as run.*"
           size={26}
           aria-label="Action"
           value={action}

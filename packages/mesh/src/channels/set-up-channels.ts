@@ -184,7 +184,7 @@ export function createSetUpChannels(
 function required(field: ChannelField, value: string): string {
   if (field.form.test(value)) return value
   throw new Problem('unprocessable', {
-    detail: `${field.name} is not of the expected form: ${field.formWords}`,
+    detail: `${field.label} is not of the expected form: ${field.formWords}`,
     repair: field.hint,
   })
 }

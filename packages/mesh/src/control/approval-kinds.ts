@@ -7,6 +7,9 @@ import type { ApprovalKinds } from './approvals/approval-kind.ts'
 
 const deletedWords = (agentId: string): string => `Agent ${agentId} was deleted with its data.`
 
+/** `2026-11-27 08:13 UTC`. */
+const minuteOf = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
 const deletionSchema = z.strictObject({
   agent_id: z.string(),
   /** Binds it to that very agent: one made anew under its id is another. */
@@ -46,7 +49,7 @@ export function approvalKinds(
           subject: id,
           summary: `delete agent ${id}${reason === '' ? '' : `: ${reason}`}`,
           consequences: [
-            `Agent ${id} (${role}), created ${new Date(createdAt).toISOString()}, is stopped and removed.`,
+            `Agent ${id} (${role.replace(/\.$/, '')}), created ${minuteOf(createdAt)}, is stopped and removed.`,
             'Everything below its /data is destroyed, and so are its saved artifacts.',
             'Its tokens and its permission record are gone; work in its queue ends as failed.',
             'Its costs and its journal stay.',

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { screenPath } from '@flotilla/protocol/browser-endpoints'
-import { formatBytes } from '../../data/format.ts'
+import { asSentence, formatBytes } from '../../data/format.ts'
 import { useAction, useLive, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
@@ -29,10 +29,10 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
       {hasTeaching && (
         <Empty title={may ? 'There is no browser here' : 'It may not use the web'}>
           {may ? (
-            unavailable
+            unavailable !== null && asSentence(unavailable)
           ) : (
             <>
-              Give it can_use_browser under{' '}
+              Give it <code>can_use_browser</code> under{' '}
               <Link href={`/agents/${encodeURIComponent(agentId)}?tab=permissions`}>Permissions</Link>, and it
               opens pages in a browser of its own.
             </>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { IdentityFile } from '@flotilla/protocol/kept-api'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { editableFiles } from '@flotilla/protocol/workspace-file'
+import { formatCount } from '../../data/format.ts'
 import { useEdits } from '../../data/use-edits.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
@@ -42,7 +43,7 @@ export function IdentityTab({ agentId }: { readonly agentId: string }) {
             >
               <span>{one.name}</span>
               <span className="small muted number">
-                {one.cap === null ? one.size : `${one.size} / ${one.cap}`}
+                {one.cap === null ? formatCount(one.size, 'character') : `${one.size} / ${one.cap}`}
               </span>
               <span className="small muted purpose">
                 {purposes[one.name]}

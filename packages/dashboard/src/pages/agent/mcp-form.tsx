@@ -60,7 +60,7 @@ export function McpForm({
             onChange={begin}
             choices={[
               ['network', 'on the network'],
-              ['container', 'a program in its container'],
+              ['container', 'a program that runs beside the agent'],
             ]}
           />
         </div>

@@ -44,7 +44,7 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
             className="input"
             type="search"
             maxLength={200}
-            placeholder="Words"
+            placeholder="Words to find"
             aria-label="Words to look for in memory"
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
@@ -112,11 +112,11 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
       <p className="plain-text">{fact.text}</p>
       <div className="row small muted">
         <span>
-          saved <Ago at={fact.created_at} /> by {source.tool}
+          saved <Ago at={fact.created_at} /> with {source.tool}
         </span>
         <span>
           from {source.origin}
-          {source.channel !== '' && ` by ${source.channel}`}
+          {source.channel !== '' && ` over ${source.channel}`}
         </span>
         <span>used {formatCount(fact.use_count, 'time')}</span>
         {source.run_id !== '' && <Link href={`/runs/${encodeURIComponent(source.run_id)}`}>Its run</Link>}

@@ -16,7 +16,7 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
       title="Runs"
       more={
         <Link href={`/runs?agent=${encodeURIComponent(agentId)}`} className="small">
-          All of them
+          All its runs
         </Link>
       }
     >

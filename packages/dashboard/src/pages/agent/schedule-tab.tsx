@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
+import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { formatSchedule } from '../triggers/format-schedule.ts'
@@ -14,6 +15,7 @@ const rowsShown = 5
 /** When an agent begins by itself, and why it did not. */
 export function ScheduleTab({ agentId }: { readonly agentId: string }) {
   const jobs = useMesh('cronJobs', { query: { agent: agentId } })
+  const now = useNow()
   const listed = jobs.data?.jobs ?? []
   /** The id of the one that is changed; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
@@ -48,7 +50,7 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
                 {job.errors_in_row > 0 && <Badge tone="bad">{job.errors_in_row} failed in a row</Badge>}
               </div>
               <span className="small muted">
-                {job.next_run === null ? 'not scheduled' : <Ago at={job.next_run} />}
+                {job.next_run === null ? 'not scheduled' : <Ago at={Math.max(job.next_run, now)} />}
               </span>
             </div>
             <p className="plain-text">{job.message ?? job.tool_name ?? job.mode}</p>

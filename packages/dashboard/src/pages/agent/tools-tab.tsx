@@ -22,8 +22,8 @@ export function ToolsTab({ agentId }: { readonly agentId: string }) {
         {tools.error && <Failed error={tools.error} retry={tools.refetch} />}
         {tools.isSuccess && skills.length === 0 && (
           <Empty title="No skill is loaded">
-            An agent writes tools of its own below <code>skills/</code>. They are read with its first run
-            since it was started.
+            An agent writes tools of its own below <code>skills/</code>. They are read when it begins its
+            first run after a start.
           </Empty>
         )}
         {skills.map(({ name, description }) => (

@@ -90,8 +90,8 @@ const shortMaxChars = 80
 /** What a tool was given, in a few words. */
 export function shortInput(input: unknown): string {
   const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
-  return values
-    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  const texts = values.filter((value) => typeof value === 'string')
+  return (texts.length > 0 ? texts : values.map((value) => JSON.stringify(value)))
     .join(' · ')
     .slice(0, shortMaxChars)
 }

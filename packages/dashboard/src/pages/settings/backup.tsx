@@ -39,7 +39,8 @@ export function Backup() {
         {found.data && <Now view={found.data} />}
         {found.data?.backups.length === 0 && !isWorking && (
           <Empty title="No backup yet">
-            Home, database and what each agent keeps, of one moment, in one file; made while the fleet works.
+            A backup is one file with everything as it stands: the home, the database and what each agent
+            keeps. The fleet goes on working meanwhile.
           </Empty>
         )}
         {found.data && found.data.backups.length > 0 && (
@@ -215,13 +216,13 @@ function Restore({
           <li>
             The file. It lies on the disk of this mesh: copy it to another, or it is lost with this one.
           </li>
-          <li>Its passphrase, as the first line of a file. It is kept nowhere here.</li>
+          <li>Its passphrase, as the first line of a file. Flotilla does not keep it.</li>
           <li>This release of Flotilla or a newer one, and a home that is empty or not there yet.</li>
           <li>
             The old mesh stopped before the new one starts: both have the same credentials and the same jobs.
           </li>
           <li>
-            Of a backup without secrets: the keys, which you write into <code>.env</code> again.
+            If the backup is without secrets: the keys, which you write into <code>.env</code> again.
           </li>
         </ul>
         <p>In a terminal:</p>

@@ -1,4 +1,5 @@
 import { Link } from 'wouter'
+import { asSentence } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { formatBrowser } from '../agent/format-browser.ts'
@@ -25,7 +26,7 @@ export function Browsers() {
       {found.isPending && <Loading />}
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {found.data?.unavailable != null && (
-        <Empty title="There can be no browser here">{found.data.unavailable}</Empty>
+        <Empty title="There can be no browser here">{asSentence(found.data.unavailable)}</Empty>
       )}
       {found.data?.unavailable === null && all.length === 0 && (
         <Empty title="No browser is open">

@@ -41,14 +41,14 @@ export function PairingNote({
         <>
           <strong>
             {name === 'webhook'
-              ? 'Have this sent as the words of a message of yours:'
+              ? 'Have your program send this code as a message from you:'
               : `Send this to the bot on ${title}, alone with it:`}
           </strong>
           <code className="secret mono">{code}</code>
         </>
       )}
       <span>
-        Who sends it first is known as you there. It holds for{' '}
+        Whoever sends it first is known as you there. It holds for{' '}
         {formatCount(Math.max(0, Math.ceil((ends - now) / minuteMs)), 'more minute')}.
         {wrong > 0 && ` ${formatCount(wrong, 'wrong code')} came meanwhile.`}
       </span>

@@ -60,7 +60,7 @@ export function Integrations() {
         {hooks.error && <Failed error={hooks.error} retry={hooks.refetch} />}
         {hooks.isSuccess && all.length === 0 && !making && (
           <Empty title="Nothing outside can wake an agent yet">
-            A webhook gives what another system posts to one agent: an alert, a ticket, a finished build.
+            A webhook hands one agent what another system posts: an alert, a ticket, a finished build.
           </Empty>
         )}
       </Card>

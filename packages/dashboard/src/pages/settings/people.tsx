@@ -47,7 +47,9 @@ export function People() {
         {people.isPending && <Loading />}
         {people.error && <Failed error={people.error} retry={people.refetch} />}
         {people.isSuccess && all.length === 0 && (
-          <Empty title="Only you">Whoever owns this machine is an owner, and nobody else is let in.</Empty>
+          <Empty title="Only you">
+            You own this machine, so you are an owner. Nobody else is let in until you add them above.
+          </Empty>
         )}
         <ul className="body stack-wide">
           {all.map((person) => (

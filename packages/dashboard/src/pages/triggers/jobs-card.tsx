@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useMesh } from '../../data/use-mesh.ts'
+import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
 import { JobButtons } from './job-buttons.tsx'
@@ -85,6 +86,7 @@ function JobRow({
   readonly onChange: () => void
   readonly onToggle: () => void
 }) {
+  const now = useNow()
   return (
     <>
       <tr>
@@ -100,7 +102,9 @@ function JobRow({
           {job.mode === 'tool' ? <span className="mono">{job.tool_name}</span> : (job.message ?? job.mode)}
           {job.note !== '' && <div className="small muted">{job.note}</div>}
         </td>
-        <td data-label="Next">{job.next_run === null ? <Badge>paused</Badge> : <Ago at={job.next_run} />}</td>
+        <td data-label="Next">
+          {job.next_run === null ? <Badge>paused</Badge> : <Ago at={Math.max(job.next_run, now)} />}
+        </td>
         <td data-label="Last">
           {job.last_run === null ? <span className="muted">never</span> : <Ago at={job.last_run} />}
           {job.errors_in_row > 0 && <Badge tone="bad">{job.errors_in_row} failed in a row</Badge>}

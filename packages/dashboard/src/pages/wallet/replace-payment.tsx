@@ -60,8 +60,8 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
             {payment.agent_id}: {payment.what}.
           </p>
           <p>
-            {words[asking].says} Of both, one lands. What the fee may be more counts against the limits of the
-            agent.
+            {words[asking].says} Only one of the two lands. What the higher fee may add counts against the
+            limits of the agent.
           </p>
         </Confirm>
       )}

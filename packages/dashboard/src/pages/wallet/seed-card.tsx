@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { walletLimits } from '@flotilla/protocol/wallet-api'
 import type { WalletState, WalletStatus } from '@flotilla/protocol/wallet-api'
-import { formatMoment } from '../../data/format.ts'
+import { asSentence, formatMoment } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Confirm } from '../../design/confirm.tsx'
@@ -78,7 +78,7 @@ function passphraseWords({ state, passphrase }: WalletStatus): string {
 
 function madeWords({ made, made_at: madeAt }: WalletStatus): string {
   if (made === null || madeAt === null) return 'not known'
-  return `${made === 'generated' ? 'here' : 'taken in by its words'}, ${formatMoment(madeAt)}`
+  return `${made === 'generated' ? 'here' : 'imported from its words'}, ${formatMoment(madeAt)}`
 }
 
 function Unlock() {
@@ -102,7 +102,11 @@ function Unlock() {
         onChange={setPassphrase}
         required
         maxLength={walletLimits.passphraseMaxChars}
-        hint="Nothing is signed before. At a terminal: flotilla wallet unlock."
+        hint={
+          <>
+            Until then nothing is signed. In a terminal: <code>flotilla wallet unlock</code>.
+          </>
+        }
       />
       <Act call="walletUnlock" type="submit" className="button primary" disabled={unlock.isPending}>
         Open the wallet
@@ -120,7 +124,7 @@ function Stopped({ reason }: { readonly reason: string }) {
   return (
     <div className="note bad" role="alert">
       <strong>The wallet signs nothing</strong>
-      <span>{reason}.</span>
+      <span>{asSentence(reason)}</span>
       <span>
         Look at what happened there, and end any other program that pays from the same seed. Then let it sign
         again, here or with <code>flotilla wallet resume</code>.

@@ -25,7 +25,10 @@ export function WelcomePage() {
   return (
     <div className="page welcome">
       <PageHead title="Welcome" />
-      <p className="muted">Three steps to the first answer. Each can be changed later under Settings.</p>
+      <p className="muted">
+        Three steps to the first answer. The model can be changed later under Settings, the agents under
+        Fleet.
+      </p>
       {setup.isPending && <Loading />}
       {setup.error && <Failed error={setup.error} retry={setup.refetch} />}
       {setup.data && (

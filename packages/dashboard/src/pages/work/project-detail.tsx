@@ -83,13 +83,13 @@ function DeleteProject({ project: { name, members, sections, budget } }: { reado
           }
         >
           <div className="stack">
-            <p>With it go, and cannot be brought back:</p>
+            <p>These go with it and cannot be brought back:</p>
             <ul className="points">
               <li>
                 its goal
                 {sections.length > 0 && ` and ${sections.length} section${sections.length === 1 ? '' : 's'}`}
               </li>
-              <li>its keys of the blackboard, with what stood there before</li>
+              <li>its blackboard keys and their history</li>
               <li>its topics, and the files that were shared in it</li>
               {held && <li>its budget: what its members spend is held by their own and the fleet’s alone</li>}
             </ul>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { outcomeWords, taskActions, taskLimits } from '@flotilla/protocol/task-actions'
 import type { ManageAction, TaskOutcome } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
+import { asSentence } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { ChoiceField } from '../../design/fields.tsx'
@@ -92,7 +93,7 @@ function ReviewDialog({
   return (
     <FormDialog
       title={`${reviewNames[outcome]}: ${task.title}`}
-      words={`What was handed in: ${outcomeWords[outcome]}.`}
+      words={asSentence(outcomeWords[outcome])}
       action={reviewNames[outcome]}
       busy={review.isPending || comment.trim() === ''}
       danger={outcome === 'rejected'}
