@@ -187,9 +187,11 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     verifies('limits:dashboard-auto-escaping')
     const { page, say, log, faults, open, context } = await chatWith('scribe')
     await say('hostile words please')
-    await log.locator('.turn').last().locator('.turn-end').getByText('done').waitFor()
-    await log.locator('details.tool summary').last().click()
-    expect(await log.getByRole('region', { name: 'Result of run_command' }).last().textContent()).toContain(
+    // The turn of these words, and not the one that was the last before it is drawn.
+    const turn = log.locator('.turn').filter({ hasText: 'hostile words please' })
+    await turn.locator('.turn-end').getByText('done').waitFor()
+    await turn.locator('details.tool summary').last().click()
+    expect(await turn.getByRole('region', { name: 'Result of run_command' }).last().textContent()).toContain(
       hostileText.slice(0, 28),
     )
     expect(await log.locator('img, script, iframe, svg[onload], [onerror]').count()).toBe(0)
