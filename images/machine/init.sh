@@ -41,7 +41,10 @@ open_disk() {
   e2fsck -p /dev/vdb > /run/check 2>&1
   [ $? -lt 4 ] || fail "the data disk is damaged: $(tail -n 3 /run/check | tr '\n' ' ')"
   if [ "$DISK_BLOCKS" -gt 0 ]; then
-    { e2fsck -f -p /dev/vdb && resize2fs /dev/vdb "$DISK_BLOCKS"; debugfs -w -R 'rmdir lost+found' /dev/vdb; } > /run/check 2>&1
+    # It says 1 where it mended something, and it always makes the lost+found that is taken away again.
+    e2fsck -f -p /dev/vdb > /run/check 2>&1
+    [ $? -ge 4 ] || resize2fs /dev/vdb "$DISK_BLOCKS" >> /run/check 2>&1
+    debugfs -w -R 'rmdir lost+found' /dev/vdb >> /run/check 2>&1
   fi
   mount -t ext4 -o nodev,nosuid,noatime,discard,commit=1,errors=remount-ro /dev/vdb /data || fail "the data disk cannot be mounted"
 }
