@@ -137,7 +137,7 @@ export function isolationOption(): Option {
 export function sandboxOption(): Option {
   return new Option(
     '--sandbox',
-    'agents in machines of their own where they can be had, else in containers; the same as --isolation microvm',
+    'agents in machines of their own where they can be had, else in containers; the same as --isolation microvm (not fit for work yet where the processor does not help)',
   ).conflicts('isolation')
 }
 

@@ -66,7 +66,10 @@ export async function tryMachine(
     const machine: MachineGround = { image, rootDisk, kvm: by, doors }
     const words = by === null ? 'QEMU in software' : 'QEMU with KVM'
     const said = await runOn(engine, ground, machine)
-    if (said === null) return { machine, trial: { available: true, detail: words, repair: '' } }
+    if (said === null) {
+      const detail = by === null ? `${words}, where a machine may stand still: not fit for work yet` : words
+      return { machine, trial: { available: true, detail, repair: '' } }
+    }
     failed = `${failed}${failed === '' ? '' : '; '}${words}: ${said}`
   }
   return none(
