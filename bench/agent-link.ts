@@ -22,7 +22,7 @@ type Load = (typeof loads)[number]
 
 interface Way {
   readonly label: string
-  readonly door: Contender
+  readonly listener: Contender
   readonly port: number
   readonly isKeyed: boolean
 }
@@ -31,7 +31,7 @@ interface Measured {
   readonly way: string
   readonly load: string
   readonly value: number
-  /** Of the door's process. */
+  /** Of the listener's process. */
   readonly cpuMs: number
 }
 
@@ -46,11 +46,11 @@ async function measure({ runs, progress, signal }: BenchOptions): Promise<BenchR
   const cores = chooseCores()
   const started: Contender[] = []
   const open = async (label: string, isKeyed: boolean): Promise<Way> => {
-    const script = join(import.meta.dirname, 'agent-link-door.ts')
+    const script = join(import.meta.dirname, 'agent-link-listener.ts')
     const args = [isKeyed ? 'keyed' : 'plain', key.toString('hex')]
-    const door = startContender({ script, args, core: cores?.contender ?? null })
-    started.push(door)
-    return { label, door, isKeyed, port: await listeningPort(door, signal) }
+    const listener = startContender({ script, args, core: cores?.contender ?? null })
+    started.push(listener)
+    return { label, listener, isKeyed, port: await listeningPort(listener, signal) }
   }
   try {
     const ways = [await open('plain HTTP (floor)', false), await open('TLS 1.3 with a key', true)]
@@ -61,15 +61,15 @@ async function measure({ runs, progress, signal }: BenchOptions): Promise<BenchR
       for (const load of loads) {
         for (const way of rotated(ways, round)) {
           signal.throwIfAborted()
-          const before = way.door.cpuMs()
+          const before = way.listener.cpuMs()
           const value = await run(way, load)
-          measured.push({ way: way.label, load: load.name, value, cpuMs: way.door.cpuMs() - before })
+          measured.push({ way: way.label, load: load.name, value, cpuMs: way.listener.cpuMs() - before })
         }
       }
     }
     return report(ways, measured)
   } finally {
-    for (const door of started) await door.stop()
+    for (const listener of started) await listener.stop()
   }
 }
 
@@ -124,7 +124,7 @@ function report(ways: readonly Way[], measured: readonly Measured[]): BenchRepor
     tables: [
       {
         title: 'Lines to agents on other machines, on loopback',
-        columns: ['load', 'median', 'of the floor', 'CPU of the door'],
+        columns: ['load', 'median', 'of the floor', 'CPU of the listener'],
         rows,
         notes: [
           'Both ends prove themselves by the key, and each connection has fresh ones (X25519 with ML-KEM).',

@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import type { BenchOptions } from './bench.ts'
 import type { LoadOrder } from './load-generator.ts'
-import { startMeshDoor } from './mesh-door.ts'
+import { startMeshGateway } from './mesh-gateway.ts'
 import { modelName } from './model-call.ts'
 import { chooseCores, listeningPort, startContender } from './processes.ts'
 import type { Contender } from './processes.ts'
 import { startRivalGateway } from './rival-gateway.ts'
 
 export type CallKind = 'plain' | 'stream'
-export type CarrierName = 'direct' | 'pipe' | 'door' | 'rival' | 'mended'
+export type CarrierName = 'direct' | 'pipe' | 'gateway' | 'rival' | 'mended'
 
 /** Whoever carries a call to the fake upstream. */
 export interface Carrier {
@@ -30,7 +30,7 @@ export interface Carriers {
   readonly generator: Contender
   /** Whether each contender has a core to itself. */
   readonly pinned: boolean
-  /** What our door says it has accounted for so far. */
+  /** What our gateway says it has accounted for so far. */
   accounts(): Promise<string>
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export interface Carriers {
 export const carrierLabels: Readonly<Record<CarrierName, string>> = {
   direct: 'no proxy',
   pipe: 'HTTP pipe (floor)',
-  door: 'Flotilla model door',
+  gateway: 'Flotilla model gateway',
   rival: '@portkey-ai/gateway',
   mended: '@portkey-ai/gateway, mended',
 }
@@ -46,7 +46,7 @@ export const carrierLabels: Readonly<Record<CarrierName, string>> = {
 const path = '/v1/chat/completions'
 const rivalShare = 0.25
 
-/** Fake upstream, pipe and load generator must start; a door or a rival that does not is reported as absent. */
+/** Fake upstream, pipe and load generator must start; a gateway or a rival that does not is reported as absent. */
 export async function startCarriers({ folder, progress, signal }: BenchOptions): Promise<Carriers> {
   const cores = chooseCores()
   const core = cores?.contender ?? null
@@ -83,7 +83,7 @@ export async function startCarriers({ folder, progress, signal }: BenchOptions):
     const rival = await orAbsent('rival', startRivalGateway({ upstreamPort, core, mended: false }))
     const mended = await orAbsent('mended', startRivalGateway({ upstreamPort, core, mended: true }))
     progress('starting the mesh')
-    const door = await orAbsent('door', startMeshDoor({ upstreamPort, folder, core, signal }))
+    const gateway = await orAbsent('gateway', startMeshGateway({ upstreamPort, folder, core, signal }))
     const carrier = (
       name: CarrierName,
       contender: Contender | null,
@@ -98,7 +98,7 @@ export async function startCarriers({ folder, progress, signal }: BenchOptions):
         path: target.path ?? path,
         headers: target.headers ?? {},
       },
-      model: name === 'door' && door ? door.model : modelName,
+      model: name === 'gateway' && gateway ? gateway.model : modelName,
       carries: name === 'mended' ? ['stream'] : ['plain', 'stream'],
       share: name === 'rival' || name === 'mended' ? rivalShare : 1,
     })
@@ -106,14 +106,14 @@ export async function startCarriers({ folder, progress, signal }: BenchOptions):
       ready: [
         carrier('direct', null, { port: upstreamPort }),
         carrier('pipe', pipe, { port: pipePort }),
-        ...(door ? [carrier('door', door.contender, door)] : []),
+        ...(gateway ? [carrier('gateway', gateway.contender, gateway)] : []),
         ...(rival ? [carrier('rival', rival.contender, rival)] : []),
         ...(mended ? [carrier('mended', mended.contender, mended)] : []),
       ],
       absent,
       generator,
       pinned: cores !== null,
-      accounts: async () => (door ? door.accounts() : 'nothing'),
+      accounts: async () => (gateway ? gateway.accounts() : 'nothing'),
       close,
     }
   } catch (error) {

@@ -70,7 +70,7 @@ export async function prepareGround({ folder, progress, signal }: BenchOptions):
   const worker = { engine, image: image.reference, uid, homeTag: tag }
   const { holdsBridge, ...dialect } = await engineDialect(engine, recipeDirectory)
   progress('making a private network')
-  const network = await ensurePrivateNetwork(worker, { doorPorts: [8420, 8421], holdsBridge, signal })
+  const network = await ensurePrivateNetwork(worker, { meshPorts: [8420, 8421], holdsBridge, signal })
   try {
     progress('warming the page cache')
     await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })

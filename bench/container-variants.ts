@@ -23,7 +23,7 @@ export interface Variant {
 const staticPath = '/opt/flotilla/static-server'
 const barePath = '/opt/flotilla/bare-server.cjs'
 /** Nothing listens there: an agent calls its mesh only when it works. */
-const doorPort = 8420
+const meshPort = 8420
 
 /** The agent as the fleet starts it, and the two floors in the very same container: only command and program differ. */
 export function containerVariants(ground: BenchGround): Readonly<Record<VariantName, Variant>> {
@@ -42,10 +42,10 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       model: 'bench/none',
       startId: 'start_bench',
       tokens: { door: randomToken(), program: randomToken() },
-      door: {
+      endpoint: {
         host: ground.network.gateway,
-        port: doorPort,
-        proxyPort: doorPort + 1,
+        port: meshPort,
+        proxyPort: meshPort + 1,
         publicKeyBase64url: ground.identity.publicKeyBase64url,
       },
       link: null,

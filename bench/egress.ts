@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Bench, BenchOptions, BenchReport } from './bench.ts'
 import { rotated } from './bench.ts'
 import type { TunnelOrder, TunnelResult } from './egress-load.ts'
-import { startMeshDoor } from './mesh-door.ts'
+import { startMeshGateway } from './mesh-gateway.ts'
 import { chooseCores, listeningPort, nextMessage, startContender } from './processes.ts'
 import type { Contender } from './processes.ts'
 import { median, pairedRatio } from './statistics.ts'
@@ -56,7 +56,7 @@ async function measure({ runs, folder, progress, signal }: BenchOptions): Promis
     const bare = start('bare-connect-proxy.ts', core)
     const barePort = await listeningPort(bare, signal)
     const egress = { allowed_private: [`127.0.0.1:${farPort}`] }
-    const mesh = await startMeshDoor({ upstreamPort, folder, core, signal, egress })
+    const mesh = await startMeshGateway({ upstreamPort, folder, core, signal, egress })
     started.push(mesh.contender)
     const ours = new URL(mesh.proxyUrl)
     const login = Buffer.from(`${ours.username}:${ours.password}`).toString('base64')

@@ -82,7 +82,7 @@ async function prepareRuntime({ folder, progress, signal }: BenchOptions): Promi
     machineRecipeDirectory: join(root, 'images', 'machine'),
     packageDirectory: root,
     agentEntry: join(root, 'packages', 'agent', 'src', 'main.ts'),
-    doorPorts: [8420, 8421],
+    meshPorts: [8420, 8421],
     browser: {
       recipeDirectory: join(root, 'images', 'browser'),
       browserEntry: join(root, 'packages', 'browser', 'src', 'main.ts'),
@@ -232,8 +232,8 @@ function specOf(
     model: 'bench/none',
     startId: 'start_bench',
     tokens: asked.tokens,
-    door: {
-      host: ground.runtime.doorHost(),
+    endpoint: {
+      host: ground.runtime.listenHost(),
       port: 8420,
       proxyPort: 8421,
       publicKeyBase64url: createMeshIdentity({ secret: 'of this bench', clock: systemClock })

@@ -17,7 +17,7 @@ import { isolationBench } from './isolation.ts'
 import { idleFleetBench } from './idle-fleet.ts'
 import { helpBench } from './help.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
-import { modelDoorBench } from './model-door.ts'
+import { modelGatewayBench } from './model-gateway.ts'
 import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
@@ -32,7 +32,7 @@ const benches: readonly Bench[] = [
   agentStartBench,
   agentMemoryBench,
   agentLinkBench,
-  modelDoorBench,
+  modelGatewayBench,
   egressBench,
   memoryBench,
   mindFootprintBench,

@@ -93,7 +93,7 @@ function reportOf(all: ReadonlyMap<Name, readonly number[]>): BenchReport {
           ratio(pairedRatio(ms, floor)),
         ]),
         notes: [
-          'Each is one call of a tool without a model over the people’s door, in real containers; the goal for waking is 1.5 x at most.',
+          'Each is one call of a tool without a model over the people’s API, in real containers; the goal for waking is 1.5 x at most.',
         ],
       },
     ],

@@ -9,7 +9,7 @@ export interface Edge {
 /** Which package may import which other package of ours. */
 export const packageEdges: readonly Edge[] = [
   { from: 'protocol', to: [], why: 'what both sides agree on depends on nobody' },
-  { from: 'client', to: ['protocol'], why: 'speaks the people’s door and nothing else' },
+  { from: 'client', to: ['protocol'], why: 'speaks the people’s API and nothing else' },
   {
     from: 'agent',
     to: ['protocol'],
@@ -21,7 +21,7 @@ export const packageEdges: readonly Edge[] = [
     why: 'pages of strangers live beside it; neither the mesh’s nor the agent’s code does',
   },
   { from: 'mesh', to: ['protocol'], why: 'the trusted host imports no zone around it' },
-  { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s door and nothing else' },
+  { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s API and nothing else' },
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
 ]
 
@@ -51,7 +51,7 @@ export const meshModules: readonly MeshModule[] = [
   },
   { folder: 'http', holds: 'servers, gates and the binding of endpoints' },
   { folder: 'kernel', holds: 'what every module is given, and what one is told of another' },
-  { folder: 'people', holds: 'who may come to the people’s door, with which role and token' },
+  { folder: 'people', holds: 'who may come to the people’s API, with which role and token' },
   { folder: 'isolation', holds: 'the verdict on the walls around agents' },
   { folder: 'credentials', holds: 'the vault, its handles, what agents ask the owner for' },
   { folder: 'agents', holds: 'the registry of agents, their lives, the connection to them' },
@@ -192,7 +192,7 @@ export interface JsonParser {
  */
 export const jsonParsers: readonly JsonParser[] = [
   { file: 'intake/read-json.ts', why: 'the one way, after the look' },
-  { file: 'models/gateway/model-errors.ts', why: 'the refusal that the door wrote a moment ago' },
+  { file: 'models/gateway/model-errors.ts', why: 'the refusal that the gateway wrote a moment ago' },
   { file: 'app/choose-cluster.ts', why: 'a file that the mesh writes' },
   { file: 'app/commands/ask-mesh.ts', why: 'the reply of this home’s own mesh, in a process of its own' },
   { file: 'app/commands/backup.ts', why: 'the state file of this home’s own mesh, in a process of its own' },

@@ -94,7 +94,7 @@ describe('the architecture', () => {
     expect(importCircles(imports)).toEqual([])
   })
 
-  test('a module is entered by its door', () => {
+  test('a module is entered by its index', () => {
     const offenders = imports.filter(({ from, to }) => {
       const [source, target] = [moduleOf(from), moduleOf(to)]
       if (!target || source === target || target === 'app') return false
@@ -268,7 +268,7 @@ describe('the architecture', () => {
     ).toEqual([])
   })
 
-  test('door paths are written down in protocol alone', () => {
+  test('paths of endpoints are written down in protocol alone', () => {
     const offenders = sources.filter(
       (file) =>
         packageOf(file.path) !== 'protocol' && /['"`]\/(?:mesh|api|v1)\//.test(withoutComments(file.text)),

@@ -29,14 +29,14 @@ export const edgeImports: readonly EdgeImport[] = [
       'packages/browser/src/screen/',
       'packages/mesh/src/testing/fake-browser.ts',
     ],
-    why: 'the doors, the screen of a browser, and one that is played',
+    why: 'the servers, the screen of a browser, and one that is played',
   },
   {
     module: 'playwright-core',
     allowed: ['packages/browser/src/launch/launch-browser.ts'],
     why: 'what drives Chromium is loaded with its first launch',
   },
-  { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
+  { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the servers' },
   {
     module: 'undici',
     allowed: [

@@ -71,7 +71,7 @@ export function readPage(): string {
 /** How one may look through the sources for what the walks say. */
 export interface Sources {
   readonly textOf: (path: string) => string
-  /** Whether a file above leads to this one by an import, through a door where that passes the name on. */
+  /** Whether a file above leads to this one by an import, through an index where that passes the name on. */
   readonly isReached: (path: string, above: readonly string[]) => boolean
   /** Texts of the files of the module that a file belongs to, or of those whose names end so. */
   readonly inModuleOf: (path: string, ending?: string) => readonly string[]

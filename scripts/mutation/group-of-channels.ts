@@ -18,8 +18,8 @@ export const groupOfChannels = {
 }
 
 /** Before anybody is somebody there, and before a library reads what came. */
-export const groupOfChannelDoors = {
-  name: 'chat-doors',
+export const groupOfChatTrust = {
+  name: 'chat-trust',
   decides: 'who becomes an owner by a code, and what of a platform’s wire is believed',
   files: [
     `${channels}/adapters/discord/gateway-wire.ts`,

@@ -1,4 +1,4 @@
-import { groupOfChannelDoors, groupOfChannels } from './group-of-channels.ts'
+import { groupOfChatTrust, groupOfChannels } from './group-of-channels.ts'
 
 /**
  * The files that decide, by what they decide, and the tests that hold them. Wiring, routes, tables and what speaks
@@ -352,7 +352,7 @@ export const mutationGroups: readonly MutationGroup[] = [
   },
   {
     name: 'people',
-    decides: 'who is who at the people’s door, as what, and who proved it anew',
+    decides: 'who is who at the people’s API, as what, and who proved it anew',
     files: [
       `${mesh}/people/manage-people.ts`,
       `${mesh}/people/owner-proof.ts`,
@@ -393,5 +393,5 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [`${mesh}/access/project-walls.test.ts`, `${mesh}/collaboration/projects/projects.test.ts`],
   },
   groupOfChannels,
-  groupOfChannelDoors,
+  groupOfChatTrust,
 ]

@@ -19,7 +19,7 @@ function aLife(changes: Partial<Life>): Life {
 test('the time from a kill to ready is told with its parts', () => {
   const lines = [
     { at: 1900, said: { msg: 'the permission file can be read again; rights hold as it says' } },
-    { at: 2200, said: { progress: 'Opening the agent door' } },
+    { at: 2200, said: { progress: 'Opening the agent API' } },
     { at: 2990, said: { ready: true } },
     {
       at: 3001,
@@ -36,7 +36,7 @@ test('the time from a kill to ready is told with its parts', () => {
   ).toEqual([
     ' until "its modules are loaded" median 0.81 s p90 0.81 s',
     ' until "home and database are open" median 0.19 s p90 0.19 s',
-    ' until "Opening the agent door" median 0.20 s p90 0.20 s',
+    ' until "Opening the agent API" median 0.20 s p90 0.20 s',
     ' until "ready" median 0.79 s p90 0.79 s',
   ])
 })

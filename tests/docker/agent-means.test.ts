@@ -206,7 +206,7 @@ withEngine(
         expect(direct).toContain('no way')
       })
 
-      it('find no token of the door: in no file that they can read, no environment, and not under /briefing', async () => {
+      it('find no door token: in no file that they can read, no environment, and not under /briefing', async () => {
         const seen = JSON.parse(await run('environment')) as { own: Record<string, string>; cwd: string }
         expect(seen.cwd).toBe('/data')
         expect(Object.keys(seen.own).filter((name) => name.startsWith('FLOTILLA_'))).toEqual([])

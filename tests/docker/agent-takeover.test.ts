@@ -177,7 +177,7 @@ withEngine(
       })
     })
 
-    it('finds one door of it, which asks for proof', async () => {
+    it('finds one API of it, which asks for proof', async () => {
       expect(await attack('sockets')).toEqual({
         ports: [8400],
         named: 0,

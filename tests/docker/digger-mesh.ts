@@ -9,7 +9,7 @@ export interface DiggerMesh {
   readonly mesh: MeshProcess
   /** What a command printed, run by the agent as its own program. */
   readonly run: (command: string) => Promise<string>
-  /** The longest that the people's door was silent while something went on, milliseconds. */
+  /** The longest that the people's API was silent while something went on, milliseconds. */
   readonly longestSilence: <T>(during: Promise<T>) => Promise<{ readonly ms: number; readonly came: T }>
 }
 

@@ -60,7 +60,7 @@ withEngine(
               `rebinding.outside.test:${site.plainPort}`,
             ],
             allowed_hosts: { narrow: ['*.allowed.test'] },
-            // So that nothing but the address can refuse a door of the mesh or of an agent.
+            // So that nothing but the address can refuse a listener of the mesh or of an agent.
             allowed_ports: [80, 443, 8400, 8420, 8421],
           },
         },
@@ -210,7 +210,7 @@ withEngine(
       expect(await asked(redirect, '-L')).toMatch(/000 403$/)
     })
 
-    it('leads to no door of the mesh by any spelling of any address of this machine, with their ports opened', async () => {
+    it('leads to no listener of the mesh by any spelling of any address of this machine, with their ports opened', async () => {
       const other = /(\d+\.\d+\.\d+\.\d+)/.exec(await inside('other', 'hostname -i'))?.[1] ?? ''
       // Each network of this engine's brings an address; the soak test has them all in every spelling.
       const spelt = ['127.0.0.1', '0.0.0.0', gateway]

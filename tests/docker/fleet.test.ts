@@ -173,7 +173,8 @@ withEngine(
           agent,
           'hostname -i; echo "$OPENAI_BASE_URL"; cat /proc/net/tcp /proc/net/tcp6',
         )
-        const [, address = said, door = ''] = /^exit code 0\n([\d.]+)\s+http:\/\/([\d.]+):/.exec(said) ?? []
+        const [, address = said, agentApi = ''] =
+          /^exit code 0\n([\d.]+)\s+http:\/\/([\d.]+):/.exec(said) ?? []
         addresses.add(address)
         // Local address and port, remote ones, state: 0A listens, 01 is a connection. 127.0.0.11 is Docker's own.
         const listening = [...said.matchAll(/: ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F:]+ 0A /g)]
@@ -187,7 +188,7 @@ withEngine(
         const url = `http://${address}:8400/status`
         expect((await httpCall({ method: 'GET', url })).status, agent).toBe(401)
         // The call that runs this very command came from the mesh to that address.
-        const [own, peer] = [inTable(address), inTable(door)]
+        const [own, peer] = [inTable(address), inTable(agentApi)]
         expect(said, agent).toMatch(new RegExp(`: \\w*${own}:20D0 \\w*${peer}:\\w{4} 01 `))
       }
       expect(addresses.size).toBe(3)
@@ -234,16 +235,16 @@ withEngine(
       expect(said).not.toContain(upstreamKey)
     })
 
-    it('lets a worker reach nothing but the agent door, and its own agent only with proof', async () => {
+    it('lets a worker reach nothing but the agent API, and its own agent only with proof', async () => {
       verifies('purpose:assume-compromised', 'purpose:mediates-boundaries')
       const other = await inside('other', 'hostname -i')
       const otherAddress = /(\d+\.\d+\.\d+\.\d+)/.exec(other)?.[1] ?? ''
-      const door = /http:\/\/([\d.]+):(\d+)/.exec(await inside('clerk', 'echo $OPENAI_BASE_URL'))
-      const [, gateway = '', doorPort = ''] = door ?? []
+      const own = /http:\/\/([\d.]+):(\d+)/.exec(await inside('clerk', 'echo $OPENAI_BASE_URL'))
+      const [, gateway = '', agentPort = ''] = own ?? []
       const meshPort = new URL(mesh.url).port
       const outside = await startOutsideServer(engine.docker, (await container('clerk').inspect()).Image)
       const targets = [
-        [gateway, doorPort],
+        [gateway, agentPort],
         [otherAddress, '8400'],
         [gateway, String(canary.port)],
         [gateway, meshPort],
@@ -255,7 +256,7 @@ withEngine(
           `(exec 3<>/dev/tcp/${host}/${port}) 2>/dev/null & pid=$!; (sleep 3; kill -9 $pid 2>/dev/null) & wait $pid && echo "${host}:${port} open" || echo "${host}:${port} shut"`,
       )
       const said = await inside('clerk', tries.join('; '))
-      expect(said).toContain(`${gateway}:${doorPort} open`)
+      expect(said).toContain(`${gateway}:${agentPort} open`)
       for (const [host, port] of targets.slice(1)) expect(said).toContain(`${host}:${port} shut`)
 
       const chat = await inside(
@@ -263,7 +264,7 @@ withEngine(
         `curl -s -o /dev/null -w '%{http_code} ' -X POST http://127.0.0.1:8400/chat -d '{}'; ` +
           `curl -s -o /dev/null -w '%{http_code} ' -X POST -H "authorization: Bearer $OPENAI_API_KEY" http://127.0.0.1:8400/chat -d '{}'; ` +
           `curl -s -o /dev/null -w '%{http_code} ' http://127.0.0.1:8400/healthz; ` +
-          `curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $OPENAI_API_KEY" http://${gateway}:${doorPort}/mesh/agents`,
+          `curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $OPENAI_API_KEY" http://${gateway}:${agentPort}/mesh/agents`,
       )
       expect(chat).toContain('401 401 200 403')
       for (const [url, code] of [

@@ -118,7 +118,7 @@ withEngine(
         runCommand('iptables', ['-w', '5', '-S', chainOf(bridge)], { timeoutMs: patient(10_000) })
       try {
         expect(
-          await applyRules(worker, applyScript({ bridge, gateway: '10.64.0.1', doorPorts: [8420] })),
+          await applyRules(worker, applyScript({ bridge, gateway: '10.64.0.1', meshPorts: [8420] })),
         ).toBe('container')
         expect((await rules()).stdout).toMatch(/--dport 8420 -j ACCEPT\n.*REJECT/)
       } finally {

@@ -111,7 +111,7 @@ export async function openDockerHome(
     machineRecipeDirectory: join(root, 'images', 'machine'),
     packageDirectory: root,
     agentEntry: await subjectEntry(),
-    doorPorts: [8420, 8421],
+    meshPorts: [8420, 8421],
     browser: {
       recipeDirectory: join(root, 'images', 'browser'),
       browserEntry: join(root, 'packages', 'browser', 'src', 'main.ts'),

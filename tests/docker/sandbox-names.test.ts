@@ -101,7 +101,7 @@ withEngine(
 
     it('where it cannot be shut, it asks nobody for names of the outside, neither by datagram nor by connection', async () => {
       const { runtime, state } = await (unshut ??= startUnshut())
-      const gateway = runtime.doorHost()
+      const gateway = runtime.listenHost()
       const outside = await startNameServer(() => ['6.6.6.6'], { host: gateway, port: 53 })
       onTestFinished(() => outside.close())
       const own = sandboxName(home().homeId, 'unshut')

@@ -12,20 +12,20 @@ import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.t
 import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
-const doorPort = 8420
+const meshPort = 8420
 
 withEngine(
   'the walls around an agent',
   (engine) => {
     const home = useDockerHome(engine)
-    let door: Server
+    let listener: Server
     let canary: Awaited<ReturnType<typeof openCanary>>
     let attacker: SandboxState
     let victim: SandboxState
 
     beforeAll(async () => {
-      door = createServer((socket) => socket.on('error', () => {}).end('door\n'))
-      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
+      listener = createServer((socket) => socket.on('error', () => {}).end('listener\n'))
+      await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
       canary = await openCanary()
       victim = await home().start({ agentId: 'victim', files: { secret: 'the-secret' } })
       const cpu = { quotaUs: 100_000, periodUs: 100_000 }
@@ -38,7 +38,7 @@ withEngine(
 
     afterAll(async () => {
       await canary?.close()
-      await new Promise((resolve) => door.close(resolve))
+      await new Promise((resolve) => listener.close(resolve))
     })
 
     const attack = (command: string) => home().run(attacker, command)
@@ -54,7 +54,7 @@ except Exception as e: print(type(e).__name__, e)"`,
       ).text.trim()
 
     it('checkIsolation finds every wall standing', async () => {
-      const walls = await home().runtime.checkIsolation({ doorPort })
+      const walls = await home().runtime.checkIsolation({ meshPort })
       expect(walls.filter((wall) => !wall.holds)).toEqual([])
       expect(walls.map((wall) => wall.id)).toEqual(
         expect.arrayContaining([
@@ -67,8 +67,8 @@ except Exception as e: print(type(e).__name__, e)"`,
       )
     })
 
-    it('checkIsolation says so when nothing listens at the agent door', async () => {
-      const walls = await home().runtime.checkIsolation({ doorPort: 8421 })
+    it('checkIsolation says so when nothing listens at the agent API', async () => {
+      const walls = await home().runtime.checkIsolation({ meshPort: 8421 })
       expect(walls.find((wall) => wall.id === 'agent-door-open')).toMatchObject({ holds: false })
     })
 
@@ -77,36 +77,36 @@ except Exception as e: print(type(e).__name__, e)"`,
       const { bridge } = networkNames(home().homeTag)
       const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
-      const holed = await home().runtime.checkIsolation({ doorPort })
+      const holed = await home().runtime.checkIsolation({ meshPort })
       expect(holed.find((wall) => wall.id === 'host-ports-closed')).toMatchObject({ holds: false })
       await home().runtime.prepare({ progress: () => {} })
-      const healed = await home().runtime.checkIsolation({ doorPort })
+      const healed = await home().runtime.checkIsolation({ meshPort })
       expect(healed.filter((wall) => !wall.holds)).toEqual([])
     })
 
     it('checkIsolation finds that names are asked outside though there are none, and prepare closes it', async () => {
-      const outside = await startNameServer(() => null, { host: home().runtime.doorHost(), port: 53 })
+      const outside = await startNameServer(() => null, { host: home().runtime.listenHost(), port: 53 })
       onTestFinished(() => outside.close())
-      const standing = await home().runtime.checkIsolation({ doorPort })
+      const standing = await home().runtime.checkIsolation({ meshPort })
       expect(standing.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: true })
       expect(outside.asked).toEqual([])
       const { bridge } = networkNames(home().homeTag)
       const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
-      const holed = await home().runtime.checkIsolation({ doorPort })
+      const holed = await home().runtime.checkIsolation({ meshPort })
       expect(outside.asked).toContain('example.com')
       expect(holed.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: false })
       await home().runtime.prepare({ progress: () => {} })
-      const healed = await home().runtime.checkIsolation({ doorPort })
+      const healed = await home().runtime.checkIsolation({ meshPort })
       expect(healed.filter((wall) => !wall.holds)).toEqual([])
     })
 
-    it('an agent reaches the agent door', async () => {
-      expect(await tcp(home().runtime.doorHost(), doorPort)).toBe('connected')
+    it('an agent reaches the agent API', async () => {
+      expect(await tcp(home().runtime.listenHost(), meshPort)).toBe('connected')
     })
 
     it('an agent reaches no other port of the host, on any of its addresses', async () => {
-      const addresses = [...new Set([...(await hostAddresses()), home().runtime.doorHost()])]
+      const addresses = [...new Set([...(await hostAddresses()), home().runtime.listenHost()])]
       for (const address of addresses) {
         // Other homes come and go beside this one, and their networks' addresses with them.
         if (!(await hostAddresses()).includes(address)) continue
@@ -131,7 +131,7 @@ except Exception as e: print(type(e).__name__, e)"`,
     it('an agent gets no datagram to the host', async () => {
       const said = await attack(
         `python3 -c "import socket
-s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.settimeout(2); s.connect(('${home().runtime.doorHost()}',53))
+s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.settimeout(2); s.connect(('${home().runtime.listenHost()}',53))
 try:
   s.send(b'x'); s.recv(10); print('answered')
 except Exception as e: print('refused', e)"`,

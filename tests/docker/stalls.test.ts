@@ -12,7 +12,7 @@ import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 const found = await engineOfThisMachine()
 const pipelineSeconds = process.env['FLOTILLA_SOAK'] === '1' ? 5 : 3
 
-/** What a program in a container sends to the model door: bodies of one length, of one text or of two million values. */
+/** What a program in a container sends to the model gateway: bodies of one length, of one text or of two million values. */
 const parsingProgram = `
 const { request } = require('node:http')
 const { writeFileSync } = require('node:fs')
@@ -119,9 +119,9 @@ withEngine(
     })
 
     // A machine that many use is silent for a quarter of a second by itself.
-    it('that does not wait for its answers stalls the people by no more than one that does, at its door and at the proxy', async () => {
+    it('that does not wait for its answers stalls the people by no more than one that does, at its API and at the proxy', async () => {
       const { run, longestSilence } = digger
-      for (const where of ['door', 'proxy']) {
+      for (const where of ['api', 'proxy']) {
         const honest = await longestSilence(run(`node pipeline.cjs honest ${where} ${pipelineSeconds}`))
         const hostile = await longestSilence(run(`node pipeline.cjs pipelined ${where} ${pipelineSeconds}`))
         expect(hostile.came, where).toMatch(/hung up [1-9]/)

@@ -107,12 +107,12 @@ describe('an agent that dies in the middle of a call', () => {
     await mesh.createWorker('host')
     await mesh.submit('think', { agent: 'host' })
     await eventually('a run is live', () => waiting.splice(0).length > 0)
-    const { door, programToken } = await agentSurroundings(mesh, 'host')
+    const { api, programToken } = await agentSurroundings(mesh, 'host')
     for (const stream of [false, true]) {
       const leaving = new AbortController()
       const asked = httpCall({
         method: 'POST',
-        url: `${door}${meshAgentEndpoints.chatCompletions.path}`,
+        url: `${api}${meshAgentEndpoints.chatCompletions.path}`,
         headers: { 'content-type': 'application/json', authorization: `Bearer ${programToken}` },
         body: JSON.stringify({ model: 'fake/m', stream, messages: [{ role: 'user', content: 'hello' }] }),
         signal: leaving.signal,

@@ -154,13 +154,13 @@ describe('a body that is wrong', () => {
   })
 })
 
-describe('the agent door', () => {
+describe('the agent API', () => {
   const walk = Object.entries<Endpoint>(meshAgentEndpoints)
 
   it.each(walk)('refuses %s without a token and with a wrong one', async (_name, endpoint) => {
     verifies('authentication:agent-tokens')
-    const { door } = await agentSurroundings(mesh, 'operator')
-    const url = `${door}${fillPath(endpoint.path, params)}`
+    const { api } = await agentSurroundings(mesh, 'operator')
+    const url = `${api}${fillPath(endpoint.path, params)}`
     const call = (more: Record<string, string>) =>
       httpCall({
         method: endpoint.method,
@@ -285,7 +285,7 @@ async function post(agent: string, data: string): Promise<Reply> {
   return readReply(said.replace(/^exit code 0\n/, ''))
 }
 
-/** Sends these very bytes to the people's door. */
+/** Sends these very bytes to the people's API. */
 async function rawCall(bytes: string): Promise<Reply> {
   const socket = connect(Number(new URL(mesh.url).port), '127.0.0.1')
   socket.write(bytes)

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh?.stop())
 
-it('where agents run as plain processes a browser is refused in words, by the agent’s door and by every list', async () => {
+it('where agents run as plain processes a browser is refused in words, by the agent’s API and by every list', async () => {
   const ask = async (session: string) => (await mesh.ask('look', { agent: 'scout', session })).outcome?.text
   expect(await ask('a')).toBe('denied')
   const granted = await flotilla(mesh, 'permissions', 'set', 'scout', 'can_use_browser=true')

@@ -66,7 +66,7 @@ const recordOf = async (id: string) =>
     (await mesh.call(controlEndpoints.agentConfig, { params: { id } })).json(),
   ).permissions
 
-describe('permissions through the people’s door', () => {
+describe('permissions through the people’s API', () => {
   it('lose nothing when fifty edits come at once, nor a hand before or after them', async () => {
     heedsLesson(33)
     const grow = (index: number) =>

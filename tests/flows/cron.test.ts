@@ -222,7 +222,7 @@ describe('a power cut', () => {
         await sleep(toTick + 4 + cut * 9)
         await mesh.kill9()
         const back = mesh.restart()
-        // The API answers as soon as its door does, while the fleet is being started.
+        // The API answers as soon as it listens, while the fleet is being started.
         const starting = new AbortController()
         const asking = (async () => {
           while (!starting.signal.aborted) {

@@ -11,15 +11,15 @@ import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import type { Composed } from '../../packages/mesh/src/app/compose.ts'
 import type { Caller } from '../../packages/mesh/src/access/caller.ts'
-import { aCutHome, agentDoorRoutes, owner, routeOf, runOf } from '../support/cut-door.ts'
-import type { CutHome, DoorCall } from '../support/cut-door.ts'
+import { aCutHome, agentApiRoutes, owner, routeOf, runOf } from '../support/cut-home.ts'
+import type { CutHome, ApiCall } from '../support/cut-home.ts'
 import { livesUntil } from '../support/power-cut.ts'
 
 /** Of one call, wherever the power goes: done once, and the call that is sent again is answered as if nothing had been. */
 interface Case {
   readonly title: string
   readonly caller?: string
-  readonly call: (made: string) => DoorCall
+  readonly call: (made: string) => ApiCall
   /** What has to be there before; its answer is given to `call`. */
   readonly before?: (parts: Composed) => Promise<string> | string
   /** What an attempt that came to nothing has journaled as well, and how often does not count. */
@@ -344,8 +344,8 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /v1/embeddings': 'a model is asked; money is the ledger of calls’ own',
 }
 
-test('every route of the agent door that changes something is cut off in a case, or says why not', async () => {
-  const routes = await base.with(agentDoorRoutes)
+test('every route of the agent API that changes something is cut off in a case, or says why not', async () => {
+  const routes = await base.with(agentApiRoutes)
   // What the model surface does not offer is refused at its first line, by any method.
   const writing = routes.filter((route) => !/^(?:GET|HEAD) |^[A-Z]+ \/\{\}$/.test(route))
   const tried = cases.map(({ call }) => routeOf(call('').endpoint))
@@ -433,7 +433,7 @@ async function onFork<T>(home: CutHome, work: (copy: CutHome) => Promise<T>): Pr
  */
 async function lives(
   home: CutHome,
-  { caller, call }: { caller: string; call: DoorCall },
+  { caller, call }: { caller: string; call: ApiCall },
   cuts: readonly number[],
 ) {
   for (const endsAt of cuts) {

@@ -43,12 +43,12 @@ async function takenPort(): Promise<number> {
 /** Makes a start go wrong at its step, and gives the port that it is to take and the way back. */
 const faults: readonly (readonly [string, string, () => Promise<{ port: number; mend: () => unknown }>])[] = [
   [
-    'before any door is open',
+    'before anything listens',
     'is taken by process',
     async () => ({ port: await takenPort(), mend: () => {} }),
   ],
   [
-    'with its doors open, before any work',
+    'listening, before any work',
     'the operator went wrong',
     async () => {
       inDatabase("DELETE FROM agents WHERE id = 'operator'")

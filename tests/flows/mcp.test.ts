@@ -104,7 +104,7 @@ describe('an agent with a program as its MCP server', () => {
     expect(await run('clerk', 'files__run_command')).toBe('run by the server')
   })
 
-  it('gives it what programs get: no token of the door, in no file and no environment', async () => {
+  it('gives it what programs get: no door token, in no file and no environment', async () => {
     const seen = JSON.parse(await run('clerk', 'environment')) as {
       own: Record<string, string>
       parent: string

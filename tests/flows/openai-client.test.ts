@@ -108,11 +108,11 @@ describe('the official OpenAI client inside an agent', () => {
   })
 
   it('holds a key that opens nothing once the run is over', async () => {
-    const { door, programToken } = await agentSurroundings(mesh, 'coder')
+    const { api, programToken } = await agentSurroundings(mesh, 'coder')
     const before = upstream.calls.length
     const reply = await httpCall({
       method: 'POST',
-      url: `${door}/v1/chat/completions`,
+      url: `${api}/v1/chat/completions`,
       headers: { authorization: `Bearer ${programToken}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'fake/hello', messages: [{ role: 'user', content: 'hello' }] }),
     })

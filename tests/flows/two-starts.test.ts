@@ -70,7 +70,7 @@ it.each(rounds)('of two detached starts on a new home exactly one wins, round %i
   expect(lost.out).not.toContain(says)
   expect(lost.err).toMatch(new RegExp(`already (being started .*by|runs .*) ?process ${pid}`))
   // Nothing of the other's start.
-  expect(lost.err).not.toMatch(/Opening the agent door/)
+  expect(lost.err).not.toMatch(/Opening the agent API/)
   expect(await ask({ home }, 'status')).toMatchObject({ code: 0 })
 
   // Where it runs already, nobody disturbs it, by whatever way the home is named.

@@ -246,7 +246,7 @@ describe('the size of a body', () => {
   }
 })
 
-/** Writes to the door as it stands and gives what comes back, until it is whole or the line closes. */
+/** Writes to the API as it stands and gives what comes back, until it is whole or the line closes. */
 function raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''

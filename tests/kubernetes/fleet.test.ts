@@ -20,7 +20,7 @@ import { agentImage } from './cluster/images.ts'
 import { storageClass } from './cluster/controllers.ts'
 import { fabric } from './cluster/layout.ts'
 
-/** Agents as pods behind a real mesh, whose door is on another machine than any of them. */
+/** Agents as pods behind a real mesh, whose API is on another machine than any of them. */
 const { api, mesh: asMesh } = clusterOfThisRun()
 const namespace = 'flotilla'
 const secretsSchema = z.looseObject({
@@ -127,9 +127,9 @@ it(
       /http:\/\/127\.0\.0\.1:8420\/v1 http:\/\/clerk:[^@]+@127\.0\.0\.1:8421/,
     )
     expect(await inside('clerk', `${models} "$OPENAI_BASE_URL/models"`)).toContain('200')
-    // The door itself speaks with nobody who has no key.
-    const door = `http://${fabric.address}:8420/v1/models`
-    expect(await inside('clerk', `${models} --noproxy '*' ${door}; echo " code $?"`)).toMatch(/000 code \d+/)
+    // The API itself speaks with nobody who has no key.
+    const api = `http://${fabric.address}:8420/v1/models`
+    expect(await inside('clerk', `${models} --noproxy '*' ${api}; echo " code $?"`)).toMatch(/000 code \d+/)
     // The proxy hears it, and its filter refuses the address.
     const proxied = await inside('clerk', 'curl -s -o /dev/null -w "%{http_code}" http://10.90.0.11:10250/')
     expect(proxied).toMatch(/40\d/)

@@ -25,7 +25,7 @@ import { subjectImage } from './cluster/images.ts'
 import { fabric } from './cluster/layout.ts'
 
 const { api, nodes } = clusterOfThisRun()
-const doorPort = 8420
+const meshPort = 8420
 
 function optionsOf(name: string) {
   return {
@@ -36,7 +36,7 @@ function optionsOf(name: string) {
     meshAddress: fabric.address,
     seccomp: { kind: 'localhost', path: 'flotilla.json' },
     storageClass,
-    doorPorts: [doorPort, 8421],
+    meshPorts: [meshPort, 8421],
     clock: systemClock,
     log: silentLog,
   } as const
@@ -79,17 +79,17 @@ sandboxRuntimeConformance('kubernetes', async () => {
 })
 
 it('tries the walls of every node, and tells which fall where nothing enforces them', async () => {
-  const door = createServer((socket) => socket.on('error', () => undefined).end())
-  door.listen(doorPort, fabric.address)
-  await once(door, 'listening')
+  const listener = createServer((socket) => socket.on('error', () => undefined).end())
+  listener.listen(meshPort, fabric.address)
+  await once(listener, 'listening')
   const runtime = await open('walls')
   const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
   onTestFinished(async () => {
     await runtime.close()
-    door.close()
+    listener.close()
     await rm(briefingDirectory, { recursive: true })
   })
-  const walls = await runtime.checkIsolation({ doorPort })
+  const walls = await runtime.checkIsolation({ meshPort })
   expect(walls.filter(({ holds }) => !holds)).toEqual([])
   expect(walls.length).toBeGreaterThan(10)
   for (const { name } of nodes) expect(walls.every(({ detail }) => detail.includes(`${name}: `))).toBe(true)
@@ -100,7 +100,7 @@ it('tries the walls of every node, and tells which fall where nothing enforces t
   for (const { name } of nodes) expect(JSON.stringify(pod)).toContain(`"values":["${name}"]`)
   await runtime.remove('placed', { data: true })
   await api.remove(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`)
-  const open_ = await runtime.checkIsolation({ doorPort })
+  const open_ = await runtime.checkIsolation({ meshPort })
   const fallen = open_.filter(({ holds }) => !holds).map(({ id }) => id)
   expect(fallen).toEqual(expect.arrayContaining(['host-ports-closed', 'other-sandboxes-closed']))
 })

@@ -34,7 +34,7 @@ const ground: PodGround = {
   storageClass,
 }
 const probeSize = { memoryLimitBytes: 384 * 1024 * 1024, cpu: { quotaUs: 50_000, periodUs: 100_000 } }
-const doorPort = 8420
+const meshPort = 8420
 
 const spec = (fields: Partial<SandboxSpec> & { readonly agentId: string }): SandboxSpec =>
   aSpec({ briefingDirectory: '/nowhere', environment: { FLOTILLA_AGENT_ID: fields.agentId }, ...fields })
@@ -55,14 +55,14 @@ let neighbour: Awaited<ReturnType<typeof startAgent>>
 
 beforeAll(async () => {
   canary = await openCanary()
-  await listen(fabric.address, doorPort)
+  await listen(fabric.address, meshPort)
   await listen(fabric.metadata, 80)
   await api.create('/api/v1/namespaces', agentNamespace('fleet'))
   await api.create('/api/v1/namespaces', agentNamespace('without-policies'))
   const policies = networkPolicies({
     ...ground,
     mesh: { kind: 'address', address: ground.meshAddress },
-    doorPorts: [doorPort, 8421],
+    meshPorts: [meshPort, 8421],
   })
   for (const policy of policies) {
     await api.create('/apis/networking.k8s.io/v1/namespaces/fleet/networkpolicies', policy)
@@ -85,11 +85,11 @@ const allWalls = (report: ProbeReport, controls: Controls) => [
   ...containerWalls(report, 'shared'),
 ]
 
-/** Everything that an agent must not reach, and the door, which it must. */
+/** Everything that an agent must not reach, and the API, which it must. */
 function targets() {
   const at = (group: string, host: string, port: number) => ({ group, host, port })
   return [
-    at('door', fabric.address, doorPort),
+    at('mesh', fabric.address, meshPort),
     at('host', fabric.address, canary.port),
     at('host', fabric.address, fabric.apiPort),
     ...nodes.map(({ address }) => at('host', address, 10_250)),
@@ -99,10 +99,10 @@ function targets() {
   ]
 }
 
-/** The rules of a pod follow it: until its door is open, nothing else is, and a try would say so of the door too. */
-const probeOnceDoorOpens = `
+/** The rules of a pod follow it: until its API is open, nothing else is, and a try would say so of the API too. */
+const probeOnceMeshAnswers = `
 const attempt = () => {
-  const socket = require('node:net').connect(${doorPort}, '${fabric.address}')
+  const socket = require('node:net').connect(${meshPort}, '${fabric.address}')
   const again = () => { socket.destroy(); setTimeout(attempt, 100) }
   socket.setTimeout(500, again)
   socket.on('error', again)
@@ -113,7 +113,7 @@ attempt()`
 async function probe(namespace: string, node: string) {
   const name = `probe-${node}`
   const plan = JSON.stringify({ connect: targets(), names: ['example.com'] })
-  const command = ['node', '--eval', probeOnceDoorOpens, 'probe', plan]
+  const command = ['node', '--eval', probeOnceMeshAnswers, 'probe', plan]
   await api.create(
     `/api/v1/namespaces/${namespace}/pods`,
     probePod({ ...ground, namespace }, { name, node, command, size: probeSize }),

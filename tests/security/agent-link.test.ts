@@ -9,7 +9,7 @@ import { agentLinkClient } from '@flotilla/protocol/agent-link'
 import { createAgentGate } from '../../packages/mesh/src/http/gates/agent-gate.ts'
 import { agentConnectionBounds } from '../../packages/mesh/src/http/bound-connections.ts'
 import { createServer } from '../../packages/mesh/src/http/server.ts'
-import { createLinkedDoor } from '../../packages/mesh/src/http/link/linked-door.ts'
+import { createLinkedListener } from '../../packages/mesh/src/http/link/linked-listener.ts'
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { createProxyGate } from '../../packages/mesh/src/egress/proxy/proxy-gate.ts'
 import { linkedAgentOf } from '../../packages/mesh/src/http/link/linked-sockets.ts'
@@ -28,11 +28,11 @@ const verifyToken = (token: string) =>
 const liveRunOf = (agentId: string) => ({ runId: 'run_1', agentId, fence: 1 }) as never
 const bounds = { ...agentConnectionBounds, perAddressMax: 16, totalMax: 64 }
 
-async function listening(server: Parameters<typeof createLinkedDoor>[0]['server']): Promise<number> {
-  const door = createLinkedDoor({ server, keyOf, bounds, log: silentLog })
-  onTestFinished(() => door.close())
-  await door.listen({ port: 0, host })
-  return door.port()
+async function listening(server: Parameters<typeof createLinkedListener>[0]['server']): Promise<number> {
+  const listener = createLinkedListener({ server, keyOf, bounds, log: silentLog })
+  onTestFinished(() => listener.close())
+  await listener.listen({ port: 0, host })
+  return listener.port()
 }
 
 async function ask(port: number, who: Name, headers: Record<string, string>) {
@@ -43,7 +43,7 @@ async function ask(port: number, who: Name, headers: Record<string, string>) {
   return { status: reply.statusCode, body: await text(reply) }
 }
 
-test('the agent door takes a token over the line of its own agent alone', async () => {
+test('the agent API takes a token over the line of its own agent alone', async () => {
   const gate = createAgentGate({
     verifyToken,
     liveRunOf,

@@ -52,7 +52,7 @@ function headOf(
   })
 }
 
-describe("every answer of the people's door", () => {
+describe("every answer of the people's API", () => {
   it('has all headers, on every path that there is, whoever asks and however', async () => {
     const endpoints = [...(await allEndpoints()).values()]
     const statuses = new Set<number>()
@@ -77,7 +77,7 @@ describe("every answer of the people's door", () => {
         statuses.add(answer.status)
       }
     }
-    // The walk went through doors, and did not only knock at them.
+    // The walk passed the gates, and was not only refused at them.
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))
     expect(endpoints.length).toBeGreaterThan(80)
   })

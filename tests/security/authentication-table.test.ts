@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rolesOfRoutes } from '@flotilla/protocol/people-roles'
 import { allEndpoints } from '../support/all-endpoints.ts'
-import { aCutHome } from '../support/cut-door.ts'
-import type { CutHome } from '../support/cut-door.ts'
+import { aCutHome } from '../support/cut-home.ts'
+import type { CutHome } from '../support/cut-home.ts'
 import { neededActions, offeredRoutes } from '../support/offered-routes.ts'
 import { authenticationTable } from './authentication-table.ts'
 

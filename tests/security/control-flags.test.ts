@@ -129,7 +129,7 @@ describe('routing tasks', () => {
   it('is refused before the words of the task are read', async () => {
     const reply = await httpCall({
       method: meshAgentEndpoints.handOff.method,
-      url: `${operator.door}${meshAgentEndpoints.handOff.path}`,
+      url: `${operator.api}${meshAgentEndpoints.handOff.path}`,
       headers: {
         authorization: `Bearer ${operator.token}`,
         [headers.runId]: operator.run.id,

@@ -124,7 +124,7 @@ describe('with every port opened by the owner', () => {
       for (const spelling of [...spellings, ...urlSpellings]) {
         const reply = await httpCall({
           method: meshAgentEndpoints.httpRequest.method,
-          url: `${agent.door}${meshAgentEndpoints.httpRequest.path}`,
+          url: `${agent.api}${meshAgentEndpoints.httpRequest.path}`,
           headers: {
             authorization: `Bearer ${agent.token}`,
             'content-type': 'application/json',

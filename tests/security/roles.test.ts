@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HumanCaller } from '../../packages/mesh/src/access/caller.ts'
 import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
 import { aCassette, says } from '../support/cassettes.ts'
-import { aCutHome } from '../support/cut-door.ts'
-import type { CutHome } from '../support/cut-door.ts'
+import { aCutHome } from '../support/cut-home.ts'
+import type { CutHome } from '../support/cut-home.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -175,7 +175,7 @@ describe('a member acts on what it is granted', () => {
     })
   })
 
-  test('its money downwards, through either door', async () => {
+  test('its money downwards, through either API', async () => {
     const lower = { scope: 'agent', id: 'ada', daily_usd: 2 }
     expect(await ask('PUT /api/budgets', tokens['ann'] ?? '', lower)).toMatchObject({ status: 200 })
     const raised = await ask('PUT /api/budgets', tokens['ann'] ?? '', { ...lower, daily_usd: 3 })

@@ -24,16 +24,16 @@ const hooks = async () =>
   webhookApi.webhooks.response.parse((await mesh.call(webhookEndpoints.webhooks)).json()).webhooks
 
 describe('a webhook', () => {
-  it('is made by a person at the dashboard’s API and by nobody else, on whatever door they knock', async () => {
+  it('is made by a person at the dashboard’s API and by nobody else, on whatever API they knock', async () => {
     verifies('resources:webhook:created-in-dashboard', 'endpoints:webhook:created-in-dashboard')
     const { method, path } = webhookEndpoints.webhookCreate
     for (const id of ['ann', 'operator']) {
-      const { door, programToken } = await agentSurroundings(mesh, id)
+      const { api, programToken } = await agentSurroundings(mesh, id)
       for (const token of [addDoorToken(mesh.home, id), programToken]) {
         const authorization = `Bearer ${token}`
-        // Its own door has no such path, and the people's knows no agents.
+        // Its own API has no such path, and the people's knows no agents.
         const more = { authorization, 'content-type': 'application/json', [headers.meshInternal]: '1' }
-        const own = { method, url: `${door}${path}`, headers: more, body: JSON.stringify(body) }
+        const own = { method, url: `${api}${path}`, headers: more, body: JSON.stringify(body) }
         expectProblem(await httpCall(own), 'not-found')
         expectProblem(await make({ authorization }), 'unauthenticated')
         expectProblem(await make({ 'x-api-key': token }), 'unauthenticated')

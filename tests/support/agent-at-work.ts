@@ -43,7 +43,7 @@ export function knock(
 ): Promise<Reply> {
   return httpCall({
     method,
-    url: `${who.door}${path}`,
+    url: `${who.api}${path}`,
     headers: {
       authorization: `Bearer ${who.token}`,
       [headers.runId]: who.run.id,

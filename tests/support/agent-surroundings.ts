@@ -5,8 +5,8 @@ import { httpCall } from './http-call.ts'
 import type { MeshProcess } from './mesh-process.ts'
 
 export interface AgentSurroundings {
-  /** Base address of the agent door. */
-  readonly door: string
+  /** Base address of the agent API. */
+  readonly api: string
   /** The program token, as programs of the agent see it. */
   readonly programToken: string
   /** Base address of the agent's own server. */
@@ -24,11 +24,11 @@ export async function agentSurroundings(mesh: MeshProcess, agent: string): Promi
     const environment = Object.fromEntries(
       text.split('\0').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
     )
-    const { FLOTILLA_MESH_URL: door, OPENAI_API_KEY: programToken } = environment
-    if (!door || !programToken) return null
+    const { FLOTILLA_MESH_URL: api, OPENAI_API_KEY: programToken } = environment
+    if (!api || !programToken) return null
     const server = `http://127.0.0.1:${record.port}`
     const { method, path } = agentEndpoints.healthz
     const healthy = await httpCall({ method, url: `${server}${path}` }).catch(() => null)
-    return healthy?.status === 200 ? { door, programToken, server, pid: record.pid, environment } : null
+    return healthy?.status === 200 ? { api, programToken, server, pid: record.pid, environment } : null
   })
 }

@@ -93,18 +93,18 @@ import shutil; shutil.rmtree('many')
     bound: /refused after 16\d{3} 28/,
   },
   {
-    what: 'connections to the doors, held open and silent',
+    what: 'connections to the listeners, held open and silent',
     command: python(`
 import os, socket, time
 from urllib.parse import urlparse
 held, ends = [], {}
-doors = [urlparse(os.environ['OPENAI_BASE_URL']), urlparse(os.environ['HTTP_PROXY'])]
+listeners = [urlparse(os.environ['OPENAI_BASE_URL']), urlparse(os.environ['HTTP_PROXY'])]
 until = time.time() + 8
 while time.time() < until:
-    for door in doors:
+    for one in listeners:
         for at in range(50):
             try:
-                s = socket.create_connection((door.hostname, door.port), 1); s.send(b'POST /v1/chat/completions HTTP/1.1\\r\\n'); held.append(s)
+                s = socket.create_connection((one.hostname, one.port), 1); s.send(b'POST /v1/chat/completions HTTP/1.1\\r\\n'); held.append(s)
             except OSError as e: ends[type(e).__name__] = ends.get(type(e).__name__, 0) + 1
     if len(held) > 3000: break
     time.sleep(0.2)
@@ -120,7 +120,7 @@ while alive > 256 and time.time() < until:
     alive = sum(lives(s) for s in held)
 print('held', len(held), 'alive', alive, ends)
 `),
-    // At most 128 at each of the two doors.
+    // At most 128 at each of the two listeners.
     bound: /alive (?:\d{1,2}|1\d\d|2[0-4]\d|25[0-6]) /,
   },
 ]

@@ -28,7 +28,7 @@ export interface AskOptions {
   readonly key?: string
 }
 
-/** Calls on the people's door of a mesh, as a person on this machine makes them. */
+/** Calls on the people's API of a mesh, as a person on this machine makes them. */
 export interface MeshCalls {
   readonly url: string
   call(endpoint: Endpoint, options?: CallOptions): Promise<Reply>

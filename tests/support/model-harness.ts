@@ -67,7 +67,7 @@ export interface LlmPartsOptions {
 
 export const workerCaller: Caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null }
 
-/** The whole model path but for its door: real storage, real provider, a budget, no permission file. */
+/** The whole model path but for its HTTP server: real storage, real provider, a budget, no permission file. */
 export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
   const database = options.database ?? migrated()
   const settings: Settings = settingsSchema.parse({ ...pricedProvider(options.baseUrl), ...options.settings })

@@ -3,7 +3,7 @@ import type { LlmParts, LlmPartsOptions } from './model-harness.ts'
 import { startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
 
-/** The path of a model call from the door's use case to a provider, with a loopback provider at its end. */
+/** The path of a model call from the API's use case to a provider, with a loopback provider at its end. */
 export async function withModelPath<T>(
   options: LlmPartsOptions,
   work: (at: { upstream: LlmUpstream; parts: LlmParts }) => Promise<T>,

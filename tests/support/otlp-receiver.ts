@@ -65,7 +65,7 @@ export interface OtlpReceiver {
   close(): Promise<void>
 }
 
-/** A collector's door for traces on loopback, which reads OTLP by its definition. */
+/** A collector's endpoint for traces on loopback, which reads OTLP by its definition. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
   const requests: { headers: NodeJS.Dict<string | string[]>; body: Buffer }[] = []

@@ -96,7 +96,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     environment: Readonly<Record<string, string>> = {},
   ): Promise<CommandEnded> {
     const bins = [ownBin, dirname(pinnedNode), join(repositoryRoot, 'node_modules', '.bin')]
-    // npx finds the program, which a test of its own says, and takes as long as the command itself. So does the door of a
+    // npx finds the program, which a test of its own says, and takes as long as the command itself. So does the listener of a
     // checkout, which looks whether all is built.
     const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
     const [ofMesh, ofHome] = ofShell.test(found.replaceAll(quoted, ''))

@@ -24,7 +24,7 @@ export interface ToldPages {
 
 /**
  * The mesh's own event bus, with its rows, and its own socket, in this process, so that events can be told as fast as one
- * likes; and a door that gives pages this socket and passes all else to the mesh.
+ * likes; and a listener that gives pages this socket and passes all else to the mesh.
  */
 export async function startToldPages(mesh: { readonly url: string }, folder: string): Promise<ToldPages> {
   const database = openDatabase(join(folder, 'told.db'))
@@ -47,7 +47,7 @@ export async function startToldPages(mesh: { readonly url: string }, folder: str
   )
   const eventsPort = Number(new URL(await events.listen({ port: 0, host: '127.0.0.1' })).port)
   const far = new URL(mesh.url)
-  const door = createServer((incoming, outgoing) => {
+  const listener = createServer((incoming, outgoing) => {
     const { origin, ...rest } = incoming.headers
     // To the mesh the page is its own.
     const headers = { ...rest, host: far.host, ...(origin === undefined ? {} : { origin: far.origin }) }
@@ -61,7 +61,7 @@ export async function startToldPages(mesh: { readonly url: string }, folder: str
     onward.on('error', () => outgoing.destroy())
     incoming.pipe(onward)
   })
-  door.on('upgrade', (incoming, socket, head) => {
+  listener.on('upgrade', (incoming, socket, head) => {
     const onward = connect(eventsPort, '127.0.0.1', () => {
       const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${String(value)}`)
       onward.write(`GET ${incoming.url ?? '/'} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
@@ -71,14 +71,14 @@ export async function startToldPages(mesh: { readonly url: string }, folder: str
     onward.on('error', () => socket.destroy())
     socket.on('error', () => onward.destroy())
   })
-  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
-  const { port } = door.address() as AddressInfo
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const { port } = listener.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
     tell: bus.publish,
     close: async () => {
-      door.closeAllConnections()
-      door.close()
+      listener.closeAllConnections()
+      listener.close()
       await events.close()
       database.close()
     },

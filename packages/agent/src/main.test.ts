@@ -84,7 +84,7 @@ async function withFleet<T>(
   }
 }
 
-describe('the doors of a real agent process', () => {
+describe('the API of a real agent process', () => {
   let mesh: FakeMesh
   let agent: TestAgent
   beforeAll(async () => {

@@ -93,7 +93,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
   const server = createHttpServer({
     gate: createGate({ ...environment, now: clock.now }),
     log,
-    doors: {
+    operations: {
       status,
       picture: async () => ({ image_base64: (await takePicture())?.toString('base64') ?? null }),
       act: (name, request) =>

@@ -8,7 +8,7 @@ import { meshUnreachable } from './unreachable.ts'
 
 /** A stream is dead after this many keep-alives that did not come. */
 const silenceMs = wireLimits.keepAliveMs * 3
-/** Longest event that we are willing to hold; a door that sends more is broken. */
+/** Longest event that we are willing to hold; an API that sends more is broken. */
 const eventMaxChars = 8 * 1024 * 1024
 
 export interface StreamDeps {

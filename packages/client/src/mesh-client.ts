@@ -27,7 +27,7 @@ export interface MeshClientOptions {
   readonly home?: MeantHome | undefined
 }
 
-/** Typed calls to the people's door. Everything that fails rejects with a Problem. */
+/** Typed calls to the people's API. Everything that fails rejects with a Problem. */
 export interface MeshClient {
   readonly baseUrl: string
   /** One call with a JSON reply, read through the schema of its endpoint. */

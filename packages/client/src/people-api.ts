@@ -30,7 +30,7 @@ import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wal
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { watchApi, watchEndpoints } from '@flotilla/protocol/watch-api'
 
-/** Every endpoint of the people's door, and their schemas under the same names. */
+/** Every endpoint of the people's API, and their schemas under the same names. */
 export const peopleEndpoints = {
   ...meshHumanEndpoints,
   ...moneyEndpoints,

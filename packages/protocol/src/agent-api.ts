@@ -179,7 +179,7 @@ export const agentApi = {
   task: { request: taskAssignmentSchema, response: acceptedSchema },
   chat: { request: chatRequestSchema, response: taskResultSchema },
   chatStream: { request: chatRequestSchema },
-  /** `accepted` false when that run with that fence is not going on. Accepted is not yet taken: see the agent door. */
+  /** `accepted` false when that run with that fence is not going on. Accepted is not yet taken: see the agent API. */
   chatSteer: { request: steerRequestSchema, response: z.strictObject({ accepted: z.boolean() }) },
   chatSessions: { response: chatSessionsSchema },
   chatHistory: { query: historyQuerySchema, response: chatHistorySchema },

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** The people's door: backups of the home, which an owner makes and looks at from a page. */
+/** The people's API: backups of the home, which an owner makes and looks at from a page. */
 export const backupEndpoints = {
   backups: {
     method: 'GET',

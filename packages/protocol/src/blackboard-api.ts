@@ -19,7 +19,7 @@ export const blackboardWatchEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** The people's door. */
+/** The people's API. */
 export const blackboardHumanEndpoints = {
   blackboardEntry: { method: 'GET', path: '/api/blackboard/{*key}', summary: 'One entry' },
   blackboardPut: { method: 'PUT', path: '/api/blackboard/{*key}', summary: 'Writes one entry' },

@@ -57,7 +57,7 @@ export type BrowserActReply = z.infer<typeof browserAgentApi.browserAct.response
 
 export const browserSessionStates = ['closed', 'opening', 'live', 'closing', 'failed'] as const
 
-/** The browser of one agent as doors show it. Times are milliseconds since 1970. */
+/** The browser of one agent as the API shows it. Times are milliseconds since 1970. */
 export const browserViewSchema = z.strictObject({
   agent_id: agentIdSchema,
   state: z.enum(browserSessionStates),

@@ -9,7 +9,7 @@ import {
 } from './chat-history.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** Part of the people's door: the conversations that an agent remembers. */
+/** Part of the people's API: the conversations that an agent remembers. */
 export const chatSessionEndpoints = {
   chatSessions: {
     method: 'GET',

@@ -3,7 +3,7 @@ import { agentConfigSchema, agentEditSchema, approvalViewSchema, changeViewSchem
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentViewSchema } from './mesh-human-api.ts'
 
-/** The people's door, continued: what agents may do, changes and their undoing, and what waits for a person. */
+/** The people's API, continued: what agents may do, changes and their undoing, and what waits for a person. */
 export const controlEndpoints = {
   agentConfig: {
     method: 'GET',

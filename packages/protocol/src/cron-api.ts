@@ -4,7 +4,7 @@ import { agentIdSchema } from './ids.ts'
 import { jsonObjectSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
 
-/** Bounds of cron jobs that both sides of a door know. */
+/** Bounds of cron jobs that both sides of an API know. */
 export const cronLimits = {
   jobsPerAgentMax: 50,
   scheduleMaxChars: 200,

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { eventsDroppedSchema, fleetEventSchema } from './fleet-event.ts'
 
-/** The people's door: the pages of the dashboard, the files they are made of, and what only they ask for. */
+/** The people's API: the pages of the dashboard, the files they are made of, and what only they ask for. */
 export const dashboardPageEndpoints = {
   home: { method: 'GET', path: '/', summary: 'The dashboard' },
   chat: { method: 'GET', path: '/chat', summary: 'Page: conversations' },

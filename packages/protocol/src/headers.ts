@@ -1,8 +1,8 @@
-/** HTTP header names that both sides of a door agree on, lower case. */
+/** HTTP header names that both sides of an API agree on, lower case. */
 export const headers = {
   /** Marks a call from this machine; counts only together with a loopback source. */
   meshInternal: 'x-mesh-internal',
-  /** Run and fence on every call of the agent process to the agent door (ledger invariant R3). */
+  /** Run and fence on every call of the agent process to the agent API (ledger invariant R3). */
   runId: 'x-run-id',
   runFence: 'x-run-fence',
   idempotencyKey: 'idempotency-key',

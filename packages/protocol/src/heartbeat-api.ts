@@ -3,7 +3,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 import { runViewSchema } from './run.ts'
 
-/** The people's door: heartbeats. */
+/** The people's API: heartbeats. */
 export const heartbeatEndpoints = {
   heartbeats: { method: 'GET', path: '/api/heartbeats', summary: 'When each agent looks around by itself' },
   heartbeatRun: {

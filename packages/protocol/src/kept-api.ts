@@ -4,7 +4,7 @@ import { agentIdSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { memoryLimits, workspaceTextMaxChars } from './limits.ts'
 
-/** The people's door: what an agent keeps, takes and says, and where its permissions come from. */
+/** The people's API: what an agent keeps, takes and says, and where its permissions come from. */
 export const keptEndpoints = {
   fleetUse: {
     method: 'GET',

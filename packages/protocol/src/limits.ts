@@ -51,9 +51,9 @@ export function clamp(range: Clamp, value: number | undefined): number {
   return Math.min(range.max, Math.max(range.min, value))
 }
 
-/** Bounds that are ours and not the specification's; both sides of a door must agree on them. */
+/** Bounds that are ours and not the specification's; both sides of an API must agree on them. */
 export const wireLimits = {
-  /** Largest JSON body on any door but the model surface. */
+  /** Largest JSON body on any API but the model surface. */
   bodyMaxBytes: 1024 * 1024,
   /** Largest prompt body on the model surface. */
   modelBodyMaxBytes: 4 * 1024 * 1024,
@@ -105,7 +105,7 @@ const shape = { depthMax: 128, nameMaxBytes: 16 * 1024, numberMaxBytes: 1024 }
  * hundreds of megabytes. Honest texts of that length are long strings.
  */
 export const jsonLimits = {
-  /** Bodies at any door but the model surface. */
+  /** Bodies at any API but the model surface. */
   body: { ...shape, nodesMax: 100_000, membersMax: 25_000 },
   /** Prompts: long conversations have some 20,000 values, lists of tokens to embed up to this. */
   modelBody: { ...shape, nodesMax: 200_000, membersMax: 50_000 },

@@ -16,7 +16,7 @@ import {
   updateTaskSchema,
 } from './task-api.ts'
 
-/** The agent door: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
+/** The agent API: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
 export const meshAgentEndpoints = {
   lease: { method: 'POST', path: '/mesh/lease', summary: 'Renews the lease of the run in the headers' },
   agents: { method: 'GET', path: '/mesh/agents', summary: 'The agents that the caller may message' },

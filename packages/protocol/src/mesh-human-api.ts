@@ -19,7 +19,7 @@ import { taskViewSchema } from './task.ts'
 import { taskStates } from './task-actions.ts'
 import { walletHaltSchema } from './wallet-api.ts'
 
-/** The people's door on loopback (command line today, dashboard later), and the public pair of probes. */
+/** The people's API on loopback (command line today, dashboard later), and the public pair of probes. */
 export const meshHumanEndpoints = {
   healthz: { method: 'GET', path: '/healthz', summary: 'Answers 200 while the mesh lives' },
   readyz: {

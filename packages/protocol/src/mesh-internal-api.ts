@@ -6,7 +6,7 @@ import { journalReportSchema } from './journal-api.ts'
 import { wallReportSchema } from './mesh-human-api.ts'
 import { channelNames } from './people.ts'
 
-/** The internal door: this machine's own programs, by loopback source and marker header. */
+/** The internal API: this machine's own programs, by loopback source and marker header. */
 export const meshInternalEndpoints = {
   wallsVerify: { method: 'POST', path: '/internal/walls/verify', summary: 'Tries the walls again, now' },
   journalVerify: {

@@ -30,7 +30,7 @@ const addressedSchema = z.string().check(
   ),
 )
 
-/** A message as doors show it. Times are milliseconds since 1970. */
+/** A message as the API shows it. Times are milliseconds since 1970. */
 export const messageViewSchema = z.strictObject({
   id: idSchema('msg'),
   from: agentIdSchema,

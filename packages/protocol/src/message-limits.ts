@@ -1,4 +1,4 @@
-/** Bounds of messages between agents; both sides of the agent door agree on them. */
+/** Bounds of messages between agents; both sides of the agent API agree on them. */
 export const messageLimits = {
   textMaxChars: 20_000,
   /** Seconds that one call waits for an answer. What comes later is told the run when its turn has ended. */

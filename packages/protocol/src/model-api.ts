@@ -1,7 +1,7 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * The model surface of the agent door beside chat completions: third parties' forms, so their bodies are read by the
+ * The model surface of the agent API beside chat completions: third parties' forms, so their bodies are read by the
  * use cases and not by schemas here.
  */
 export const modelEndpoints = {

@@ -25,10 +25,10 @@ export const modelProblems = {
   },
   'surface-not-offered': {
     status: 404,
-    title: 'The model door does not offer this surface',
+    title: 'The model gateway does not offer this surface',
     retryable: false,
     repair:
-      'Call POST /v1/chat/completions, POST /v1/messages, POST /v1/embeddings or GET /v1/models; what needs another surface cannot go through this door.',
+      'Call POST /v1/chat/completions, POST /v1/messages, POST /v1/embeddings or GET /v1/models; what needs another surface cannot go through this gateway.',
   },
   'model-overloaded': {
     status: 529,

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** Part of the people's door: the models of the fleet and how they do. */
+/** Part of the people's API: the models of the fleet and how they do. */
 export const modelsEndpoints = {
   models: { method: 'GET', path: '/api/models', summary: 'Models with price, health and who may use them' },
 } as const satisfies Record<string, Endpoint>

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 
-/** The people's door: budgets of agents, projects and the fleet, and what was spent. */
+/** The people's API: budgets of agents, projects and the fleet, and what was spent. */
 export const moneyEndpoints = {
   budgets: { method: 'GET', path: '/api/budgets', summary: 'Every budget, with what is spent and set aside' },
   budgetSet: { method: 'PUT', path: '/api/budgets', summary: 'Sets one or both periods of a budget' },

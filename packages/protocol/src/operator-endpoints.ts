@@ -1,7 +1,7 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Figures behind the operator-or-internal gate: on the agent door for the operator, on loopback for this machine.
+ * Figures behind the operator-or-internal gate: on the agent API for the operator, on loopback for this machine.
  * Plain values without schemas, so that the operator's first run need not load them; `operator-api.ts` has those.
  */
 export const operatorViewEndpoints = {
@@ -22,7 +22,7 @@ export const operatorViewEndpoints = {
 
 export type OperatorViewEndpointName = keyof typeof operatorViewEndpoints
 
-/** Behind the same gate, on both doors: agents that are put away with all that they have, and taken back. */
+/** Behind the same gate, on both APIs: agents that are put away with all that they have, and taken back. */
 export const operatorArchiveEndpoints = {
   archived: {
     method: 'GET',
@@ -43,7 +43,7 @@ export const operatorArchiveEndpoints = {
 
 export type OperatorArchiveEndpointName = keyof typeof operatorArchiveEndpoints
 
-/** What the operator does to the fleet, on the agent door alone. */
+/** What the operator does to the fleet, on the agent API alone. */
 export const operatorEndpoints = {
   tools: {
     method: 'GET',

@@ -17,7 +17,7 @@ export const originUserMaxChars = 128
 /** Who asked for a piece of work. Stamped by the mesh at entry, frozen, never read from a body. */
 export const originSchema = z.strictObject({
   kind: z.enum(originKinds),
-  /** Where it came in: `cli`, `dashboard`, `telegram`, or the agent door. */
+  /** Where it came in: `cli`, `dashboard`, `telegram`, or the agent API. */
   channel: z.string().check(z.maxLength(32)),
   /** The person or agent behind it, as the channel knows them. */
   user: z.optional(z.string().check(z.maxLength(originUserMaxChars))),

@@ -9,7 +9,7 @@ import {
   tokenStates,
 } from './people.ts'
 
-/** Who may come to the people's door, and as what. */
+/** Who may come to the people's API, and as what. */
 export const peopleAdminEndpoints = {
   me: { method: 'GET', path: '/api/me', summary: 'Who the caller is, and what they may' },
   people: { method: 'GET', path: '/api/people', summary: 'Everybody whom config/people.json names' },

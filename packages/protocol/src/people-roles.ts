@@ -2,7 +2,7 @@ import type { Method } from './endpoint.ts'
 import type { PersonRole } from './people.ts'
 
 /**
- * The least role that each route of the people's door wants; a route without a row does not compile, and nobody is let
+ * The least role that each route of the people's API wants; a route without a row does not compile, and nobody is let
  * in to it. This is asked before a body is read; the guard of the use case decides, by role and by agent.
  */
 export const rolesOfRoutes = {

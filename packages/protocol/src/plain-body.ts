@@ -1,7 +1,7 @@
 import { Problem } from './problem.ts'
 
 /**
- * Doors take bodies as they are: what one would unpack could be a thousand times as large as what came, and what it would
+ * An API takes bodies as they are: what one would unpack could be a thousand times as large as what came, and what it would
  * take for plain would be read otherwise than it was meant. Throws the Problem `unsupported-encoding`.
  */
 export function requirePlainBody(headers: { readonly 'content-encoding'?: unknown }): void {

@@ -4,7 +4,7 @@ import type { ProblemKind } from './problem-kind.ts'
 import { runProblems } from './run-problems.ts'
 import { walletProblems } from './wallet-problems.ts'
 
-/** Every problem that leaves a door of ours. Codes never change meaning; clients treat unknown ones by status. */
+/** Every problem that leaves an API of ours. Codes never change meaning; clients treat unknown ones by status. */
 export const problemCatalog = {
   'bad-json': {
     status: 400,
@@ -31,7 +31,7 @@ export const problemCatalog = {
     title: 'No identity, or a wrong one',
     retryable: false,
     repair:
-      'Send the token of this door as Authorization: Bearer TOKEN, or as a person your own token (FLOTILLA_TOKEN) or the cookie ol_session (FLOTILLA_SESSION); an agent gets new tokens at every start.',
+      'Send the token of this API as Authorization: Bearer TOKEN, or as a person your own token (FLOTILLA_TOKEN) or the cookie ol_session (FLOTILLA_SESSION); an agent gets new tokens at every start.',
   },
   'signature-refused': {
     status: 401,
@@ -83,10 +83,10 @@ export const problemCatalog = {
   },
   'host-refused': {
     status: 403,
-    title: 'That Host or Origin is refused on this door',
+    title: 'That Host or Origin is refused on this API',
     retryable: false,
     repair:
-      'Call the door directly on 127.0.0.1 or localhost and its port (flotilla status), not through a proxy; for other machines set FLOTILLA_PUBLIC_BIND.',
+      'Call the API directly on 127.0.0.1 or localhost and its port (flotilla status), not through a proxy; for other machines set FLOTILLA_PUBLIC_BIND.',
   },
   'credential-refused': {
     status: 403,

@@ -12,7 +12,7 @@ export interface ProblemOptions {
   readonly repair?: string
 }
 
-/** The one thrown error of the product; a door renders it as RFC 9457. */
+/** The one thrown error of the product; an API renders it as RFC 9457. */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly detail: string

@@ -37,7 +37,7 @@ export const runOutcomeSchema = z.strictObject({
 })
 export type RunOutcome = z.infer<typeof runOutcomeSchema>
 
-/** A run as people's doors show it. Times are milliseconds since 1970. */
+/** A run as the people's API shows it. Times are milliseconds since 1970. */
 export const runViewSchema = z.strictObject({
   id: runIdSchema,
   agent_id: agentIdSchema,

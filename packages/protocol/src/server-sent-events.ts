@@ -1,4 +1,4 @@
-/** One server-sent event, as far as our doors use the format. */
+/** One server-sent event, as far as our APIs use the format. */
 export interface ServerSentEvent {
   /** `message` where the sender gave none. */
   readonly event: string

@@ -4,7 +4,7 @@ import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { spawnLimits } from './limits.ts'
 
-/** The agent door, continued: agents that an agent has made for one task. */
+/** The agent API, continued: agents that an agent has made for one task. */
 export const spawnEndpoints = {
   spawn: {
     method: 'POST',

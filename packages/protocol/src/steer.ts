@@ -13,7 +13,7 @@ export type SteerState = (typeof steerStates)[number]
 export const steerIdSchema = idSchema('steer')
 export const steerTextSchema = z.string().check(z.minLength(1), z.maxLength(wireLimits.steerMaxChars))
 
-/** A steer as doors show it. Times are milliseconds since 1970. */
+/** A steer as the API shows it. Times are milliseconds since 1970. */
 export const steerViewSchema = z.strictObject({
   id: steerIdSchema,
   agent_id: agentIdSchema,

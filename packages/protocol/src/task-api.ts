@@ -5,7 +5,7 @@ import { jsonObjectSchema } from './json-value.ts'
 import { manageActions, taskLimits, taskOutcomes, taskStates, updateActions } from './task-actions.ts'
 import { taskViewSchema, tokenBudgetSchema } from './task.ts'
 
-/** What both doors say of one task. */
+/** What both APIs say of one task. */
 
 const note = z._default(z.string().check(z.maxLength(taskLimits.noteMaxChars)), '')
 const artifactNames = z
@@ -50,7 +50,7 @@ export const taskDetailSchema = z.strictObject({
 })
 export type TaskDetailView = z.infer<typeof taskDetailSchema>
 
-/** The people's door. */
+/** The people's API. */
 export const taskHumanEndpoints = {
   taskGive: { method: 'POST', path: '/api/tasks', summary: 'Gives a task to an agent' },
   task: { method: 'GET', path: '/api/tasks/{id}', summary: 'One task with what happened to it' },

@@ -50,7 +50,7 @@ export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
 export const taskArtifactSchema = z.strictObject({ agent_id: agentIdSchema, name: z.string() })
 export type TaskArtifact = z.infer<typeof taskArtifactSchema>
 
-/** A task as doors show it. Times are milliseconds since 1970. */
+/** A task as the API shows it. Times are milliseconds since 1970. */
 export const taskViewSchema = z.strictObject({
   id: taskIdSchema,
   creator: z.string(),

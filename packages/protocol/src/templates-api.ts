@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { templateLimits } from './limits.ts'
 
-/** Fleets as files, at the people's door: looked at, planned, applied, written out. */
+/** Fleets as files, at the people's API: looked at, planned, applied, written out. */
 export const templateEndpoints = {
   templates: { method: 'GET', path: '/api/templates', summary: 'Ready fleets, by name' },
   template: { method: 'GET', path: '/api/templates/{name}', summary: 'The text of one template' },

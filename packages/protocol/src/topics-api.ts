@@ -3,7 +3,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { idSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 
-/** Bounds of topics and signals; both sides of the agent door agree on them. */
+/** Bounds of topics and signals; both sides of the agent API agree on them. */
 export const topicLimits = {
   topicMaxChars: 128,
   /** Text and data of one signal together, as JSON: what a model reads of one answer holds it whole. */

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** The people's door: what a run and all that worked for it did, and when. */
+/** The people's API: what a run and all that worked for it did, and when. */
 export const traceEndpoints = {
   runTrace: {
     method: 'GET',

@@ -7,7 +7,7 @@ export interface WorkspaceFile {
   readonly readOnly: boolean
   /** Position in the system prompt; null means that it is not part of it. */
   readonly bootstrapOrder: number | null
-  /** Changed by the agent itself, with `update_workspace`; the others change through the door alone. */
+  /** Changed by the agent itself, with `update_workspace`; the others change through the API alone. */
   readonly agentMayWrite: boolean
   /** Below the data directory. The mesh's own files are in the briefing instead. */
   readonly path: string

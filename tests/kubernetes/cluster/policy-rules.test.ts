@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { filterTable, policySchema, type PolicyPod, type PolicyWorld } from './policy-rules.ts'
 
 const agent: PolicyPod = { namespace: 'fleet', labels: { role: 'agent' }, address: '10.91.1.2' }
-const door: PolicyPod = { namespace: 'mesh', labels: { role: 'mesh' }, address: '10.91.2.9' }
+const mesh: PolicyPod = { namespace: 'mesh', labels: { role: 'mesh' }, address: '10.91.2.9' }
 
-function aWorld(spec: object, pods: readonly PolicyPod[] = [agent, door]): PolicyWorld {
+function aWorld(spec: object, pods: readonly PolicyPod[] = [agent, mesh]): PolicyWorld {
   return {
     policies: [policySchema.parse({ metadata: { name: 'one', namespace: 'fleet' }, spec })],
     pods,

@@ -38,7 +38,7 @@ export interface ContextSize {
   readonly windowTokens: number
   /** The window without what refusals have shown, which may be wrong. */
   readonly toldWindowTokens: number
-  /** Beyond what the door takes, or by any count beyond what the owner or the public list says of the model. */
+  /** Beyond what the API takes, or by any count beyond what the owner or the public list says of the model. */
   readonly isSurelyTooLong: boolean
   /** Whose calibration this count is corrected by. */
   readonly countedAs: string
@@ -69,7 +69,7 @@ export async function measureContext(
   const toldWindowTokens = windowOf({ ...facts, learnedWindow: null })
   const isSurelyTooLong = (counted: number): boolean =>
     bytes >= bodyTextMaxBytes || counted >= toldWindowTokens
-  // A body that the door refuses is no use, however much the model could read.
+  // A body that the API refuses is no use, however much the model could read.
   const byBody = (windowTokens * bytes) / bodyTextMaxBytes
   const guessed = (frame + rough) * facts.calibration.ratio
   const shared = { frameCounted: frame, rough, windowTokens, toldWindowTokens }

@@ -17,7 +17,7 @@ export interface FileEntry {
 }
 
 /**
- * Files below the data directory, for tools and doors alike. Every path passes the four checks; the agent's own
+ * Files below the data directory, for tools and APIs alike. Every path passes the four checks; the agent's own
  * state is not there. Problems: `path-refused`, `not-found`, `body-too-large`, `unprocessable` with the reason.
  */
 export interface DataFiles {

@@ -10,18 +10,18 @@ import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 const relayedMax = 128
 const loopback = '127.0.0.1'
 
-/** Of the agent door. */
+/** Of the agent API. */
 export interface MeshPlace {
   readonly host: string
   readonly port: number
 }
 
 export interface MeshLink {
-  /** A line to the agent door. */
+  /** A line to the agent API. */
   dial(): TLSSocket
   /** Has `server` answer the mesh, and nobody else. */
   listen(server: Server, where: { readonly port: number; readonly host: string }): Listener
-  /** Lets programs of the agent come to the doors of the mesh at these ports of loopback. Resolves once they can. */
+  /** Lets programs of the agent come to the listeners of the mesh at these ports of loopback. Resolves once they can. */
   relay(ports: readonly number[]): Promise<void>
   close(): void
 }

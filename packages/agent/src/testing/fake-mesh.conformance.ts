@@ -3,10 +3,10 @@ import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { describe, expect, test } from 'vitest'
 import type { ScriptedAnswer } from './fake-mesh.ts'
 
-/** An agent door whose model gives these answers in order, the last again and again; null for one that the agent may not use. */
-export type MakeAgentDoor = (script: readonly ScriptedAnswer[] | null) => Promise<AgentDoorUnderTest>
+/** An agent API whose model gives these answers in order, the last again and again; null for one that the agent may not use. */
+export type MakeAgentApi = (script: readonly ScriptedAnswer[] | null) => Promise<AgentApiUnderTest>
 
-export interface AgentDoorUnderTest {
+export interface AgentApiUnderTest {
   readonly port: number
   /** The agent's, as it goes into `Authorization: Bearer`. */
   readonly token: string
@@ -14,31 +14,31 @@ export interface AgentDoorUnderTest {
   close(): Promise<void>
 }
 
-/** What an agent process may count on at the door of the mesh, read as it comes over the wire. */
-export function describeAgentDoor(name: string, make: MakeAgentDoor): void {
+/** What an agent process may count on at the API of the mesh, read as it comes over the wire. */
+export function describeAgentApi(name: string, make: MakeAgentApi): void {
   const asks = async (
     script: readonly ScriptedAnswer[] | null,
     call: { readonly path?: string; readonly token?: string | null } = {},
   ): Promise<Reply> => {
-    const door = await make(script)
-    const token = call.token === undefined ? door.token : call.token
+    const api = await make(script)
+    const token = call.token === undefined ? api.token : call.token
     try {
       const path = call.path ?? meshAgentEndpoints.chatCompletions.path
-      return await post(door.port, path, {
+      return await post(api.port, path, {
         token,
         body: {
-          model: door.model,
+          model: api.model,
           messages: [{ role: 'user', content: 'hi' }],
           stream: true,
           stream_options: { include_usage: true },
         },
       })
     } finally {
-      await door.close()
+      await api.close()
     }
   }
 
-  describe(`${name} as the door of agents`, () => {
+  describe(`${name} as the API of agents`, () => {
     test('a model answers in a stream of events that ends with what it cost and with its mark', async () => {
       const reply = await asks([{ text: 'good day' }])
       expect(reply.status).toBe(200)

@@ -1,8 +1,8 @@
 import { doorToken } from './agent-process.ts'
-import { describeAgentDoor } from './fake-mesh.conformance.ts'
+import { describeAgentApi } from './fake-mesh.conformance.ts'
 import { modelAnswers, sendProblem, startFakeMesh } from './fake-mesh.ts'
 
-describeAgentDoor('the fake mesh', async (script) => {
+describeAgentApi('the fake mesh', async (script) => {
   const mesh = await startFakeMesh([
     script === null
       ? (_request, response) => sendProblem(response, 403, 'model-not-allowed')

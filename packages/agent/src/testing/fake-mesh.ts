@@ -22,7 +22,7 @@ export interface FakeMesh {
 }
 
 /**
- * The agent door as a loopback server, to whoever bears `doorToken`. `answers` are asked in order; what one returns is sent as JSON, a
+ * The agent API as a loopback server, to whoever bears `doorToken`. `answers` are asked in order; what one returns is sent as JSON, a
  * response that it ended itself is left alone. The model surface is such an answer too: see `modelAnswers`.
  */
 export async function startFakeMesh(answers: readonly MeshAnswer[], port = 0): Promise<FakeMesh> {

@@ -21,7 +21,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 import type { Gate } from './gate.ts'
 
 /** What the endpoints do. */
-export interface Doors {
+export interface BrowserOperations {
   status(): Promise<BrowserStatus>
   picture(): Promise<BrowserPicture>
   act(name: string, request: BrowserActionRequest): Promise<BrowserActionReply>
@@ -55,30 +55,32 @@ class Refusal extends Error {
 
 /** Binds the contract's endpoints. Each, and every unknown path, wants the mesh's proof first. */
 export function createHttpServer(deps: {
-  readonly doors: Doors
+  readonly operations: BrowserOperations
   readonly gate: Gate
   readonly log: Log
 }): Server {
-  const { doors, gate, log } = deps
+  const { operations, gate, log } = deps
 
   async function answer(request: IncomingMessage): Promise<unknown> {
     const refusal = gate(request.headers.authorization)
     if (refusal !== null) throw new Refusal(401, refusal)
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const asked = `${request.method} ${path}`
-    if (asked === `GET ${endpoints.status.path}`) return doors.status()
-    if (asked === `GET ${endpoints.picture.path}`) return doors.picture()
-    if (asked === `POST ${endpoints.close.path}`) return { closed: await doors.close() }
+    if (asked === `GET ${endpoints.status.path}`) return operations.status()
+    if (asked === `GET ${endpoints.picture.path}`) return operations.picture()
+    if (asked === `POST ${endpoints.close.path}`) return { closed: await operations.close() }
     if (asked === `POST ${endpoints.answerCaptcha.path}`)
-      return { answered: await doors.answerCaptcha(parsed(captchaAnswerSchema, await readJson(request))) }
+      return {
+        answered: await operations.answerCaptcha(parsed(captchaAnswerSchema, await readJson(request))),
+      }
     if (asked === `POST ${endpoints.watchMode.path}`) {
       const { mode } = parsed(watchModeSchema, await readJson(request))
-      doors.setMode(mode)
+      operations.setMode(mode)
       return { mode }
     }
     const action = request.method === 'POST' ? actionPath.exec(path)?.[1] : undefined
     if (action === undefined) throw new Refusal(404, 'No such endpoint.')
-    return doors.act(action, parsed(browserActionRequestSchema, await readJson(request)))
+    return operations.act(action, parsed(browserActionRequestSchema, await readJson(request)))
   }
 
   const server = createServer((request, response) => {
@@ -98,7 +100,7 @@ export function createHttpServer(deps: {
     const url = new URL(request.url ?? '/', 'http://browser')
     if (url.pathname !== endpoints.vnc.path) throw new Refusal(404, 'No such endpoint.')
     const { watcher } = parsed(vncQuerySchema, Object.fromEntries(url.searchParams))
-    await doors.watch({ request, socket, head, watcher })
+    await operations.watch({ request, socket, head, watcher })
   }
 
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -47,7 +47,7 @@ async function put(context: CommandContext, line: CommandLine): Promise<void> {
   context.terminal.print(`/data/${reply.path.replace(/^\/?(data\/)?/, '')}: ${formatBytes(reply.size)}`)
 }
 
-/** An address with such a part would be folded on its way, and reach another door than the one that was meant. */
+/** An address with such a part would be folded on its way, and reach another API than the one that was meant. */
 function refuseFolded(path: string): void {
   const parts = path.replace(/^\//, '').split('/')
   if (!parts.some((part) => part === '..' || part === '.' || part === '')) return

@@ -39,7 +39,7 @@ export async function startDemoFleet(context: CommandContext, options: DemoFleet
     verb: 'serve',
     environment: context.environment.childEnvironment({
       ...options.variables,
-      // With containers the door has the fleet's own gateway address; processes share one with everybody here.
+      // With containers the API has the fleet's own gateway address; processes share one with everybody here.
       ...(runtime === 'process' ? { FLOTILLA_AGENT_PORT: `${await freePort()}` } : {}),
     }),
     detached: false,

@@ -39,7 +39,7 @@ const placeSchema = z.object({
   addresses: z.array(z.string()),
   port: z.number(),
   healthz: z.number(),
-  door: z.object({ host: z.string(), port: z.number() }),
+  api: z.object({ host: z.string(), port: z.number() }),
 })
 
 /** What can be made ready while the fleet still works: the worker that is to be reached is awake and can say where it is. */

@@ -9,7 +9,7 @@ import { sideBySide, wallAttempts } from './wall-attempts.ts'
 import type { WallAttempt } from './wall-attempts.ts'
 import type { WallFacts } from './wall-facts.ts'
 
-const place = { addresses: ['10.1.0.3'], port: 8400, healthz: 200, door: { host: '10.1.0.1', port: 8420 } }
+const place = { addresses: ['10.1.0.3'], port: 8400, healthz: 200, api: { host: '10.1.0.1', port: 8420 } }
 const facts: WallFacts = {
   isolates: true,
   self: place,
@@ -31,7 +31,7 @@ const fetches = (exit: number, words: string) => ({
   fetches: [{ url: 'https://1.1.1.1/', exit, words }],
 })
 const writes = (user: number, words: string) => ({ user, writes: [{ path: '/x', words }] })
-const door = { target: '10.1.0.1:8420', outcome: 'connected' }
+const api = { target: '10.1.0.1:8420', outcome: 'connected' }
 const search = {
   files: 10,
   processes: 3,
@@ -55,16 +55,16 @@ describe('wall attempts', () => {
     expect(judge('other-worker', report, down).held).toBe(false)
   })
 
-  it('host ports are shut only if the door next to them is open', () => {
+  it('host ports are shut only if the API next to them is open', () => {
     const shut = { target: '192.168.1.2:5555', outcome: 'ECONNREFUSED' }
-    expect(judge('host-ports', { outcomes: [door, shut] }).held).toBe(true)
-    expect(judge('host-ports', { outcomes: [{ ...door, outcome: 'timed out' }, shut] }).held).toBe(false)
-    expect(judge('host-ports', { outcomes: [door, { ...shut, outcome: 'connected' }] }).held).toBe(false)
+    expect(judge('host-ports', { outcomes: [api, shut] }).held).toBe(true)
+    expect(judge('host-ports', { outcomes: [{ ...api, outcome: 'timed out' }, shut] }).held).toBe(false)
+    expect(judge('host-ports', { outcomes: [api, { ...shut, outcome: 'connected' }] }).held).toBe(false)
   })
 
   it('what the canary itself heard counts, whatever the attempt says', () => {
     const heard = { canary: { ...facts.canary, connections: () => 1 } }
-    const report = { outcomes: [door, { target: '192.168.1.2:5555', outcome: 'timed out' }] }
+    const report = { outcomes: [api, { target: '192.168.1.2:5555', outcome: 'timed out' }] }
     expect(judge('host-ports', report, heard).held).toBe(false)
   })
 
@@ -96,7 +96,7 @@ describe('wall attempts', () => {
     expect(judge('many-processes', { started: 0, wanted: 300, refusal: 'busy' }).held).toBe(false)
   })
 
-  it('a search that finds a key, opens the door, or misses its own control is a hole', () => {
+  it('a search that finds a key, opens the API, or misses its own control is a hole', () => {
     expect(judge('find-secrets', search).held).toBe(true)
     expect(judge('find-secrets', { ...search, found: {} }).held).toBe(false)
     expect(

@@ -78,19 +78,19 @@ export const wallAttempts: readonly WallAttempt[] = [
     by: 'node',
     leavesMachine: false,
     command: ({ self, canary }) =>
-      `node ${attempts}/connect.mjs ${self.door.host}:${self.door.port} ${hostTargets(self.door.host, canary).join(' ')}`,
+      `node ${attempts}/connect.mjs ${self.api.host}:${self.api.port} ${hostTargets(self.api.host, canary).join(' ')}`,
     judge: (report, { self, canary }) => {
       const { outcomes } = outcomesSchema.parse(report)
-      const door = outcomes.find((one) => one.target === `${self.door.host}:${self.door.port}`)
-      const others = outcomes.filter((one) => one !== door)
+      const api = outcomes.find((one) => one.target === `${self.api.host}:${self.api.port}`)
+      const others = outcomes.filter((one) => one !== api)
       const reached = others.filter((one) => one.outcome === 'connected')
       const taken = canary.connections()
       return {
-        held: door?.outcome === 'connected' && others.length > 0 && reached.length === 0 && taken === 0,
+        held: api?.outcome === 'connected' && others.length > 0 && reached.length === 0 && taken === 0,
         happened:
           reached.length > 0 || taken > 0
             ? `the listening port ${canary.port} was reached: ${reached.map((one) => one.target).join(', ')}`
-            : `port ${canary.port} ${[...new Set(others.map((one) => one.outcome))].join('/')} on ${others.length} addresses, though open to the host itself; the agent door ${door?.outcome ?? 'was not tried'}`,
+            : `port ${canary.port} ${[...new Set(others.map((one) => one.outcome))].join('/')} on ${others.length} addresses, though open to the host itself; the agent API ${api?.outcome ?? 'was not tried'}`,
       }
     },
   },
@@ -192,8 +192,8 @@ export const wallAttempts: readonly WallAttempt[] = [
         ...leaks.map(([name, place]) => `${name} in ${place}`),
         ...(leaks.length === 0 ? ['no key'] : []),
         search.opened.length > 0
-          ? `what opens the agent door in ${search.opened.join(', ')}`
-          : `none of ${search.token_shaped} token-shaped strings opens the agent door`,
+          ? `what opens the agent API in ${search.opened.join(', ')}`
+          : `none of ${search.token_shaped} token-shaped strings opens the agent API`,
         `programs' own token there: ${search.program_token_status}`,
       ]
       return {

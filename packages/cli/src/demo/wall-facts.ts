@@ -4,7 +4,7 @@ export interface AgentPlace {
   readonly port: number
   /** Status of its own `/healthz` on loopback. */
   readonly healthz: number
-  readonly door: { readonly host: string; readonly port: number }
+  readonly api: { readonly host: string; readonly port: number }
 }
 
 /** A value that must not be inside a container. Only its hash goes in there. */

@@ -47,12 +47,12 @@ export type Action =
   | { readonly do: 'make-webhooks' }
   /** Add, change and remove people and their tokens: an owner alone. */
   | { readonly do: 'manage-people' }
-  /** Come to a route of the people's door at all; null where none of them states a role. */
+  /** Come to a route of the people's API at all; null where none of them states a role. */
   | { readonly do: 'call-route'; readonly role: PersonRole | null }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
   | { readonly do: 'act-for-self'; readonly agentId: string }
-  /** Put work into an agent's lane from a people's door or as the mesh. */
+  /** Put work into an agent's lane from a people's API or as the mesh. */
   | { readonly do: 'submit-run'; readonly to: string }
   /** Say something to an agent that works; `gave` when the work that it does was given by the caller. */
   | { readonly do: 'steer-agent'; readonly to: string; readonly gave: boolean }

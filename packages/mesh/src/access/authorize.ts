@@ -54,7 +54,7 @@ function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Act
     case 'route-tasks':
       return allowed
     case 'call-route':
-      return caller.kind === 'human' ? byRoute(caller, action) : denied('this door is for people', null)
+      return caller.kind === 'human' ? byRoute(caller, action) : denied('this API is for people', null)
     case 'back-up':
       return caller.kind === 'internal'
         ? allowed

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Calls per minute of each agent at one door. In memory, within one mesh. */
+/** Calls per minute of each agent at one API. In memory, within one mesh. */
 export interface CallRate {
   /** Counts the call, or throws the Problem `rate-limited` with the seconds to wait. */
   take(agentId: string): void

@@ -52,7 +52,7 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
 export interface FleetConnection extends AgentConnections, Reach {
   /** Null for anything but a live token of an agent. */
   readonly verifyToken: (token: string) => TokenOwner | null
-  /** Whose start comes to a door over a keyed line. */
+  /** Whose start comes to an API over a keyed line. */
   readonly findLink: AgentLinks['find']
 }
 
@@ -140,9 +140,9 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
         replies: deps.replies,
         http: links.httpOf(agentId),
       }),
-    door: () => ({
-      host: deps.runtime.doorAddress(),
-      port: deps.ports.agentDoor,
+    endpoint: () => ({
+      host: deps.runtime.meshAddress(),
+      port: deps.ports.agentApi,
       proxyPort: deps.ports.proxy,
       publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,
     }),

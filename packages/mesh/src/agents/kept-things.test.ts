@@ -5,7 +5,7 @@ import type { Caller } from '../access/index.ts'
 import { createKeptThings, downloadName, lastLines } from './kept-things.ts'
 
 /** An agent that may not be reached: what is asked of it was let through. */
-function aDoor() {
+function aServer() {
   const asked: string[] = []
   const written: unknown[] = []
   const things = createKeptThings({
@@ -33,7 +33,7 @@ const other: Caller = { kind: 'agent', agentId: 'spy', token: 'door', run: null 
 
 describe('what an agent keeps, for people', () => {
   test('is shown to who may view the fleet, and to no agent without that right', async () => {
-    const { things, asked } = aDoor()
+    const { things, asked } = aServer()
     const looks = [
       (caller: Caller) => things.identityFiles(caller, 'scribe'),
       (caller: Caller) => things.identityFile(caller, 'scribe', 'SOUL.md'),
@@ -53,7 +53,7 @@ describe('what an agent keeps, for people', () => {
   })
 
   test('is forgotten by who may act on that agent alone, and no row is written for who may not', async () => {
-    const { things, asked, written } = aDoor()
+    const { things, asked, written } = aServer()
     await expect(things.forgetFact(viewer, 'scribe', 'fact_1')).rejects.toMatchObject({ code: 'denied' })
     await expect(things.forgetFact(member, 'courier', 'fact_1')).rejects.toMatchObject({ code: 'denied' })
     await expect(things.forgetFact(other, 'scribe', 'fact_1')).rejects.toMatchObject({ code: 'denied' })

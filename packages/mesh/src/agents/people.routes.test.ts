@@ -11,8 +11,8 @@ import { agentPeopleRoutes } from './people.routes.ts'
 
 const caller: HumanCaller = { kind: 'human', channel: 'api', role: 'owner', person: 'max' }
 
-/** The people's door with the routes of agents alone: what was written, and a log whose reading the test ends. */
-function aDoor(logs: () => Promise<string> = async () => '') {
+/** The people's API with the routes of agents alone: what was written, and a log whose reading the test ends. */
+function aServer(logs: () => Promise<string> = async () => '') {
   const server = createServer(silentLog)
   const written: string[] = []
   const things = createKeptThings({
@@ -67,7 +67,7 @@ test.each([
   ['text', 'text/plain; charset=utf-8', 'words'],
   ['something without a name', undefined, 'words'],
 ])('a file that is put as %s is what was sent', async (_what, contentType, payload) => {
-  const { server, written } = aDoor()
+  const { server, written } = aServer()
   const headers = contentType === undefined ? {} : { 'content-type': contentType }
   const url = '/api/agents/bob/files/keep.txt'
   const reply = await server.inject({ method: 'PUT', url, headers, payload: Buffer.from(payload) })
@@ -79,7 +79,7 @@ test('logs that one person reads at once are bounded', async () => {
   let asked = 0
   let end: (text: string) => void = () => {}
   const ended = new Promise<string>((resolve) => (end = resolve))
-  const { server } = aDoor(() => {
+  const { server } = aServer(() => {
     asked++
     return ended
   })

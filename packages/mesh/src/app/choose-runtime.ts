@@ -20,7 +20,7 @@ import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } fr
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { systemClock } from '../platform/index.ts'
 
-/** The port that the forward proxy listens on, beside the agent door. */
+/** The port that the forward proxy listens on, beside the agent API. */
 export const proxyPort = 8421
 
 export interface RuntimeParts {
@@ -47,7 +47,7 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
       kubeconfig: usualKubeconfig(env),
       ...meshInCluster(environment.kubernetes),
       ...(storageClass === null ? {} : { storageClass }),
-      doorPorts: [environment.agentPort, proxyPort],
+      meshPorts: [environment.agentPort, proxyPort],
       onPrepared: () => noteCluster(paths.clusterFile, cluster),
       clock: systemClock,
       log,
@@ -75,7 +75,7 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
         join(repositoryRoot, 'packages', 'browser', 'src', 'main.ts'),
       proxyPort,
     },
-    doorPorts: [environment.agentPort, proxyPort],
+    meshPorts: [environment.agentPort, proxyPort],
     log,
   })
 }

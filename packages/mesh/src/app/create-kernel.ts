@@ -88,7 +88,7 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,
     hooks,
-    ports: { agentDoor: agentPort, proxy: 0, open: [] },
+    ports: { agentApi: agentPort, proxy: 0, open: [] },
   }
   const effects = createEffectOnce({ database, clock })
   hooks.runSettled.subscribe(({ id }) => database.afterCommit(() => effects.runEnded(id)))

@@ -1,5 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { agentDoors } from './agent-doors.ts'
+import { agentListeners } from './agent-listeners.ts'
 import type { Composed } from './compose.ts'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
 import type { MeshModule } from '../kernel/index.ts'
@@ -33,18 +33,18 @@ export function createLifecycle(composed: Composed): Lifecycle {
   const named: readonly (readonly [string, MeshModule])[] = Object.entries(modules)
   const inOrder = named.map(([, module]) => module)
   const people = peopleServer(composed)
-  const doors = agentDoors(composed, agentServer(composed))
+  const listeners = agentListeners(composed, agentServer(composed))
   const closing = new AbortController()
   const loops: Promise<unknown>[] = []
   let closeOutside = async (): Promise<void> => {}
 
   async function openToAgents(progress: (step: string) => void): Promise<void> {
-    progress('Opening the agent door')
+    progress('Opening the agent API')
     const { agentPort } = context.environment
-    await listenForAgents({ runtime, ...doors }, { agentPort, paths })
-    ports.agentDoor = doors.agents.port()
-    ports.proxy = doors.proxy.port()
-    ports.open.push(portOf(people), ports.agentDoor, ports.proxy)
+    await listenForAgents({ runtime, ...listeners }, { agentPort, paths })
+    ports.agentApi = listeners.agents.port()
+    ports.proxy = listeners.proxy.port()
+    ports.open.push(portOf(people), ports.agentApi, ports.proxy)
     if (runtime.isolates) progress('Trying the walls from inside a probe container')
     await modules.isolation.api.require(context.stopped)
   }
@@ -72,7 +72,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       return {
         url: `http://127.0.0.1:${portOf(people)}`,
         port: portOf(people),
-        agentPort: ports.agentDoor,
+        agentPort: ports.agentApi,
         proxyPort: ports.proxy,
         notices: notices.flat(),
       }
@@ -83,7 +83,12 @@ export function createLifecycle(composed: Composed): Lifecycle {
       closing.abort()
       for (const { stop } of inOrder.toReversed()) await stop?.()
       await lifecycle.stopAll('the mesh stops')
-      await Promise.allSettled([people.close(), closeOutside(), doors.agents.close(), doors.proxy.close()])
+      await Promise.allSettled([
+        people.close(),
+        closeOutside(),
+        listeners.agents.close(),
+        listeners.proxy.close(),
+      ])
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
       await closeModules()

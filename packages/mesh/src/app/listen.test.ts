@@ -3,31 +3,31 @@ import type { AddressInfo, Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { inEnvFile, listen } from './listen.ts'
-import type { Door } from './listen.ts'
+import type { Listener } from './listen.ts'
 
-function aServer(): { readonly server: Server; readonly door: Door } {
+function aServer(): { readonly server: Server; readonly listener: Listener } {
   const server = createServer()
   onTestFinished(() => void server.close())
-  const door: Door = {
+  const listener: Listener = {
     listen: ({ port, host }) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
         server.listen(port, host, () => resolve(null))
       }),
   }
-  return { server, door }
+  return { server, listener }
 }
 
-test('a door that is in the way of another door of this mesh is told as that, and nobody is to stop it', async () => {
+test('an API that is in the way of another listener of this mesh is told as that, and nobody is to stop it', async () => {
   heedsLesson(89)
   const people = aServer()
-  await listen(people.door, { port: 0, host: '127.0.0.1', otherwise: null })
+  await listen(people.listener, { port: 0, host: '127.0.0.1', otherwise: null })
   const { port } = people.server.address() as AddressInfo
   const otherwise = inEnvFile('FLOTILLA_PUBLIC_BIND')
-  const refused = listen(aServer().door, { port, host: '0.0.0.0', otherwise })
+  const refused = listen(aServer().listener, { port, host: '0.0.0.0', otherwise })
   await expect(refused).rejects.toMatchObject({
     code: 'conflict',
-    detail: `port ${port} on 0.0.0.0 is taken by another door of this mesh`,
+    detail: `port ${port} on 0.0.0.0 is taken by another listener of this mesh`,
     repair: 'Choose another port: FLOTILLA_PUBLIC_BIND in .env of the home, then flotilla start -d.',
   })
 })

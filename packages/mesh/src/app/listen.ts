@@ -6,17 +6,17 @@ import { portHolder } from '../diagnostics/index.ts'
 import type { PortHolder } from '../diagnostics/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 
-export interface Door {
+export interface Listener {
   listen(where: { readonly port: number; readonly host: string }): PromiseLike<unknown>
 }
 
-/** Opens what agents reach: their door and the forward proxy, where their network is. */
+/** Opens what agents reach: their API and the forward proxy, where their network is. */
 export async function listenForAgents(
-  doors: { readonly runtime: SandboxRuntime; readonly agents: Door; readonly proxy: Door },
+  listeners: { readonly runtime: SandboxRuntime; readonly agents: Listener; readonly proxy: Listener },
   where: { readonly agentPort: number; readonly paths: DataPaths },
 ): Promise<void> {
-  const { runtime, agents, proxy } = doors
-  const host = runtime.doorHost()
+  const { runtime, agents, proxy } = listeners
+  const host = runtime.listenHost()
   if (runtime.isolates) {
     await listen(agents, { port: where.agentPort, host, otherwise: inEnvFile('FLOTILLA_AGENT_PORT') })
     await listen(proxy, { port: proxyPort, host, otherwise: null })
@@ -28,15 +28,15 @@ export async function listenForAgents(
 }
 
 /**
- * Containers have a gateway of their own to reach; plain processes share loopback with the people's door, so any free
+ * Containers have a gateway of their own to reach; plain processes share loopback with the people's API, so any free
  * port is theirs: the one of a life before, where it is free, because agents that outlived it know no other.
  */
-async function listenForProcesses(door: Door, last: number, host: string): Promise<void> {
+async function listenForProcesses(listener: Listener, last: number, host: string): Promise<void> {
   try {
-    await listen(door, { port: last, host, otherwise: null })
+    await listen(listener, { port: last, host, otherwise: null })
   } catch (error) {
     if (last === 0 || !(error instanceof Problem)) throw error
-    await listen(door, { port: 0, host, otherwise: null })
+    await listen(listener, { port: 0, host, otherwise: null })
   }
 }
 
@@ -55,9 +55,9 @@ export function inEnvFile(setting: 'FLOTILLA_AGENT_PORT' | 'FLOTILLA_PUBLIC_BIND
 }
 
 /** Rejects with the Problem `conflict` where the port is taken, which names who holds it where that is known. */
-export async function listen(door: Door, { port, host, otherwise }: ListenAt): Promise<void> {
+export async function listen(listener: Listener, { port, host, otherwise }: ListenAt): Promise<void> {
   try {
-    await door.listen({ port, host })
+    await listener.listen({ port, host })
   } catch (error) {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken) throw error
@@ -65,7 +65,7 @@ export async function listen(door: Door, { port, host, otherwise }: ListenAt): P
     const isOwn = holder?.pid === process.pid
     const stranger = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
     throw new Problem('conflict', {
-      detail: `port ${port} on ${host} is taken by ${isOwn ? 'another door of this mesh' : stranger}`,
+      detail: `port ${port} on ${host} is taken by ${isOwn ? 'another listener of this mesh' : stranger}`,
       repair: isOwn ? repairOwn(otherwise) : repairStranger(holder, otherwise),
       cause: error,
     })
@@ -80,5 +80,5 @@ function repairStranger(holder: PortHolder | null, otherwise: string | null): st
 }
 
 function repairOwn(otherwise: string | null): string {
-  return `Choose another port${otherwise === null ? ' for the other door' : `: ${otherwise}`}, then flotilla start -d.`
+  return `Choose another port${otherwise === null ? ' for other listener' : `: ${otherwise}`}, then flotilla start -d.`
 }

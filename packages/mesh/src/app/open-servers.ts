@@ -87,8 +87,8 @@ function serve(
   openPublic(server, Object.values(modules))
   const people = modules.people.api
   const { keepAliveMs } = modules.models.api
-  const door = { gate, guard, people, keepAliveMs, downloads, clock: systemClock }
-  openPeople(server, Object.values(modules), door)
+  const surface = { gate, guard, people, keepAliveMs, downloads, clock: systemClock }
+  openPeople(server, Object.values(modules), surface)
 }
 
 function ownHome({ homeId, paths }: Composed): OwnHome {

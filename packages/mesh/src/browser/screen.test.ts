@@ -15,13 +15,13 @@ import { systemClock } from '../platform/system-clock.ts'
 import { aBrowserHarness } from '../testing/browser-harness.ts'
 import { person } from '../testing/ledger-harness.ts'
 
-const secret = 'a-secret-of-the-hosted-door'
+const secret = 'a-secret-of-the-hosted-server'
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** The people's door as others reach it, where a session's cookie is the only way in; `ada` has her browser open. */
+/** The people's API as others reach it, where a session's cookie is the only way in; `ada` has her browser open. */
 async function hosted() {
   const harness = await aBrowserHarness()
   harness.ledger.start()

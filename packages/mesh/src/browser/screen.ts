@@ -96,7 +96,7 @@ export function createScreens(deps: {
 export type Screens = ReturnType<typeof createScreens>
 
 /**
- * Identity comes by the door's own ways and by no other: neither an address nor a sub-protocol is a place for a token.
+ * Identity comes by the API's own ways and by no other: neither an address nor a sub-protocol is a place for a token.
  * Gives the key of the WebSocket. Problems `unauthenticated`, `bad-request`.
  */
 function requirePlainAsk({ raw, query }: FastifyRequest): string {

@@ -26,7 +26,7 @@ export interface ChannelAdapter {
   readonly upload?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
   /** Shows for a few seconds that somebody writes. A failure of it is nobody's concern. */
   readonly showTyping?: (place: ConversationPlace) => Promise<void>
-  /** A call-back of the platform under the public door; absent for those that connect outwards. */
+  /** A call-back of the platform under the public API; absent for those that connect outwards. */
   readonly receiveRequest?: (request: CallbackRequest) => Promise<CallbackReply>
   /** No message is heard any more when it resolves; those that were under way were acknowledged or will come again. */
   readonly close: () => Promise<void>
@@ -160,7 +160,7 @@ export interface SentMessage {
   readonly id: string
 }
 
-/** A request at the public door, its body bounded and not parsed. Header names are lower-case. */
+/** A request at the public API, its body bounded and not parsed. Header names are lower-case. */
 export interface CallbackRequest {
   readonly method: 'GET' | 'POST'
   readonly query: Readonly<Record<string, string>>

@@ -96,7 +96,7 @@ describe('what people say on a channel', () => {
     expect(sessions.every((session) => /^telegram:(ann|bob):[0-9a-f]{12}$/.test(session))).toBe(true)
   })
 
-  test('is refused by the platform’s door while nobody can be told apart, and taken once that is mended', async () => {
+  test('is refused by the platform’s API while nobody can be told apart, and taken once that is mended', async () => {
     const world = await open()
     world.faults.peopleBroken = 'config/people.json line 3'
     await expect(world.fake.hear(aReceived({ id: 'x' }))).rejects.toMatchObject({ code: 'unprocessable' })

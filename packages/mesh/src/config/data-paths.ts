@@ -9,7 +9,7 @@ export interface DataPaths {
   /** Which credential may go to which host; the values are in `.env`. */
   readonly credentialsFile: string
   readonly settingsFile: string
-  /** Who may come to the people's door, with which role. */
+  /** Who may come to the people's API, with which role. */
   readonly peopleFile: string
   readonly cronFile: string
   readonly watchersFile: string

@@ -14,11 +14,11 @@ import type { OtlpSettings } from './otlp-environment.ts'
 /** Settings of one process, from its environment; everything that can change while it runs is in settings.json. */
 export interface Environment {
   readonly home: string
-  /** People's door on loopback. */
+  /** People's API on loopback. */
   readonly port: number
-  /** Agent door on the fleet's private network. */
+  /** Agent API on the fleet's private network. */
   readonly agentPort: number
-  /** Where other machines reach the people's door, with a session's cookie alone; null for nowhere. */
+  /** Where other machines reach the people's API, with a session's cookie alone; null for nowhere. */
   readonly publicBind: { readonly host: string; readonly port: number } | null
   readonly logLevel: (typeof logLevels)[number]
   readonly noInstall: boolean
@@ -55,7 +55,7 @@ export interface KubernetesEnvironment {
   /** Path of our profile below the kubelets' own, or `runtime-default`. */
   readonly seccomp: string | null
   readonly storageClass: string | null
-  /** Address of the Service in front of the doors, where the mesh is a pod itself. */
+  /** Address of the Service in front of the APIs, where the mesh is a pod itself. */
   readonly service: string | null
 }
 

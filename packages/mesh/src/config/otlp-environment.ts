@@ -1,6 +1,6 @@
 /** Where traces are sent to, as OpenTelemetry's own variables say it. */
 export interface OtlpSettings {
-  /** The full address of the collector's door for traces. */
+  /** The full address of the collector's endpoint for traces. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number

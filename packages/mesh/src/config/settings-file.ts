@@ -107,7 +107,7 @@ const allowedHosts = z.array(hostPattern).max(1000)
 const egressSchema = z.strictObject({
   /** Ports that agents may reach outside. */
   allowed_ports: z.array(z.number().int().min(1).max(65_535)).max(100).default([80, 443]),
-  /** Places on the owner's own networks that agents may reach all the same. Never a door of the mesh. */
+  /** Places on the owner's own networks that agents may reach all the same. Never a listener of the mesh. */
   allowed_private: z.array(hostAndPort).max(100).default([]),
   /** Where an agent that is named here may go; one that is not may go to every public host. */
   allowed_hosts: z.record(agentIdSchema, allowedHosts).default({}),

@@ -50,8 +50,8 @@ const nobody: KnownPeople = {
   isProven: () => false,
 }
 
-/** A people's door that other machines reach, with the pages of a build that is as small as one can be. */
-async function aHostedDoor({
+/** A people's API that other machines reach, with the pages of a build that is as small as one can be. */
+async function aHostedServer({
   built = true,
   keepAliveMs = 15_000,
   people = nobody,
@@ -173,7 +173,7 @@ describe('the sockets of one person', () => {
   it('are bounded with a reason and a repair, and take no place of the owner', async () => {
     const vic = { ...nobodys, name: 'vic', role: 'viewer' } as const
     const byToken = (text: string) => (text === `${personTokenPrefix}vic` ? vic : null)
-    const { url, cookie } = await aHostedDoor({ people: { ...nobody, byToken } })
+    const { url, cookie } = await aHostedServer({ people: { ...nobody, byToken } })
     const headers = { authorization: `Bearer ${personTokenPrefix}vic` }
     const { count, answer, text } = await openUntilRefused(url, headers, 130)
     expect(count).toBe(socketLimits.perPersonMax)
@@ -188,11 +188,11 @@ describe('the sockets of one person', () => {
   })
 })
 
-describe('the door of the dashboard', () => {
+describe('the API of the dashboard', () => {
   it('asks for the session on every page, every file and the socket', async () => {
     heedsLesson(116)
     verifies('authentication:dashboard:cookie-required', 'purpose:auth-gate:engine-consumes-cookie')
-    const { url, cookie, get } = await aHostedDoor()
+    const { url, cookie, get } = await aHostedServer()
     const forged = `ol_session=${signSession('another token', { nowMs: systemClock.now(), seconds: 60 })}`
     const refused: Record<string, string>[] = [
       {},
@@ -215,7 +215,7 @@ describe('the door of the dashboard', () => {
 
   it('gives every page the same document under a policy that lets nothing inline run', async () => {
     verifies('limits:dashboard-csp')
-    const { get } = await aHostedDoor()
+    const { get } = await aHostedServer()
     for (const path of pages) {
       const reply = await get(path)
       expect(await reply.text()).toContain('<title>Flotilla</title>')
@@ -234,7 +234,7 @@ describe('the door of the dashboard', () => {
   })
 
   it('has no file but those of the build, however a path is spelled', async () => {
-    const { get } = await aHostedDoor()
+    const { get } = await aHostedServer()
     for (const path of [
       '/assets/..%2f..%2f..%2fsecret.js',
       '/assets/%2e%2e%2findex.html',
@@ -246,7 +246,7 @@ describe('the door of the dashboard', () => {
   })
 
   it('says how to build the pages where they are not', async () => {
-    const { get } = await aHostedDoor({ built: false })
+    const { get } = await aHostedServer({ built: false })
     const reply = await get('/fleet')
     expect(reply.status).toBe(404)
     expect(await reply.json()).toMatchObject({ repair: expect.stringContaining('npm run build') as unknown })
@@ -255,7 +255,7 @@ describe('the door of the dashboard', () => {
 
 describe('the socket of events', () => {
   it('replays what is kept, once and in order, and goes on with what happens', async () => {
-    const { url, cookie, events } = await aHostedDoor()
+    const { url, cookie, events } = await aHostedServer()
     publish(events, 250)
     const { frames, seqs } = await openSocket(url, cookie, 50)
     await expect.poll(() => seqs().length).toBe(200)
@@ -266,7 +266,7 @@ describe('the socket of events', () => {
   })
 
   it('resumes after a break with what came meanwhile, and below 0 begins with the newest', async () => {
-    const { url, cookie, events } = await aHostedDoor()
+    const { url, cookie, events } = await aHostedServer()
     publish(events, 5)
     const first = await openSocket(url, cookie)
     await expect.poll(() => first.seqs()).toEqual([1, 2, 3, 4, 5])
@@ -281,7 +281,7 @@ describe('the socket of events', () => {
   })
 
   it('tells in silence that it lives, and hangs up on a reader that speaks', async () => {
-    const { url, cookie } = await aHostedDoor({ keepAliveMs: 20 })
+    const { url, cookie } = await aHostedServer({ keepAliveMs: 20 })
     const { socket, frames } = await openSocket(url, cookie)
     await expect.poll(() => frames.filter(({ type }) => type === 'alive').length).toBeGreaterThan(4)
     socket.send('hello')
@@ -289,7 +289,7 @@ describe('the socket of events', () => {
   })
 
   it('lets go of a reader that does not read, and keeps the others', async () => {
-    const { url, cookie, events } = await aHostedDoor()
+    const { url, cookie, events } = await aHostedServer()
     const slow = await openSocket(url, cookie)
     const quick = await openSocket(url, cookie)
     slow.socket.pause()
@@ -313,7 +313,7 @@ describe('the socket of events', () => {
       byToken: () => (known === null ? null : { ...nobodys, name: known, role: 'viewer' }),
       onChange: (listener) => void listeners.push(listener),
     }
-    const { url, cookie } = await aHostedDoor({ people })
+    const { url, cookie } = await aHostedServer({ people })
     const ours = await openSocket(url, cookie)
     const ann = new WebSocket(`${url.replace('http', 'ws')}/ws/events?since=0`, {
       headers: { authorization: `Bearer ${personTokenPrefix}anything`, origin: url },
@@ -352,7 +352,7 @@ describe('the socket of events', () => {
         token_expires_at: new Date(atMs + 5000).toISOString(),
       }),
     }
-    const { url } = await aHostedDoor({ people, clock })
+    const { url } = await aHostedServer({ people, clock })
     const ann = new WebSocket(`${url.replace('http', 'ws')}/ws/events?since=0`, {
       headers: { authorization: `Bearer ${personTokenPrefix}anything`, origin: url },
     })
@@ -364,7 +364,7 @@ describe('the socket of events', () => {
   })
 
   it('is over at once when the mesh ends', async () => {
-    const { url, cookie, server } = await aHostedDoor()
+    const { url, cookie, server } = await aHostedServer()
     const { socket } = await openSocket(url, cookie)
     const closed = once(socket, 'close')
     await server.close()
@@ -373,7 +373,7 @@ describe('the socket of events', () => {
   })
 
   it('answers plain calls of its path, and calls that ask for another protocol, as calls', async () => {
-    const { get, url, cookie } = await aHostedDoor()
+    const { get, url, cookie } = await aHostedServer()
     expect((await get('/ws/events')).status).toBe(400)
     const asked = request(`${url}/fleet`, { headers: { cookie, upgrade: 'h2c', connection: 'upgrade' } })
     const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage]
@@ -384,7 +384,7 @@ describe('the socket of events', () => {
 
 describe('the events of a run', () => {
   it('are those that name it, and say whether there may have been more', async () => {
-    const { get, events } = await aHostedDoor()
+    const { get, events } = await aHostedServer()
     publish(events, 3)
     events.publish({ type: 'agent.stopped', agent_id: 'a', reason: 'idle' })
     const reply = await (await get('/api/runs/run_0000000000000001/events')).json()

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-async function aDoor(lifeMs?: number) {
+async function aServer(lifeMs?: number) {
   const database = openDatabase(':memory:')
   giveSchema(database)
   const events = createEventBus({ database, clock: systemClock, log: silentLog })
@@ -74,7 +74,7 @@ async function openEvents(url: string): Promise<IncomingMessage> {
 }
 
 test('a reader that begins far back gets every event once and in order, then what happens meanwhile', async () => {
-  const { events, url } = await aDoor()
+  const { events, url } = await aServer()
   publish(events, 2500)
   const reply = await openEvents(url)
   let text = ''
@@ -92,7 +92,7 @@ test('a reader that begins far back gets every event once and in order, then wha
 })
 
 test('a reader that stops for a while is not let go, and goes on where it stopped', async () => {
-  const { events, url } = await aDoor()
+  const { events, url } = await aServer()
   publish(events, 2500)
   const reply = await openEvents(url)
   reply.pause()
@@ -107,7 +107,7 @@ test('a reader that stops for a while is not let go, and goes on where it stoppe
 })
 
 test('a reader that asks for events which are no longer kept is told so before the first that is', async () => {
-  const { events, url } = await aDoor()
+  const { events, url } = await aServer()
   publish(events, 10_600)
   const dropped = events.droppedUntil()
   expect(dropped).toBeGreaterThan(0)
@@ -122,7 +122,7 @@ test('a reader that asks for events which are no longer kept is told so before t
 })
 
 test('a stream ends by itself after its life, and goes on where it stood for whoever comes back', async () => {
-  const { events, url } = await aDoor(50)
+  const { events, url } = await aServer(50)
   publish(events, 2)
   const seen = async (lastId?: number) => {
     const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) }

@@ -8,7 +8,7 @@ import { jsonColumn } from '../storage/index.ts'
 
 /** What a row takes beside its answer, bytes: ids, key, digest and index. Most answers are shorter than that. */
 const rowBytes = 500
-/** A run that has ended is refused at the door, so that no repeat can come any more. */
+/** A run that has ended is refused at the API, so that no repeat can come any more. */
 const keptAfterEndMs = 60_000
 /** Rows of runs that never end are kept for longer than any run may live. */
 const keptMs = 14 * 24 * 3600 * 1000

@@ -19,7 +19,7 @@ interface UnderWay extends SharedCall {
 }
 
 /**
- * What goes on although nobody may be waiting for it any more. A door bounds the calls that somebody waits for; a share
+ * What goes on although nobody may be waiting for it any more. An API bounds the calls that somebody waits for; a share
  * bounds the others as well, for one agent and for all together.
  */
 export function createEffectsUnderWay(clock: Clock) {

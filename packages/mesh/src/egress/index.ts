@@ -62,7 +62,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   const { liveRunOf } = needs.runs.lifecycle.live
   const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
-  // Requests as calls are counted at the agent door; those through the proxy and for models share their bucket.
+  // Requests as calls are counted at the agent API; those through the proxy and for models share their bucket.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
   const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor }
   const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }

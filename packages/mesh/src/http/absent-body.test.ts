@@ -4,7 +4,7 @@ import { silentLog } from '../platform/log.ts'
 import { createBinder } from './bind-endpoint.ts'
 import { createServer } from './server.ts'
 
-function aDoor() {
+function aServer() {
   const server = createServer(silentLog)
   const bind = createBinder(server)
   const taken: unknown[] = []
@@ -27,14 +27,14 @@ test.each([
   ['an empty one, in pieces', { ...json, 'transfer-encoding': 'chunked' }, ''],
   ['an object without fields', json, '{}'],
 ])('a body whose fields may all be left out may be left out itself: %s', async (_what, headers, payload) => {
-  const { server, taken } = aDoor()
+  const { server, taken } = aServer()
   const sent = payload === undefined ? {} : { payload }
   const reply = await server.inject({ method: 'POST', url: '/api/people/ann/token', headers, ...sent })
   expect([reply.statusCode, taken]).toEqual([200, [{}]])
 })
 
 test('a body that is left out where a field is wanted is refused with the name of the field', async () => {
-  const { server } = aDoor()
+  const { server } = aServer()
   for (const headers of [{}, json]) {
     const reply = await server.inject({ method: 'POST', url: '/api/proof', headers })
     expect(reply.statusCode).toBe(400)

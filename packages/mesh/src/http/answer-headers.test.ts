@@ -11,8 +11,8 @@ import { keptAliveReply } from './kept-alive-reply.ts'
 import { openEventStream } from './server-sent-events.ts'
 import { createServer } from './server.ts'
 
-/** A door of people, with an answer of every kind. */
-async function aDoor(): Promise<number> {
+/** A people's API, with an answer of every kind. */
+async function aServer(): Promise<number> {
   const server = createServer(silentLog, connectionBounds, answerHeaders)
   server.get('/data', async () => ({ a: 1 }))
   server.get('/fails', async () => {
@@ -66,7 +66,7 @@ async function answerTo(
 const get = (path: string, ...more: string[]) =>
   ['GET ' + path + ' HTTP/1.1', 'Host: a', ...more, '', ''].join('\r\n')
 
-describe('a door of people', () => {
+describe('the people’s API', () => {
   it.each([
     ['data', 200, get('/data')],
     ['to a question for the head alone', 200, get('/data').replace('GET', 'HEAD')],
@@ -103,7 +103,7 @@ describe('a door of people', () => {
     ['what is no HTTP', 400, 'much\r\n\r\n'],
     ['a version that does not exist', 400, 'GET / HTTP/7.7\r\n\r\n'],
   ])('answers %s (%d) with every header', async (_what, status, bytes) => {
-    const answer = await answerTo(await aDoor(), bytes)
+    const answer = await answerTo(await aServer(), bytes)
     expect(answer.status).toBe(status)
     expect(Object.fromEntries(answer.headers)).toMatchObject(answerHeaders)
     expect(answer.headers.has('strict-transport-security')).toBe(false)
@@ -112,7 +112,7 @@ describe('a door of people', () => {
   it.each(['/data', '/late', '/stream', '/nowhere'])(
     'answers who asks for the head of %s alone as for the whole, without a body',
     async (path) => {
-      const origin = `http://127.0.0.1:${await aDoor()}`
+      const origin = `http://127.0.0.1:${await aServer()}`
       const [whole, head] = [await fetch(origin + path), await fetch(origin + path, { method: 'HEAD' })]
       expect(head.status).toBe(whole.status)
       expect(head.headers.get('content-type')).toBe(whole.headers.get('content-type'))
@@ -123,7 +123,7 @@ describe('a door of people', () => {
 
   it('lets nothing run, load, frame or be kept', async () => {
     verifies('limits:dashboard-csp')
-    const { headers } = await answerTo(await aDoor(), get('/data'))
+    const { headers } = await answerTo(await aServer(), get('/data'))
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy.split('; ')).toEqual([
       "default-src 'none'",
@@ -137,7 +137,7 @@ describe('a door of people', () => {
   })
 
   it('leaves a route its own word on what is kept, and on nothing else', async () => {
-    const { headers } = await answerTo(await aDoor(), get('/cached'))
+    const { headers } = await answerTo(await aServer(), get('/cached'))
     const { 'cache-control': _kept, ...others } = answerHeaders
     expect(Object.fromEntries(headers)).toMatchObject({ ...others, 'cache-control': 'private' })
   })
@@ -147,7 +147,7 @@ describe('a door of people', () => {
     ['X-Forwarded-Proto: HTTPS, http'],
     ['Forwarded: for=192.0.2.1;proto=https'],
   ])('asks for encryption from then on where a proxy says that it has it: %s', async (line) => {
-    const { headers } = await answerTo(await aDoor(), get('/data', line))
+    const { headers } = await answerTo(await aServer(), get('/data', line))
     expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 })

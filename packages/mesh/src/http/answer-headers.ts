@@ -2,7 +2,7 @@ import { ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
 /**
- * What a browser is told with every answer of a people's door, whatever it is: the answers are data, so nothing in one
+ * What a browser is told with every answer of a people's API, whatever it is: the answers are data, so nothing in one
  * may run, load, be framed, read from another origin or be kept. A page, which must load its own files, says so itself.
  */
 export const answerHeaders = {

@@ -12,8 +12,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-/** A door whose answer takes a moment, and what its signals said. */
-async function aSlowDoor(answerMs: number) {
+/** An API whose answer takes a moment, and what its signals said. */
+async function aSlowServer(answerMs: number) {
   const server = createServer(silentLog)
   servers.push(server)
   const signals: AbortSignal[] = []
@@ -44,12 +44,12 @@ async function answerOf(sent: ClientRequest): Promise<unknown> {
 }
 
 test('a client that waits is not taken for gone, although its body was read to the end', async () => {
-  const { post } = await aSlowDoor(50)
+  const { post } = await aSlowServer(50)
   expect(await answerOf(post())).toEqual({ aborted: false })
 })
 
 test('a client that hangs up is noticed', async () => {
-  const { post, signals } = await aSlowDoor(5000)
+  const { post, signals } = await aSlowServer(5000)
   const sent = post()
   sent.on('error', () => {})
   await expect.poll(() => signals.length).toBe(1)
@@ -59,7 +59,7 @@ test('a client that hangs up is noticed', async () => {
 })
 
 test('requests on one kept connection leave no listener on it', async () => {
-  const { post, socketListeners, signals } = await aSlowDoor(0)
+  const { post, socketListeners, signals } = await aSlowServer(0)
   for (let count = 0; count < 12; count++) await answerOf(post())
   expect(new Set(socketListeners).size).toBe(1)
   expect(signals.some((signal) => signal.aborted)).toBe(false)

@@ -31,8 +31,8 @@ describe('room for one more download', () => {
   })
 })
 
-/** A door that hands on a file through the room, and how many it holds. */
-async function aDoor(
+/** An API that hands on a file through the room, and how many it holds. */
+async function aServer(
   waits: Parameters<typeof createDownloadRoom>[0],
   read?: (gone: AbortSignal) => Promise<Buffer>,
 ) {
@@ -81,7 +81,7 @@ const openSockets = (server: { getConnections(done: (error: unknown, count: numb
 
 describe('downloads that nobody takes', () => {
   test('are bounded: the next is refused with its repair before anything is read for it', async () => {
-    const { slowReader, reads } = await aDoor(patient)
+    const { slowReader, reads } = await aServer(patient)
     const taken = []
     for (let at = 0; at < perPersonMax; at++) taken.push(await slowReader('vic'))
     for (const { head } of taken) expect(head).toMatch(/^HTTP\/1.1 200/)
@@ -99,7 +99,7 @@ describe('downloads that nobody takes', () => {
   })
 
   test('are let go of, and their places are free again', async () => {
-    const { slowReader, open, url } = await aDoor({ ...patient, stalledMaxMs: 200 })
+    const { slowReader, open, url } = await aServer({ ...patient, stalledMaxMs: 200 })
     for (let at = 0; at < perPersonMax; at++) await slowReader('vic')
     await expect.poll(open, { timeout: 20_000 }).toBe(0)
     // On a busy machine this reader may halt for as long as well.
@@ -114,7 +114,7 @@ describe('downloads that nobody takes', () => {
   })
 
   test('and those that take next to none, after a time in all', async () => {
-    const { slowReader, open } = await aDoor({ ...patient, takingMaxMs: 200 })
+    const { slowReader, open } = await aServer({ ...patient, takingMaxMs: 200 })
     await slowReader('vic')
     await expect.poll(open, { timeout: 20_000 }).toBe(0)
   })
@@ -123,7 +123,7 @@ describe('downloads that nobody takes', () => {
     const gone: AbortSignal[] = []
     let end: () => void = () => {}
     const ended = new Promise<void>((resolve) => (end = resolve))
-    const { send, slowReader } = await aDoor(patient, async (signal) => {
+    const { send, slowReader } = await aServer(patient, async (signal) => {
       gone.push(signal)
       await ended
       return Buffer.from('late')
@@ -141,7 +141,7 @@ describe('downloads that nobody takes', () => {
 })
 
 test('one after the other on the same line, any number are taken', async () => {
-  const { url } = await aDoor({ ...patient, stalledMaxMs: 30_000 })
+  const { url } = await aServer({ ...patient, stalledMaxMs: 30_000 })
   for (let at = 0; at < 2 * perPersonMax; at++) {
     const reply = await fetch(`${url}/file/vic`)
     expect([reply.status, (await reply.arrayBuffer()).byteLength]).toEqual([200, fileBytes])

@@ -10,8 +10,8 @@ import { createServer } from './server.ts'
 const bodyBytes = 5_000_000
 const part = Buffer.alloc(65_536, 'x')
 
-/** A door that refuses every body above `bodyLimit`, and what came in on its only connection. */
-async function aDoor() {
+/** An API that refuses every body above `bodyLimit`, and what came in on its only connection. */
+async function aServer() {
   const server = createServer(silentLog, connectionBounds)
   server.post('/take', { bodyLimit: 1000 }, () => 'taken')
   const arrived: Socket[] = []
@@ -36,7 +36,7 @@ async function aDoor() {
 }
 
 test('a sender of far too much that reads only when it has sent it all reads why it was refused', async () => {
-  const { socket, send } = await aDoor()
+  const { socket, send } = await aServer()
   for (let left = bodyBytes; left > 0; left -= part.length) await send(part.subarray(0, left))
   const reply = await text(socket)
   expect(reply).toContain('HTTP/1.1 413')
@@ -45,7 +45,7 @@ test('a sender of far too much that reads only when it has sent it all reads why
 })
 
 test('a sender that falls silent in the middle is answered, and hung up on', async () => {
-  const { socket, send, received } = await aDoor()
+  const { socket, send, received } = await aServer()
   await send(part)
   expect(await text(socket)).toContain('HTTP/1.1 413')
   expect(received()).toBeLessThan(2 * part.length)

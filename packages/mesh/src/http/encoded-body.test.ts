@@ -5,7 +5,7 @@ import { createServer } from './server.ts'
 
 const body = '{"said":"plain"}'
 
-function aDoor() {
+function aServer() {
   const server = createServer(silentLog)
   const taken: unknown[] = []
   server.post('/take', async (request) => {
@@ -26,8 +26,8 @@ test.each([
   ['zstd', 'zstd', body],
   ['two of them', 'identity, gzip', body],
   ['one that nobody knows', 'none-such', body],
-])('a door decodes nothing and says so: %s', async (_what, encoding, payload) => {
-  const { server, taken } = aDoor()
+])('an API decodes nothing and says so: %s', async (_what, encoding, payload) => {
+  const { server, taken } = aServer()
   const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
   const reply = await server.inject({ method: 'POST', url: '/take', headers, payload })
   expect(reply.statusCode).toBe(415)
@@ -36,7 +36,7 @@ test.each([
 })
 
 test('a body that says it is as it is, is taken', async () => {
-  const { server, taken } = aDoor()
+  const { server, taken } = aServer()
   const headers = { 'content-type': 'application/json', 'content-encoding': 'Identity' }
   const reply = await server.inject({ method: 'POST', url: '/take', headers, payload: body })
   expect(reply.statusCode).toBe(200)

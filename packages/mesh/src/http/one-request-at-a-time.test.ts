@@ -9,8 +9,8 @@ import { silentLog } from '../platform/log.ts'
 import { agentConnectionBounds, connectionBounds } from './bound-connections.ts'
 import { createServer } from './server.ts'
 
-/** A door, and how many requests came as far as its framework, on how many connections. */
-async function aDoor(bounds = connectionBounds) {
+/** An API, and how many requests came as far as its framework, on how many connections. */
+async function aServer(bounds = connectionBounds) {
   const server = createServer(silentLog, bounds)
   const seen = { requests: 0, sockets: new Set<unknown>() }
   server.addHook('onRequest', async ({ raw }) => {
@@ -42,7 +42,7 @@ test.each([
   ['that expect something', 'GET /x HTTP/1.1\r\nHost: a\r\nExpect: much\r\n\r\n'],
   ['with bodies', 'POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'],
 ])('2000 requests %s in one write are one request and a hang-up', async (_what, one) => {
-  const { port, seen, server } = await aDoor()
+  const { port, seen, server } = await aServer()
   let parsed = 0
   server.on('connection', (socket) => {
     const { parser } = socket as unknown as { parser: { onIncoming: (...given: unknown[]) => number } }
@@ -58,7 +58,7 @@ test.each([
 })
 
 test('requests one after the other share a connection, also after long answers', async () => {
-  const { port, seen } = await aDoor()
+  const { port, seen } = await aServer()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
   for (let at = 0; at < 10; at++) {
@@ -76,16 +76,16 @@ test('requests one after the other share a connection, also after long answers',
 })
 
 test('a path that is not there is answered, and the connection ends', async () => {
-  const { port } = await aDoor()
+  const { port } = await aServer()
   const got = await sendAtOnce(port, 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n')
   expect(got).toContain('HTTP/1.1 404')
   expect(got.toLowerCase()).toContain('connection: close')
 })
 
-test('one container holds so many connections to its door, and they are few of all', async () => {
+test('one container holds so many connections to its API, and they are few of all', async () => {
   const { perAddressMax, totalMax } = agentConnectionBounds
   expect(perAddressMax).toBeLessThanOrEqual(totalMax / 64)
-  const { port, server } = await aDoor(agentConnectionBounds)
+  const { port, server } = await aServer(agentConnectionBounds)
   const sockets = Array.from({ length: perAddressMax + 20 }, () => connect(port, '127.0.0.1'))
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()))
   let refused = 0

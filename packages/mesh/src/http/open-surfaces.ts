@@ -27,13 +27,13 @@ export function openPublic(server: FastifyInstance, modules: Offered): void {
   offer({ server, modules }, 'public', (scope, open) => open({ scope, bind: createBinder(scope) }))
 }
 
-export interface PeopleDoor {
+export interface PeopleSurface {
   readonly gate: HumanGate
   /** Asked for the role of the route. The use case asks it anew, for the agent too. */
   readonly guard: Guard
   readonly people: Pick<KnownPeople, 'onChange' | 'isProven'>
   readonly keepAliveMs: number
-  /** One for all doors of people: its bounds are of a person, wherever they come in. */
+  /** One for all of the people's API: its bounds are of a person, wherever they come in. */
   readonly downloads: DownloadRoom
   readonly clock: Clock
 }
@@ -41,7 +41,7 @@ export interface PeopleDoor {
 export function openPeople(
   server: FastifyInstance,
   modules: Offered,
-  { gate, guard, people, keepAliveMs, downloads, clock }: PeopleDoor,
+  { gate, guard, people, keepAliveMs, downloads, clock }: PeopleSurface,
 ): void {
   const opened = cutChangedPeople({ gate, people, clock })
   const admit: CallerOf<HumanCaller> = (request) => {
@@ -88,23 +88,23 @@ export function openAgents(
 ): void {
   takeBodies(server, gate, readBody)
   const operator = (request: FastifyRequest): AgentCaller => {
-    const caller = gate.doorOnly(request)
+    const caller = gate.doorTokenOnly(request)
     requireOperatorOrInternal(caller)
     return caller
   }
   offer({ server, modules }, 'agent', (scope, open) => {
-    scope.addHook('onRequest', gate.admitToDoor)
-    open(withEffects(scope, gate.doorOnly, { gate, effects }))
+    scope.addHook('onRequest', gate.admitDoorToken)
+    open(withEffects(scope, gate.doorTokenOnly, { gate, effects }))
   })
   offer({ server, modules }, 'operator', (scope, open) => {
-    scope.addHook('onRequest', gate.admitToDoor)
+    scope.addHook('onRequest', gate.admitDoorToken)
     // Nobody else's body is read.
     scope.addHook('onRequest', async (request) => void operator(request))
     open(withEffects(scope, operator, { gate, effects }))
   })
   offer({ server, modules }, 'operatorOrInternal', (scope, open) => {
-    scope.addHook('onRequest', gate.admitToDoor)
-    open(bindingFor(scope, (request) => requireOperatorOrInternal(gate.doorOnly(request))))
+    scope.addHook('onRequest', gate.admitDoorToken)
+    open(bindingFor(scope, (request) => requireOperatorOrInternal(gate.doorTokenOnly(request))))
   })
   offer({ server, modules }, 'models', (scope, open) => {
     scope.addHook('onRequest', gate.admitToModels)

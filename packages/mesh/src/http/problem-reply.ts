@@ -34,7 +34,7 @@ export function bodyTooLarge(maxBytes: number): Problem {
 
 export function noSuchPath(): Problem {
   return new Problem('not-found', {
-    detail: 'this door has no such path',
+    detail: 'this API has no such path',
     repair: 'Check method and path; the commands of flotilla --help know them.',
   })
 }

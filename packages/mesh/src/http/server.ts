@@ -28,7 +28,7 @@ const headersMaxBytes = 16 * 1024
 /** Headers of one request. Beyond it Node leaves them out, so that a refusal could be got round: it is refused instead. */
 const headersMax = 200
 
-/** One listening door: bounded bodies, problem replies, `headers` on every answer, no framework banner. */
+/** One HTTP server: bounded bodies, problem replies, `headers` on every answer, no framework banner. */
 export function createServer(
   log: Log,
   connections: ConnectionBounds = connectionBounds,

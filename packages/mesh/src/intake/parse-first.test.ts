@@ -94,7 +94,7 @@ test.each([
   ['headers', meshAgentApi.httpRequest.request, { url: 'https://a.test', headers: names }],
   ['outputs of tools', agentApi.result.response, { state: 'finished', result: { tool_outputs: wrong } }],
   ['fields', jsonObjectSchema, Object.fromEntries(Object.keys(names).map((name) => [name, undefined]))],
-])('%s of the wrong kind end the judging at a door', (_what, schema, value) => {
+])('%s of the wrong kind end the judging at an API', (_what, schema, value) => {
   const result = parseFirst(schema, value)
   expect(result.success).toBe(false)
   const count = (issues: readonly z.core.$ZodIssue[]): number =>

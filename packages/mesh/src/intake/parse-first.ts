@@ -73,7 +73,7 @@ function inSteps(schema: Schema, stepsOf: (value: unknown) => Steps | null): voi
     for (let from = 0; from < steps.count; from += stepMembers) {
       const to = Math.min(from + stepMembers, steps.count)
       const done = judge({ value: steps.slice(from, to), issues: [] }, context)
-      if (done instanceof Promise) throw new Error('a schema at a door answers at once')
+      if (done instanceof Promise) throw new Error('a schema at an API answers at once')
       if (done.issues.length > 0) return withIssues(payload, done, steps.shift ? from : 0)
       steps.join(done.value, from)
     }

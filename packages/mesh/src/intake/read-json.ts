@@ -37,7 +37,7 @@ export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds)
 }
 
 /**
- * The same for a body at a door, where a name that reaches a prototype is refused too: what is copied from there member
+ * The same for a body at an API, where a name that reaches a prototype is refused too: what is copied from there member
  * by member would change more than itself. Throws the Problem `bad-request` for that. Pure.
  */
 export function readJsonBody(bytes: Uint8Array, bounds: JsonBounds): JsonValue {

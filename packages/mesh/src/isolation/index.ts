@@ -15,7 +15,7 @@ export function isolationModule(
   kernel: Kernel,
   needs: Pick<IsolationDeps, 'runtime' | 'atLeast'>,
 ): MeshModule<Isolation> {
-  const isolation = createIsolation({ ...kernel, ...needs, agentPort: () => kernel.ports.agentDoor })
+  const isolation = createIsolation({ ...kernel, ...needs, agentPort: () => kernel.ports.agentApi })
   return {
     api: isolation,
     routes: {

@@ -89,7 +89,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     const named = (id: string) => (rung === 'container' ? id : `${rung}-${id}`)
     try {
       const walls = await deps.runtime.checkIsolation({
-        doorPort: deps.agentPort(),
+        meshPort: deps.agentPort(),
         rung,
         ...(signal ? { signal } : {}),
       })

@@ -29,7 +29,7 @@ const dayMs = 24 * 3600 * 1000
 export type ManagePeople = ReturnType<typeof createManagePeople>
 
 /**
- * Who may come to the people's door, for owners. Problems `denied`, `not-found`, `conflict` for a name or an identity that
+ * Who may come to the people's API, for owners. Problems `denied`, `not-found`, `conflict` for a name or an identity that
  * is taken, `unprocessable` with the line while the file is broken.
  */
 export function createManagePeople(

@@ -8,7 +8,7 @@ import type { FileEditor } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
 
 /**
- * `config/people.json`, the truth about who may come to the people's door beside the owner of this machine.
+ * `config/people.json`, the truth about who may come to the people's API beside the owner of this machine.
  *
  * 1. A missing file names nobody. A broken one lets nobody in whom it may have named, from the moment that is noticed.
  * 2. A change by hand is noticed within a second.

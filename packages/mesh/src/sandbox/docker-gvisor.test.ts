@@ -32,7 +32,7 @@ async function engineWithGvisor() {
 }
 
 const found = await engineWithGvisor()
-const doorPort = 8420
+const meshPort = 8420
 
 withEngine(
   'behind gVisor the runtime keeps its port',
@@ -60,10 +60,10 @@ withEngine(
     const start = (agentId: string) => home().start({ agentId, isolation: 'gvisor', cpu })
 
     it('has every wall of a container, tried from inside', async () => {
-      const door = createServer((socket) => socket.on('error', () => {}).end('door\n'))
-      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
-      const walls = await home().runtime.checkIsolation({ doorPort, rung: 'gvisor' })
-      await new Promise((resolve) => door.close(resolve))
+      const listener = createServer((socket) => socket.on('error', () => {}).end('listener\n'))
+      await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
+      const walls = await home().runtime.checkIsolation({ meshPort, rung: 'gvisor' })
+      await new Promise((resolve) => listener.close(resolve))
       expect(walls.filter(({ holds }) => !holds)).toEqual([])
       expect(walls.length).toBeGreaterThan(10)
     })

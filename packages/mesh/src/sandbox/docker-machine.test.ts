@@ -21,7 +21,7 @@ import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.confo
 const run = promisify(execFile)
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const found = await engineOfThisMachine()
-const doorPort = 8420
+const meshPort = 8420
 /** The image takes minutes where nobody has made it yet, and software takes its time over each machine. */
 const slowMs = patient(900_000)
 
@@ -60,10 +60,10 @@ withEngine(
     })
 
     it.runIf(isSoak)('has every wall of a container, tried from inside', { timeout: slowMs }, async () => {
-      const door = createServer((socket) => socket.on('error', () => {}).end('door\n'))
-      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
-      const walls = await home().runtime.checkIsolation({ doorPort, rung: 'microvm' })
-      await new Promise((resolve) => door.close(resolve))
+      const listener = createServer((socket) => socket.on('error', () => {}).end('listener\n'))
+      await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
+      const walls = await home().runtime.checkIsolation({ meshPort, rung: 'microvm' })
+      await new Promise((resolve) => listener.close(resolve))
       expect(walls.filter(({ holds }) => !holds)).toEqual([])
       expect(walls.length).toBeGreaterThan(10)
     })
@@ -161,8 +161,8 @@ withEngine(
 
     it.runIf(isSoak)('outlives as many connections as its agent can open', { timeout: slowMs }, async () => {
       const open = new Set<Socket>()
-      const door = createServer((socket) => open.add(socket.on('error', () => {})))
-      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
+      const listener = createServer((socket) => open.add(socket.on('error', () => {})))
+      await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
       const state = await start('caller')
       const flood = `python3 -c "
 import socket, time
@@ -171,18 +171,18 @@ for at in range(150):
     s = socket.socket()
     s.settimeout(1)
     try:
-        s.connect(('${home().runtime.doorHost()}', ${doorPort}))
+        s.connect(('${home().runtime.listenHost()}', ${meshPort}))
         held.append(s)
     except OSError: pass
 print('held', len(held))
 open('/data/much', 'wb').write(bytes(20_000_000))
 "`
       const { text } = await home().run(state, `${flood}; sync; echo lives`)
-      process.stderr.write(`${text.trim()}, at the door ${open.size}\n`)
+      process.stderr.write(`${text.trim()}, at the listener ${open.size}\n`)
       expect(text).toContain('lives')
       const reached = open.size
       for (const socket of open) socket.destroy()
-      await new Promise((resolve) => door.close(resolve))
+      await new Promise((resolve) => listener.close(resolve))
       expect(reached).toBeGreaterThan(20)
       expect(reached).toBeLessThan(80)
     })

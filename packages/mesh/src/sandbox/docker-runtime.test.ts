@@ -47,7 +47,7 @@ withEngine(
         Init: true,
         IpcMode: 'none',
         Privileged: false,
-        Dns: [home().runtime.doorHost()],
+        Dns: [home().runtime.listenHost()],
       })
       expect(host.RestartPolicy?.Name).toMatch(/^(no)?$/)
       expect(host.SecurityOpt).toContain('no-new-privileges')

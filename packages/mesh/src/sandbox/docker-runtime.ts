@@ -79,8 +79,8 @@ export interface DockerRuntimeOptions {
     /** Of their proxy, all that browsers may reach on the host. */
     readonly proxyPort: number
   }
-  /** Ports of the agent door and the forward proxy: all that agents may reach on the host. */
-  readonly doorPorts: readonly number[]
+  /** Ports of the agent API and the forward proxy: all that agents may reach on the host. */
+  readonly meshPorts: readonly number[]
   readonly clock: Clock
   readonly log: Log
 }
@@ -188,8 +188,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     isolates: true,
     crossesMachines: false,
     browsers: createDockerBrowsers({ ...options, ...options.browser, prepared, volumes: profiles }),
-    doorHost: () => prepared().network.gateway,
-    doorAddress: () => prepared().network.gateway,
+    listenHost: () => prepared().network.gateway,
+    meshAddress: () => prepared().network.gateway,
     networks: () => engineNetworks(prepared().engine, tag),
 
     async prepare({ progress, signal }) {
@@ -200,9 +200,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const image = await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })
       const worker = { engine, image: image.id, uid: options.uid, homeTag: tag }
       const dialect = await engineDialect(engine, options.recipeDirectory)
-      const { doorPorts } = options
+      const { meshPorts } = options
       const { holdsBridge } = dialect
-      const network = await ensurePrivateNetwork(worker, { doorPorts, holdsBridge, signal })
+      const network = await ensurePrivateNetwork(worker, { meshPorts, holdsBridge, signal })
       const { seccomp, ulimits, sysctls, logOptions } = dialect
       const first = ready === null
       const ground = {
@@ -271,11 +271,11 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     tryRung: async (rung) => rungs.tryIt(rung, await standing()),
 
-    async checkIsolation({ doorPort, rung = 'container', signal }) {
+    async checkIsolation({ meshPort, rung = 'container', signal }) {
       const to = await standing()
       const behind = await rungs.behind(rung, to)
       const { clock } = options
-      return checkIsolation(to.engine, { ground: to.ground, homeTag: tag, doorPort, clock, behind, signal })
+      return checkIsolation(to.engine, { ground: to.ground, homeTag: tag, meshPort, clock, behind, signal })
     },
 
     async start(spec) {

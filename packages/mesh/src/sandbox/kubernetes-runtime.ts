@@ -34,8 +34,8 @@ export interface KubernetesRuntimeOptions
   readonly meshAddress?: string
   /** Where the mesh is a pod itself. */
   readonly service?: MeshService
-  /** Ports of the agent door and the forward proxy: all that agents may reach. */
-  readonly doorPorts: readonly number[]
+  /** Ports of the agent API and the forward proxy: all that agents may reach. */
+  readonly meshPorts: readonly number[]
   /** Once agents may be there. */
   readonly onPrepared?: () => Promise<void>
   readonly clock: Clock
@@ -101,8 +101,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     crossesMachines: true,
     // Their containers want rights that no namespace of agents gives.
     browsers: null,
-    doorHost: () => prepared().ground.ownAddress,
-    doorAddress: () => prepared().ground.meshAddress,
+    listenHost: () => prepared().ground.ownAddress,
+    meshAddress: () => prepared().ground.meshAddress,
     networks: async () => clusterNetworks(await nodesNow(), prepared().ground),
 
     async prepare({ progress, signal }) {
@@ -150,10 +150,10 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
             repair: 'Ask for containers, or run the fleet on one machine.',
           },
 
-    async checkIsolation({ doorPort, signal }) {
+    async checkIsolation({ meshPort, signal }) {
       const to = prepared()
       const nodes = await nodesNow()
-      const walls = await checkCluster(to, { nodes, doorPort, newName, clock, signal })
+      const walls = await checkCluster(to, { nodes, meshPort, newName, clock, signal })
       if (walls.every(({ holds }) => holds)) {
         ready = { ...to, ground: { ...to.ground, triedNodes: nodes.map(({ name }) => name) } }
       }

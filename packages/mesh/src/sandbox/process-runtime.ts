@@ -134,8 +134,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     crossesMachines: false,
     // What a page does must not be done as the owner's own user.
     browsers: null,
-    doorHost: () => '127.0.0.1',
-    doorAddress: () => '127.0.0.1',
+    listenHost: () => '127.0.0.1',
+    meshAddress: () => '127.0.0.1',
     networks: async () => [],
 
     async prepare({ progress }) {

@@ -32,10 +32,10 @@ export interface SandboxRuntime {
   readonly crossesMachines: boolean
   /** Where the browsers of agents live; null where nothing would wall them in. */
   readonly browsers: BrowserContainers | null
-  /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
-  doorHost(): string
+  /** Address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
+  listenHost(): string
   /** Where sandboxes call it: the same, unless something stands in front of the mesh. Known after `prepare`. */
-  doorAddress(): string
+  meshAddress(): string
   /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
@@ -48,9 +48,9 @@ export interface SandboxRuntime {
    * that is allowed.
    */
   tryRung(rung: IsolationRung): Promise<RungTrial>
-  /** Tries the walls from inside a throw-away sandbox on a rung that can be had. The agent door must be listening. */
+  /** Tries the walls from inside a throw-away sandbox on a rung that can be had. The agent API must be listening. */
   checkIsolation(options: {
-    readonly doorPort: number
+    readonly meshPort: number
     /** `container` where it is left out. */
     readonly rung?: IsolationRung
     readonly signal?: AbortSignal

@@ -455,7 +455,7 @@ describe('the end of a task', () => {
     ['done', []],
     ['failed', []],
     ['cancelled', []],
-  ])('that is %s may be %j, at the door as in the table', async (state, allowed) => {
+  ])('that is %s may be %j, at the API as in the table', async (state, allowed) => {
     heedsLesson(51)
     for (const status of ends) {
       const { world, given } = await aHandOff()

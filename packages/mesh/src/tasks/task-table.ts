@@ -231,7 +231,7 @@ function valuesOf(
   )
 }
 
-/** A task as doors show it. Pure. */
+/** A task as the API shows it. Pure. */
 export function taskView(task: TaskRecord): TaskView {
   const {
     origin: _origin,

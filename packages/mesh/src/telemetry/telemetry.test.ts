@@ -234,7 +234,7 @@ describe('a trace', () => {
         log: silentLog,
         randomToken: () => '',
         decide: () => ({ allowed: true }),
-        ports: { agentDoor: 0, proxy: 0, open: [] },
+        ports: { agentApi: 0, proxy: 0, open: [] },
       },
       { runs: harness.ledger, otlp: null },
     )

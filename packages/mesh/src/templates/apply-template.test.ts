@@ -257,7 +257,7 @@ describe('a template that watches folders', () => {
       expect(() => trusting.plan(caller, template)).toThrow(expect.objectContaining(refused))
     }
     expect(harness.state()).toEqual(before)
-    // One that is there already opens no door to the rest.
+    // One that is there already opens no way to the rest.
     await harness.application.apply(owner, parseTemplate('pair', watching))
     await expect(trusting.apply(operator, parseTemplate('pair', watching))).rejects.toMatchObject(refused)
   })

@@ -37,7 +37,7 @@ export interface TemplateUses {
   exportFleet(...asked: Parameters<ExportFleet>): Promise<ExportedFleet>
 }
 
-/** What people do with templates, in the words of their door. */
+/** What people do with templates, in the words of their API. */
 export function createTemplateUses(
   deps: ExportFleetDeps & {
     readonly guard: Guard

@@ -24,7 +24,7 @@ import { playCaptchaSolver } from './played-captcha-solver.ts'
 
 type Handler = (request: object) => unknown
 
-/** The browsers' module over a real ledger and played browsers; what it offers is called as its doors would. */
+/** The browsers' module over a real ledger and played browsers; what it offers is called as its APIs would. */
 export async function aBrowserHarness({
   maxLive = 2,
   env = {},
@@ -74,7 +74,7 @@ export async function aBrowserHarness({
     randomToken: () => crypto.randomUUID(),
     log: silentLog,
     settings: () => settings,
-    ports: { agentDoor: 0, proxy: 0, open: [] },
+    ports: { agentApi: 0, proxy: 0, open: [] },
   }
   const module = browserModule(kernel, {
     runtime: {

@@ -95,7 +95,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
           voice: options.voice,
         },
       }),
-    ports: { agentDoor: 0, proxy: 0, open: [] },
+    ports: { agentApi: 0, proxy: 0, open: [] },
   }
   const desk = createChannelDesk(kernel, {
     codes,

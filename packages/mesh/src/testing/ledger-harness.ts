@@ -115,7 +115,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
       const found = ledger.queries.find(run.id)
       return found ? ledger.queries.view(found).steers : []
     },
-    /** The agent as the door knows it, on behalf of its live run. */
+    /** The agent as the API knows it, on behalf of its live run. */
     callerOf: (agentId: string): Caller => ({
       kind: 'agent',
       agentId,

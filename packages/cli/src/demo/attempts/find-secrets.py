@@ -1,5 +1,5 @@
 # Looks for secrets in environments and files of this container: for values known by their SHA-256 and length, and
-# for anything of the shape of a door token, which is then tried on the mesh's door.
+# for anything of the shape of a door token, which is then tried on the mesh's API.
 import hashlib, http.client, json, os, re, sys
 from urllib.parse import urlsplit
 
@@ -99,14 +99,14 @@ for folder in folders:
 def status(token):
     # The agents' list is for the agent itself; the token of programs opens the model surface alone.
     url = urlsplit(os.environ["OPENAI_BASE_URL"])
-    door = http.client.HTTPConnection(url.hostname, url.port, timeout=5)
+    api = http.client.HTTPConnection(url.hostname, url.port, timeout=5)
     try:
-        door.request("GET", "/mesh/agents", headers={"authorization": "Bearer " + token})
-        return door.getresponse().status
+        api.request("GET", "/mesh/agents", headers={"authorization": "Bearer " + token})
+        return api.getresponse().status
     except (OSError, http.client.HTTPException) as error:
         return str(error)
     finally:
-        door.close()
+        api.close()
 
 
 program_token = os.environ.get("OPENAI_API_KEY", "").encode()

@@ -120,7 +120,7 @@ test('tokens outlive the process that issued them', () => {
   expect(again().verify(door)).toEqual({ agentId: 'a', token: 'door' })
 })
 
-test('before any agent was started nothing opens the door, and an empty token never does', () => {
+test('before any agent was started nothing opens the API, and an empty token never does', () => {
   heedsLesson(5)
   const { tokens } = tokensOf('a')
   for (const guess of ['', 'null', 'undefined', 'Bearer']) expect(tokens.verify(guess)).toBeNull()

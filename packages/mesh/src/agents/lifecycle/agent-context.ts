@@ -3,7 +3,7 @@ import type { AgentConnection } from '../connection/agent-connection.ts'
 import type { AgentAddress } from '../connection/agent-exchange.ts'
 import type { AgentLinks } from '../connection/agent-links.ts'
 import type { AgentPlacing, Placed } from './agent-placing.ts'
-import type { MeshDoor } from './agent-sandbox.ts'
+import type { MeshEndpoint } from './agent-sandbox.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
 import type { AgentTokens } from '../connection/agent-tokens.ts'
 import type { AgentMutex } from './agent-mutex.ts'
@@ -52,7 +52,7 @@ export interface LiveSandboxes {
   readonly placed: Map<string, Placed>
   readonly links: AgentLinks
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
-  readonly door: () => MeshDoor
+  readonly endpoint: () => MeshEndpoint
 }
 
 /** As they are at the moment of asking. */

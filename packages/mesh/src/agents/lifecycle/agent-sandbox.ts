@@ -10,8 +10,8 @@ import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
 /** Which start made a sandbox: only the last one of an agent is adopted. */
 export const startIdLabel = 'flotilla.start'
-/** Which door and which mesh key a sandbox was told: one that knows others could not work for us. */
-export const doorLabel = 'flotilla.door'
+/** Which API and which mesh key a sandbox was told: one that knows others could not work for us. */
+export const meshEndpointLabel = 'flotilla.door'
 /** The model that a sandbox was started with, so that one adopted after a restart of ours is known to be outdated. */
 export const modelLabel = 'flotilla.model'
 
@@ -23,7 +23,7 @@ const isolationLabels = {
   fallback: 'flotilla.isolation.fallback',
 } as const
 
-export interface MeshDoor {
+export interface MeshEndpoint {
   readonly host: string
   readonly port: number
   /** Of the forward proxy, on the same address. */
@@ -38,7 +38,7 @@ export function agentSandbox(asked: {
   readonly model: string | null
   readonly startId: string
   readonly tokens: IssuedTokens
-  readonly door: MeshDoor
+  readonly endpoint: MeshEndpoint
   /** What its lines to the mesh are keyed with; null within one machine. */
   readonly link: AgentLinkKey | null
   readonly briefingDirectory: string
@@ -47,9 +47,9 @@ export function agentSandbox(asked: {
   readonly dataLimitBytes: number
   readonly placed: Placed
 }): SandboxSpec {
-  const { agent, door, tokens, link } = asked
+  const { agent, endpoint, tokens, link } = asked
   // Programs speak plain HTTP, so on another machine they come to the agent, whose lines are keyed.
-  const near = link === null ? door : { ...door, host: '127.0.0.1' }
+  const near = link === null ? endpoint : { ...endpoint, host: '127.0.0.1' }
   return {
     agentId: agent.id,
     kind: agent.kind,
@@ -63,20 +63,20 @@ export function agentSandbox(asked: {
       FLOTILLA_AGENT_ID: agent.id,
       FLOTILLA_AGENT_ROLE: agent.role,
       FLOTILLA_AGENT_KIND: agent.kind,
-      FLOTILLA_MESH_URL: doorUrl(door),
+      FLOTILLA_MESH_URL: endpointUrl(endpoint),
       ...(link === null
         ? {}
         : {
             [agentLinkVariables.identity]: link.identity,
-            [agentLinkVariables.proxyPort]: `${door.proxyPort}`,
+            [agentLinkVariables.proxyPort]: `${endpoint.proxyPort}`,
           }),
       FLOTILLA_MODEL: asked.model ?? '',
-      FLOTILLA_MESH_PUBLIC_KEY: door.publicKeyBase64url,
+      FLOTILLA_MESH_PUBLIC_KEY: endpoint.publicKeyBase64url,
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
-      OPENAI_BASE_URL: `${doorUrl(near)}/v1`,
+      OPENAI_BASE_URL: `${endpointUrl(near)}/v1`,
       OPENAI_API_KEY: tokens.program,
       // This client adds the version to the path by itself.
-      ANTHROPIC_BASE_URL: doorUrl(near),
+      ANTHROPIC_BASE_URL: endpointUrl(near),
       ANTHROPIC_API_KEY: tokens.program,
       ...proxyVariables(near, { agentId: agent.id, token: tokens.program }),
     },
@@ -84,7 +84,7 @@ export function agentSandbox(asked: {
     files: {},
     labels: {
       [startIdLabel]: asked.startId,
-      [doorLabel]: doorMark(door),
+      [meshEndpointLabel]: meshEndpointMark(endpoint),
       [modelLabel]: asked.model ?? '',
       ...placedLabels(asked.placed),
     },
@@ -116,11 +116,11 @@ export function placedOf(labels: Readonly<Record<string, string>>): Placed {
  * process itself: it speaks to the mesh alone.
  */
 function proxyVariables(
-  door: MeshDoor,
+  endpoint: MeshEndpoint,
   program: { readonly agentId: string; readonly token: string },
 ): Record<string, string> {
-  const proxy = `http://${program.agentId}:${program.token}@${hostText(door)}:${door.proxyPort}`
-  const direct = [...new Set([door.host, '127.0.0.1', 'localhost', '::1'])].join(',')
+  const proxy = `http://${program.agentId}:${program.token}@${hostText(endpoint)}:${endpoint.proxyPort}`
+  const direct = [...new Set([endpoint.host, '127.0.0.1', 'localhost', '::1'])].join(',')
   const values = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: direct }
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => [
@@ -130,18 +130,18 @@ function proxyVariables(
   )
 }
 
-/** Equal marks mean that a sandbox can reach our door and believes our calls. */
-export function doorMark(door: MeshDoor): string {
+/** Equal marks mean that a sandbox can reach our API and believes our calls. */
+export function meshEndpointMark(endpoint: MeshEndpoint): string {
   return createHash('sha256')
-    .update(`${doorUrl(door)} ${door.proxyPort} ${door.publicKeyBase64url}`)
+    .update(`${endpointUrl(endpoint)} ${endpoint.proxyPort} ${endpoint.publicKeyBase64url}`)
     .digest('hex')
     .slice(0, 16)
 }
 
-function doorUrl(door: MeshDoor): string {
-  return `http://${hostText(door)}:${door.port}`
+function endpointUrl(endpoint: MeshEndpoint): string {
+  return `http://${hostText(endpoint)}:${endpoint.port}`
 }
 
-function hostText({ host }: MeshDoor): string {
+function hostText({ host }: MeshEndpoint): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -21,7 +21,7 @@ import type { StopAgent } from './stop-agent.ts'
 
 /** Which agents run, how well, and with what. */
 export interface FleetLifecycle {
-  /** After the runtime is prepared and the agent door's port is known; before anything else. */
+  /** After the runtime is prepared and the agent API's port is known; before anything else. */
   reconcile(): Promise<ReconcileReport>
   ensureOperator(): Promise<void>
   /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */

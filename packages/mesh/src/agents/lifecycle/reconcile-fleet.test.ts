@@ -49,7 +49,7 @@ describe('a mesh that starts again', () => {
 
   test.each([
     ['an earlier start', { 'flotilla.start': 'start_0' }],
-    ['a mesh at another door', { 'flotilla.door': 'other' }],
+    ['a mesh at another address', { 'flotilla.door': 'other' }],
   ])('takes away a sandbox of %s and keeps its data', async (_name, labels) => {
     world = await aWorker()
     await world.fleet.connection.ensureRunning('w', patient)

@@ -1,7 +1,7 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxState } from '../../sandbox/index.ts'
 import type { AgentContext } from './agent-context.ts'
-import { doorLabel, doorMark, modelLabel, placedOf, startIdLabel } from './agent-sandbox.ts'
+import { meshEndpointLabel, meshEndpointMark, modelLabel, placedOf, startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 
 export interface ReconcileReport {
@@ -17,7 +17,7 @@ const probeDeadlineMs = 5000
 
 /**
  * At the mesh's start, before anything else is asked of the fleet: brings what the engine holds and what the table
- * says together. A sandbox is adopted when it runs, bears the agent's last start id and knows our door and key. A mesh
+ * says together. A sandbox is adopted when it runs, bears the agent's last start id and knows our API and key. A mesh
  * that died while it started an agent left it with more of the processor than its share, so that is put right first.
  */
 export async function reconcileFleet(context: AgentContext): Promise<ReconcileReport> {
@@ -57,7 +57,7 @@ async function isOurs(context: AgentContext, row: AgentRow, sandbox: SandboxStat
   if (!wasUp(row)) return false
   if (!sandbox.running || !sandbox.address) return false
   if (row.startId === null || sandbox.labels[startIdLabel] !== row.startId) return false
-  if (sandbox.labels[doorLabel] !== doorMark(context.sandboxes.door())) return false
+  if (sandbox.labels[meshEndpointLabel] !== meshEndpointMark(context.sandboxes.endpoint())) return false
   // One that ran may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
   if (isLive(row.state.kind)) return true
   return context.sandboxes

@@ -21,7 +21,7 @@ function promiseGate(): { readonly passed: Promise<void>; open(): void } {
 }
 
 describe('starting an agent', () => {
-  test('the sandbox is told who it is, where the door is and nothing secret but its program token', async () => {
+  test('the sandbox is told who it is, where the API is and nothing secret but its program token', async () => {
     world = await aWorker()
     await world.fleet.connection.ensureRunning('w', patient)
     const spec = world.runtime.started[0]

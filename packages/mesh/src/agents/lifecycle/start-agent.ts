@@ -124,7 +124,7 @@ async function startOnce(
         model,
         startId,
         tokens,
-        door: context.sandboxes.door(),
+        endpoint: context.sandboxes.endpoint(),
         link,
         briefingDirectory: context.briefings.directoryOf(id),
         loopLimits: context.settings.loopLimits,

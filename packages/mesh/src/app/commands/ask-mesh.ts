@@ -11,7 +11,7 @@ export interface RunningMesh {
   readonly homeId: string
 }
 
-/** What the internal door of a mesh that runs answers. */
+/** What the internal API of a mesh that runs answers. */
 export function askMesh({ meshPort, homeId }: RunningMesh, { method, path }: Endpoint): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const call = request(

@@ -3,15 +3,15 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { closeAfter } from './close-after.ts'
 
 /** Work and two closers, each of which goes wrong where its name is among the faulty. */
-async function closing(...faulty: readonly ('work' | 'doors' | 'lock')[]) {
+async function closing(...faulty: readonly ('work' | 'listeners' | 'lock')[]) {
   const done: string[] = []
   const logged: unknown[] = []
-  const step = (name: 'work' | 'doors' | 'lock') => async () => {
+  const step = (name: 'work' | 'listeners' | 'lock') => async () => {
     done.push(name)
     if (faulty.includes(name)) throw new Error(name)
     return 7
   }
-  const ended = closeAfter(step('work'), [step('doors'), step('lock')], {
+  const ended = closeAfter(step('work'), [step('listeners'), step('lock')], {
     error: ({ err }) => logged.push(err),
   })
   const end = await ended.catch((error: unknown) => error)
@@ -21,10 +21,10 @@ async function closing(...faulty: readonly ('work' | 'doors' | 'lock')[]) {
 test.each([
   [[], 7, []],
   [['work'], new Error('work'), []],
-  [['doors'], new Error('doors'), []],
-  [['work', 'doors'], new Error('work'), [new Error('doors')]],
-  [['doors', 'lock'], new Error('doors'), [new Error('lock')]],
+  [['listeners'], new Error('listeners'), []],
+  [['work', 'listeners'], new Error('work'), [new Error('listeners')]],
+  [['listeners', 'lock'], new Error('listeners'), [new Error('lock')]],
 ] as const)('where %j go wrong all is closed, and the first is thrown', async (faulty, end, logged) => {
   heedsLesson(95)
-  expect(await closing(...faulty)).toEqual({ end, done: ['work', 'doors', 'lock'], logged })
+  expect(await closing(...faulty)).toEqual({ end, done: ['work', 'listeners', 'lock'], logged })
 })

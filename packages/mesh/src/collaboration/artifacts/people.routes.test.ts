@@ -11,8 +11,8 @@ import { artifactPeopleRoutes } from './people.routes.ts'
 
 const caller: HumanCaller = { kind: 'human', channel: 'api', role: 'viewer', person: 'vic' }
 
-/** A people's door with the routes of artifacts alone, whose reading the test ends. */
-function aDoor(downloads: DownloadRoom, read: () => Promise<Buffer>) {
+/** A people's API with the routes of artifacts alone, whose reading the test ends. */
+function aServer(downloads: DownloadRoom, read: () => Promise<Buffer>) {
   const server = createServer(silentLog)
   const artifacts = { read: async () => ({ content: await read() }) } as unknown as Artifacts
   openPeople(server, [{ routes: { people: (surface) => artifactPeopleRoutes(surface, artifacts) } }], {
@@ -27,7 +27,7 @@ function aDoor(downloads: DownloadRoom, read: () => Promise<Buffer>) {
   return () => server.inject({ method: 'GET', url: '/api/artifacts/bob/report.pdf' })
 }
 
-test('artifacts that one person takes at once are bounded, whatever door they come in by', async () => {
+test('artifacts that one person takes at once are bounded, whatever API they come in by', async () => {
   let reads = 0
   let end: (content: Buffer) => void = () => {}
   const ended = new Promise<Buffer>((resolve) => (end = resolve))
@@ -36,7 +36,7 @@ test('artifacts that one person takes at once are bounded, whatever door they co
     return ended
   }
   const room = createDownloadRoom()
-  const [take, takeOutside] = [aDoor(room, read), aDoor(room, read)]
+  const [take, takeOutside] = [aServer(room, read), aServer(room, read)]
   const { perPersonMax } = downloadLimits
   const waiting = Array.from({ length: perPersonMax }, (_, at) => (at % 2 === 0 ? take() : takeOutside()))
   await expect.poll(() => reads, { timeout: 10_000 }).toBe(perPersonMax)

@@ -151,7 +151,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 }
 
-/** A row as doors show it; what will happen is told as it is now. */
+/** A row as the API shows it; what will happen is told as it is now. */
 function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>): ApprovalView {
   const told = row.state === 'pending' ? toldNow(row, deps) : { consequences: [], costs: [] }
   return {

@@ -29,7 +29,7 @@ async function aWeb(answer: (request: IncomingMessage, response: ServerResponse)
 }
 
 /** Two sites on loopback, and a room whose credentials are bound to the first. */
-function aDoor(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
+function aServer(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
   const hosts = ports.slice(0, 1).map((port) => `http://site.test:${port}`)
   const { journal: uses, open } = aCredentialRoom({
     values: { token: canary, key: headerCanary },
@@ -81,7 +81,7 @@ describe('a credential in a request', () => {
         `${all}\n${canary}\n${Buffer.from(all).toString('base64')}\n${Buffer.from(canary).toString('hex')}\n${encodeURIComponent(canary)}`,
       )
     })
-    const { ask, uses, journal } = aDoor([web.port])
+    const { ask, uses, journal } = aServer([web.port])
     const reply = await ask(`http://u:$CRED{token}@site.test:${web.port}/a/$CRED{token}?k=$CRED{TOKEN}`, {
       method: 'POST',
       headers: { 'X-Key': 'k $CRED{key}', 'content-type': 'application/json' },
@@ -119,7 +119,7 @@ describe('a credential in a request', () => {
 
   test('goes to the hosts that it is bound to and nowhere else, an unbound one nowhere', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { refused, uses } = aDoor([web.port, 443], {
+    const { refused, uses } = aServer([web.port, 443], {
       values: { token: canary, loose: headerCanary },
       hosts: { token: [`http://site.test:${web.port}`] },
     })
@@ -141,7 +141,7 @@ describe('a credential in a request', () => {
 
   test('is sent over plain http only where its owner wrote so', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { refused } = aDoor([web.port], { hosts: { token: [`site.test:${web.port}`] } })
+    const { refused } = aServer([web.port], { hosts: { token: [`site.test:${web.port}`] } })
     expect(await refused(site(web), { body: '$CRED{token}' })).toMatchObject({ code: 'credential-refused' })
     expect(web.requests).toEqual([])
   })
@@ -158,7 +158,7 @@ describe('a credential in a request', () => {
       system: { openai_api_key: 'system-canary-1' },
       allowed: { scout: ['tok*'], boss: ['*'], odd: ['FLOTILLA_SYSTEM_*', 'openai*'] },
     }
-    const { refused, ask } = aDoor([web.port], room)
+    const { refused, ask } = aServer([web.port], room)
     const problem = async (name: string, who: string) => {
       const { code, detail } = await refused(site(web), { body: `$CRED{${name}}` }, who)
       return [code, detail.replaceAll(name.toLowerCase(), 'NAME')]
@@ -195,7 +195,7 @@ describe('a credential in a request', () => {
       ['github_main_[!2]', false],
       ['', false],
     ] as const) {
-      const { ask } = aDoor([web.port], {
+      const { ask } = aServer([web.port], {
         values: { [name]: canary },
         hosts: { [name]: [`http://site.test:${web.port}`] },
         allowed: { scout: pattern === '' ? [] : [pattern] },
@@ -208,7 +208,7 @@ describe('a credential in a request', () => {
 
   test('is filled in nowhere while the bindings are broken', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { refused } = aDoor([web.port], { broken: 'config/credentials.json line 3: comma expected' })
+    const { refused } = aServer([web.port], { broken: 'config/credentials.json line 3: comma expected' })
     expect(await refused(site(web), { body: '$CRED{token}' })).toMatchObject({
       code: 'credential-refused',
       detail: expect.stringContaining('line 3') as unknown,
@@ -217,13 +217,13 @@ describe('a credential in a request', () => {
 
   test('too short to be kept out of answers is not filled in', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { refused } = aDoor([web.port], { values: { token: '1234567' } })
+    const { refused } = aServer([web.port], { values: { token: '1234567' } })
     expect(await refused(site(web), { body: '$CRED{token}' })).toMatchObject({ code: 'credential-refused' })
   })
 
   test('is given so many times a minute to one agent, and to each', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { ask } = aDoor([web.port], { perMinute: 2 })
+    const { ask } = aServer([web.port], { perMinute: 2 })
     for (const who of ['one', 'one', 'two']) await ask(site(web), { body: '$CRED{token}' }, who)
     await expect(ask(site(web), { body: '$CRED{token}' }, 'one')).rejects.toMatchObject({
       code: 'rate-limited',
@@ -233,7 +233,7 @@ describe('a credential in a request', () => {
 
   test('does not go with a request for a piece of the answer', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { refused } = aDoor([web.port])
+    const { refused } = aServer([web.port])
     const headers = { Range: 'bytes=3-9', a: '$CRED{key}' }
     expect(await refused(site(web), { headers })).toMatchObject({ code: 'bad-request' })
   })
@@ -241,7 +241,7 @@ describe('a credential in a request', () => {
   test('is taken out of a later answer too, for whoever may use it and for nobody else', async () => {
     heedsLesson(29)
     const web = await aWeb((_request, response) => response.end(`${canary} ${headerCanary}`))
-    const { ask } = aDoor([web.port], { allowed: { one: ['token'], two: ['key'], none: [] } })
+    const { ask } = aServer([web.port], { allowed: { one: ['token'], two: ['key'], none: [] } })
     expect((await ask(site(web), {}, 'one')).body).toBe(`[secret] ${headerCanary}`)
     expect((await ask(site(web), {}, 'two')).body).toBe(`${canary} [secret]`)
     expect((await ask(site(web), {}, 'none')).body).toBe(`${canary} ${headerCanary}`)
@@ -252,20 +252,20 @@ describe('a credential in a request', () => {
       const web = await aWeb((_request, response) =>
         response.end(`${'.'.repeat(before)}${canary}${'x'.repeat(100_000)}`),
       )
-      const { ask } = aDoor([web.port])
+      const { ask } = aServer([web.port])
       const reply = await ask(site(web), { headers: { a: '$CRED{key}' } })
       expect(reply).toMatchObject({ truncated: true })
       expect(reply.body).not.toContain('canary')
       expect(reply.body).not.toContain(canary.slice(0, 4))
     }
     const half = await aWeb((_request, response) => response.end(`${'.'.repeat(1024 * 1024 - 12)}${canary}`))
-    const { ask } = aDoor([half.port], { values: { token: canary.repeat(500), key: headerCanary } })
+    const { ask } = aServer([half.port], { values: { token: canary.repeat(500), key: headerCanary } })
     expect((await ask(site(half), { headers: { a: '$CRED{key}' } })).body).not.toContain('canary')
   })
 
   test('is taken out of what is told when a request fails', async () => {
     const web = await aWeb((_request, response) => response.socket?.destroy())
-    const { refused, journal } = aDoor([web.port])
+    const { refused, journal } = aServer([web.port])
     const problem = await refused(site(web, '/$CRED{token}'), { headers: { a: '$CRED{key}' } })
     expect(problem).toMatchObject({ code: 'upstream-failed' })
     expect(problem).not.toHaveProperty('cause')
@@ -283,7 +283,7 @@ describe('a redirect of a request with a credential', () => {
 
   test('within the origin takes it along', async () => {
     const web = await aWeb(to('/next'))
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     await ask(site(web), { method: 'POST', headers: { 'x-plain': '$CRED{key}' }, body: '$CRED{token}' })
     expect(web.requests[1]).toMatchObject({
       url: '/next',
@@ -295,7 +295,7 @@ describe('a redirect of a request with a credential', () => {
   test('to another origin drops what it filled, whatever the header is called', async () => {
     const far = await aWeb((_request, response) => response.end())
     const web = await aWeb(to(`http://far.test:${far.port}/`))
-    const { ask } = aDoor([web.port, far.port], {
+    const { ask } = aServer([web.port, far.port], {
       hosts: { key: [`http://site.test:${web.port}`, `http://far.test:${far.port}`], token: [] },
     })
     await ask(site(web), { headers: { accept: 'a $CRED{key}', 'x-plain': 'stays' } })
@@ -309,7 +309,7 @@ describe('a redirect of a request with a credential', () => {
       response.writeHead(302, { location: `http://site.test:${web.port}/home` }).end(),
     )
     const web: WebServer = await aWeb(to(`http://far.test:${far.port}/`))
-    const { ask } = aDoor([web.port, far.port])
+    const { ask } = aServer([web.port, far.port])
     await ask(site(web), { headers: { accept: '$CRED{key}' } })
     expect(web.requests.map(({ headers }) => headers.accept)).toEqual([headerCanary, undefined])
   })
@@ -329,7 +329,7 @@ describe('a redirect of a request with a credential', () => {
   ])('to another origin that would take it along in %s is refused', async (_where, location, request) => {
     const far = await aWeb((_request, response) => response.end())
     const web = await aWeb(to(location(far.port)))
-    const { refused, journal } = aDoor([web.port, far.port])
+    const { refused, journal } = aServer([web.port, far.port])
     const problem = await refused(site(web), request)
     expect(problem).toMatchObject({ code: 'credential-refused' })
     expect(far.requests).toEqual([])
@@ -339,7 +339,7 @@ describe('a redirect of a request with a credential', () => {
   test('that turns into GET leaves the body behind and goes on', async () => {
     const far = await aWeb((_request, response) => response.end('there'))
     const web = await aWeb(to(`http://far.test:${far.port}/`, 303))
-    const { ask } = aDoor([web.port, far.port])
+    const { ask } = aServer([web.port, far.port])
     expect((await ask(site(web), { method: 'POST', body: '$CRED{token}' })).body).toBe('there')
     expect(far.requests[0]).toMatchObject({ method: 'GET', body: '' })
   })

@@ -37,7 +37,7 @@ async function aWeb(answer: (request: IncomingMessage, response: ServerResponse)
 }
 
 /** Names resolve as given; loopback counts as public, and nothing else that is not. */
-function aDoor(
+function aServer(
   ports: readonly number[],
   names: Readonly<Record<string, readonly string[]>> = { 'site.test': ['127.0.0.1'] },
   more: Partial<ForwardRequestDeps> = {},
@@ -72,7 +72,7 @@ describe('a request to the outside', () => {
   test('reaches a web site under its own name and comes back as text', async () => {
     verifies('endpoints:outbound:filtered')
     const web = await aWeb((_request, response) => response.writeHead(201, { 'x-a': 'b' }).end('héllo'))
-    const { ask, journal } = aDoor([web.port])
+    const { ask, journal } = aServer([web.port])
     const reply = await ask(`http://site.test:${web.port}/a?b=c#d`, {
       method: 'POST',
       headers: { 'X-Mine': '1' },
@@ -98,7 +98,7 @@ describe('a request to the outside', () => {
 
   test('is denied by the guard before a name is looked up', async () => {
     const guard = refusing(new Problem('denied'))
-    const { ask, lookups } = aDoor([80], undefined, { guard })
+    const { ask, lookups } = aServer([80], undefined, { guard })
     await expect(ask('http://site.test/')).rejects.toMatchObject({ code: 'denied' })
     expect(lookups).toEqual([])
   })
@@ -120,7 +120,7 @@ describe('a request to the outside', () => {
     ['http://a:b@site.test/', 'address-refused'],
   ])('to %s is refused as %s', async (url, code) => {
     verifies('errors:outbound:blocked-range')
-    const { ask, journal } = aDoor([80, 443], {
+    const { ask, journal } = aServer([80, 443], {
       'site.test': ['127.0.0.1'],
       'private.test': ['192.168.0.9'],
       'mixed.test': ['8.8.8.8', 'fd00::1'],
@@ -134,7 +134,7 @@ describe('a request to the outside', () => {
     'to %s is refused, since its name leads nowhere',
     async (url) => {
       verifies('errors:outbound:dns-failure', 'limits:outbound-dns-failure')
-      const { ask, journal } = aDoor([80, 443], { 'empty.test': [] })
+      const { ask, journal } = aServer([80, 443], { 'empty.test': [] })
       await expect(ask(url)).rejects.toMatchObject({ code: 'name-unresolved' })
       expect(journal.entries).toMatchObject([{ detail: { problem: 'name-unresolved' } }])
     },
@@ -149,7 +149,7 @@ describe('a request to the outside', () => {
       isAllowed: (address) => address === '127.0.0.1',
       allowedPorts: [web.port],
     })
-    const { ask } = aDoor([web.port], {}, { fetchFor: () => fetch })
+    const { ask } = aServer([web.port], {}, { fetchFor: () => fetch })
     expect((await ask(`http://rebinding.test:${web.port}/`)).body).toBe('judged')
     expect(lookups).toBe(1)
     await expect(ask(`http://rebinding.test:${web.port}/`)).rejects.toMatchObject({ code: 'address-refused' })
@@ -166,7 +166,7 @@ describe('a request to the outside', () => {
     'bad name',
     'x\r\ny',
   ])('with the header %j of its own is refused', async (name) => {
-    const { ask, lookups } = aDoor([80])
+    const { ask, lookups } = aServer([80])
     await expect(ask('http://site.test/', { headers: { [name]: 'x' } })).rejects.toMatchObject({
       code: 'bad-request',
     })
@@ -174,7 +174,7 @@ describe('a request to the outside', () => {
   })
 
   test('with a line end in a header is refused', async () => {
-    const { ask } = aDoor([80])
+    const { ask } = aServer([80])
     await expect(ask('http://site.test/', { headers: { a: 'x\r\nhost: y' } })).rejects.toMatchObject({
       code: 'bad-request',
     })
@@ -184,7 +184,7 @@ describe('a request to the outside', () => {
     const web = await aWeb((request, response) => {
       if (request.url === '/slow') response.writeHead(200).write('begun')
     })
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     const origin = `http://site.test:${web.port}`
     await expect(ask(`${origin}/silent`, { timeout_ms: 150 })).rejects.toMatchObject({
       code: 'upstream-timeout',
@@ -196,7 +196,7 @@ describe('a request to the outside', () => {
 
   test('is given up while its name is still looked up', async () => {
     const fetch = createPinnedFetch({ resolve: () => new Promise(() => {}), isAllowed: () => true })
-    const { ask } = aDoor([80], {}, { fetchFor: () => fetch })
+    const { ask } = aServer([80], {}, { fetchFor: () => fetch })
     await expect(ask('http://slow.test/', { timeout_ms: 100 })).rejects.toMatchObject({
       code: 'upstream-timeout',
     })
@@ -206,7 +206,7 @@ describe('a request to the outside', () => {
     const web = await aWeb((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(),
     )
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     expect(await ask(`http://site.test:${web.port}/`, { method: 'HEAD' })).toMatchObject({
       status: 200,
       body: '',
@@ -216,7 +216,7 @@ describe('a request to the outside', () => {
 
   test('gets the start of a long answer, marked as cut', async () => {
     const web = await aWeb((_request, response) => response.end('x'.repeat(3 * 1024 * 1024)))
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     const reply = await ask(`http://site.test:${web.port}/`)
     expect(reply).toMatchObject({ truncated: true })
     expect(reply.body).toHaveLength(50_000)
@@ -229,7 +229,7 @@ describe('a request to the outside', () => {
     const web = await aWeb((_request, response) =>
       response.writeHead(200, { 'content-encoding': encoding }).end(bomb),
     )
-    const { ask, journal } = aDoor([web.port])
+    const { ask, journal } = aServer([web.port])
     const before = process.memoryUsage().rss
     const reply = await ask(`http://site.test:${web.port}/`)
     expect(reply).toMatchObject({ truncated: true })
@@ -242,7 +242,7 @@ describe('a request to the outside', () => {
       const body = request.url === '/broken' ? Buffer.from('no gzip') : gzipSync('plain again')
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(body)
     })
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     expect((await ask(`http://site.test:${web.port}/`)).body).toBe('plain again')
     await expect(ask(`http://site.test:${web.port}/broken`)).rejects.toMatchObject({
       code: 'upstream-failed',
@@ -261,7 +261,7 @@ describe('a redirect', () => {
       'http://[::ffff:10.0.0.1]/',
     ]) {
       const web = await aWeb((_request, response) => response.writeHead(302, { location: target }).end())
-      const { ask } = aDoor([web.port, 80], { 'site.test': ['127.0.0.1'], 'inside.test': ['172.17.0.1'] })
+      const { ask } = aServer([web.port, 80], { 'site.test': ['127.0.0.1'], 'inside.test': ['172.17.0.1'] })
       await expect(ask(`http://site.test:${web.port}/`)).rejects.toMatchObject({ code: 'address-refused' })
     }
   })
@@ -273,7 +273,7 @@ describe('a redirect', () => {
       if (left === 0) response.end('arrived')
       else response.writeHead(307, { location: `/${left - 1}` }).end()
     })
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     expect((await ask(`http://site.test:${web.port}/5`)).body).toBe('arrived')
     await expect(ask(`http://site.test:${web.port}/6`)).rejects.toMatchObject({ code: 'upstream-failed' })
   })
@@ -284,7 +284,7 @@ describe('a redirect', () => {
     const web = await aWeb((_request, response) =>
       response.writeHead(308, { location: `http://other.test:${far.port}/` }).end(),
     )
-    const { ask } = aDoor([web.port, far.port], { 'site.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] })
+    const { ask } = aServer([web.port, far.port], { 'site.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] })
     const headers = {
       Authorization: 'Bearer x',
       cookie: 'a=b',
@@ -316,7 +316,7 @@ describe('a redirect', () => {
         response.writeHead(302, { location: `http://site.test:${web.port}/home` }).end()
       else response.end()
     })
-    const { ask } = aDoor([web.port], { 'site.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] })
+    const { ask } = aServer([web.port], { 'site.test': ['127.0.0.1'], 'other.test': ['127.0.0.1'] })
     await ask(`http://site.test:${web.port}/`, { headers: { authorization: 'x' } })
     expect(web.requests.map((request) => request.headers.authorization)).toEqual(['x', undefined, undefined])
   })
@@ -326,7 +326,7 @@ describe('a redirect', () => {
       if (request.url === '/') response.writeHead(307, { location: '/next' }).end()
       else response.end()
     })
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     await ask(`http://site.test:${web.port}/`, { headers: { authorization: 'x' }, method: 'POST', body: 'b' })
     expect(web.requests[1]).toMatchObject({ method: 'POST', body: 'b', headers: { authorization: 'x' } })
   })
@@ -343,7 +343,7 @@ describe('a redirect', () => {
       if (request.url === '/') response.writeHead(status, { location: '/next' }).end()
       else response.end()
     })
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     await ask(`http://site.test:${web.port}/`, {
       method,
       headers: { 'content-type': 'text/plain' },
@@ -363,7 +363,7 @@ describe('the moment at which a request leaves', () => {
       else response.end('done')
     })
     const heard: number[] = []
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     const reply = await ask(`http://site.test:${web.port}/`, post, {
       dispatching: () => void heard.push(web.requests.length),
     })
@@ -374,7 +374,7 @@ describe('the moment at which a request leaves', () => {
     const gone = await aWeb(() => {})
     await gone.close()
     const dispatching = () => expect.fail('it left')
-    const { ask } = aDoor([gone.port, 80, 443])
+    const { ask } = aServer([gone.port, 80, 443])
     for (const [url, code] of [
       ['http://10.0.0.1/', 'address-refused'],
       ['http://none.test/', 'name-unresolved'],
@@ -386,7 +386,7 @@ describe('the moment at which a request leaves', () => {
 
   test('does not come for a far end that speaks no TLS', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     const dispatching = () => expect.fail('it left')
     await expect(ask(`https://site.test:${web.port}/`, post, { dispatching })).rejects.toMatchObject({
       code: 'upstream-failed',
@@ -395,7 +395,7 @@ describe('the moment at which a request leaves', () => {
 
   test('keeps it here where it must not leave', async () => {
     const web = await aWeb((_request, response) => response.end())
-    const { ask } = aDoor([web.port])
+    const { ask } = aServer([web.port])
     const dispatching = () => {
       throw new Problem('disk-full', { detail: 'no row can be written' })
     }
@@ -414,7 +414,7 @@ test('a request goes on when whoever asked is gone, and keeps no lease for it', 
     leases.push('held')
     return () => void leases.push('released')
   }
-  const { ask } = aDoor([web.port], undefined, { holdLease })
+  const { ask } = aServer([web.port], undefined, { holdLease })
   const hangUp = new AbortController()
   const asking = ask(`http://site.test:${web.port}/`, {}, { gone: hangUp.signal })
   const response = await arrived.promise

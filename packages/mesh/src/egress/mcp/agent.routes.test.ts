@@ -43,8 +43,8 @@ test('an agent that does not read what its server sends keeps neither line nor l
   const server = Fastify()
   const admit = async () => {}
   const gate = {
-    doorOnly: () => caller,
-    admitToDoor: admit,
+    doorTokenOnly: () => caller,
+    admitDoorToken: admit,
     admitToModels: admit,
     hold: () => {},
     keep: () => () => {},
@@ -52,7 +52,7 @@ test('an agent that does not read what its server sends keeps neither line nor l
   }
   const routes: Routes = { agent: (surface) => mcpAgentRoutes(surface, exchange) }
   openAgents(server, [{ routes }], {
-    gate: { ...gate, modelSurface: gate.doorOnly },
+    gate: { ...gate, modelSurface: gate.doorTokenOnly },
     // Nothing here is done once by its key.
     effects: {} as never,
   })

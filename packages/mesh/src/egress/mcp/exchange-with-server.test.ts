@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.close()))
 })
 
-async function aDoor(
+async function aServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   hosts: string[] = [],
 ) {
@@ -80,7 +80,7 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 
 describe('an exchange with an MCP server', () => {
   test('goes to the owner’s address with the owner’s headers, filled in here, and comes back without them', async () => {
-    const { ask, web, journal, leases } = await aDoor((request, response) => {
+    const { ask, web, journal, leases } = await aServer((request, response) => {
       response.writeHead(200, {
         'content-type': 'application/json',
         'mcp-session-id': 's1',
@@ -106,7 +106,7 @@ describe('an exchange with an MCP server', () => {
   })
 
   test('is refused for another origin, a program, a disabled server and one that is not there', async () => {
-    const { refused, web, place } = await aDoor((_request, response) => response.end())
+    const { refused, web, place } = await aServer((_request, response) => response.end())
     expect(await refused({ url: 'http://169.254.169.254/' })).toMatchObject({ code: 'address-refused' })
     expect(await refused({ url: `${place}.evil.test/` })).toMatchObject({ code: 'address-refused' })
     for (const server of ['files', 'off', 'none', '__proto__']) {
@@ -116,13 +116,13 @@ describe('an exchange with an MCP server', () => {
   })
 
   test('takes no credential to a host that it is not bound to', async () => {
-    const { refused, web } = await aDoor((_request, response) => response.end(), ['elsewhere.test'])
+    const { refused, web } = await aServer((_request, response) => response.end(), ['elsewhere.test'])
     expect(await refused({})).toMatchObject({ code: 'credential-refused' })
     expect(web.requests).toEqual([])
   })
 
   test('follows no redirect, and tells it', async () => {
-    const { ask, web } = await aDoor((_request, response) =>
+    const { ask, web } = await aServer((_request, response) =>
       response.writeHead(307, { location: 'http://169.254.169.254/' }).end(),
     )
     const reply = await ask({})
@@ -133,7 +133,7 @@ describe('an exchange with an MCP server', () => {
 
   test('streams event by event, with a value seen that comes in two pieces', async () => {
     let send = (_text: string): void => {}
-    const { ask } = await aDoor((_request, response) => {
+    const { ask } = await aServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       send = (text) => void response.write(text)
       send('data: one\n')
@@ -151,7 +151,7 @@ describe('an exchange with an MCP server', () => {
   })
 
   test('ends where a part or the whole is too much', async () => {
-    const { ask, journal } = await aDoor((_request, response) => {
+    const { ask, journal } = await aServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${'x'.repeat(exchangeBounds.partMaxBytes + 10)}`)
     })
@@ -160,7 +160,7 @@ describe('an exchange with an MCP server', () => {
   })
 
   test('that only listens holds no lease, and is cut with its run', async () => {
-    const { ask, leases, live } = await aDoor((_request, response) => {
+    const { ask, leases, live } = await aServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: one\n\n')
     })
@@ -172,7 +172,7 @@ describe('an exchange with an MCP server', () => {
   })
 
   test('is one of a bounded number of the same agent', async () => {
-    const { ask, refused, web } = await aDoor((_request, response) =>
+    const { ask, refused, web } = await aServer((_request, response) =>
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
     )
     const over = new AbortController()
@@ -194,13 +194,13 @@ describe('an exchange with an MCP server', () => {
 
 describe('an exchange that breaks off', () => {
   test('before an answer may have done what it was asked, unless it only listens or never left', async () => {
-    const { refused } = await aDoor((_request, response) => void response.destroy())
+    const { refused } = await aServer((_request, response) => void response.destroy())
     expect(await refused({ body: '{}' })).toMatchObject({
       code: 'outcome-unknown',
       detail: expect.not.stringContaining(canary),
     })
     expect(await refused({ method: 'GET' })).toMatchObject({ code: 'upstream-failed' })
-    const closed = await aDoor(() => {})
+    const closed = await aServer(() => {})
     await running.at(-1)?.close()
     expect(await closed.refused({ body: '{}' })).toMatchObject({ code: 'upstream-failed' })
   })

@@ -17,7 +17,7 @@ async function lookAt(places: readonly string[], guarded: readonly number[] = []
         ...defaultSettings,
         egress: { ...defaultSettings.egress, allowed_private: ['127.0.0.1:9'] },
       }),
-      ports: { agentDoor: 0, proxy: 0, open: [...guarded] },
+      ports: { agentApi: 0, proxy: 0, open: [...guarded] },
     },
     { runtime: { networks: async () => [] }, engineAddresses: ['tcp://127.0.0.1:2375'] },
   )
@@ -40,7 +40,7 @@ test('a look of the mesh goes to the places that it names and to no other', asyn
     ['203.0.113.9', 443],
     ['localhost', 11_434],
     ['127.0.0.1', 9],
-    // Not even where it is named: the engine, the mesh's own doors, metadata of clouds.
+    // Not even where it is named: the engine, the mesh's own listeners, metadata of clouds.
     ['127.0.0.1', 2375],
     ['127.0.0.1', 8420],
     ['169.254.169.254', 80],

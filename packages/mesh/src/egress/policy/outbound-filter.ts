@@ -98,7 +98,7 @@ function ownAddresses(): AddressRange[] {
   )
 }
 
-/** An engine that is reached over TCP is a door as well. */
+/** An engine that is reached over TCP is a listener as well. */
 function tcpPortIn(address: string): readonly number[] {
   const port = /^tcp:\/\/.*:(\d{1,5})\/?$/.exec(address)?.[1]
   return port === undefined ? [] : [Number(port)]

@@ -54,11 +54,11 @@ describe('an exception of the owner', () => {
   })
 
   test.each([
-    ['the people’s door on loopback', '127.0.0.1:8420'],
-    ['the people’s door, spelled in IPv6', '[::1]:8420'],
+    ['the people’s API on loopback', '127.0.0.1:8420'],
+    ['the people’s API, spelled in IPv6', '[::1]:8420'],
     ['the forward proxy', '127.0.0.1:8421'],
-    ['a door at an interface of this machine', '192.168.1.10:8420'],
-    ['a door by a name', 'mesh.internal:8420'],
+    ['an API at an interface of this machine', '192.168.1.10:8420'],
+    ['an API by a name', 'mesh.internal:8420'],
     ['the engine over TCP', '127.0.0.1:2375'],
     ['an agent', '10.70.0.3:8400'],
     ['cloud metadata', '169.254.169.254:80'],
@@ -75,7 +75,7 @@ describe('an exception of the owner', () => {
     expect(used).toEqual([])
   })
 
-  test('opens the mesh’s ports on another machine, which has no door of ours there', async () => {
+  test('opens the mesh’s ports on another machine, which has no API of ours there', async () => {
     const { ask } = aFilter(['192.168.1.20:8420', '192.168.1.20:2375'])
     expect(await ask('192.168.1.20:8420')).toBe('192.168.1.20')
     expect(await ask('192.168.1.20:2375')).toBe('192.168.1.20')

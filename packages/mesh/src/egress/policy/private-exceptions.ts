@@ -8,7 +8,7 @@ export interface PrivateExceptions {
   covers(destination: Destination): boolean
   /**
    * True for an address that such an entry can open. Link-local and reserved addresses, cloud metadata, the fleet's own
-   * network, the mesh's doors and the engine are opened by nothing.
+   * network, the mesh's listeners and the engine are opened by nothing.
    */
   opens(address: string, port: number): boolean
 }
@@ -20,7 +20,7 @@ export interface PrivateExceptionsDeps {
   readonly isOwnAddress: (address: string) => boolean
   /** The network that agents live on. */
   readonly isFleetAddress: (address: string) => boolean
-  /** Ports of this machine that are never opened: the mesh's doors, the engine's. */
+  /** Ports of this machine that are never opened: the mesh's listeners, the engine's. */
   readonly guardedPorts: () => readonly number[]
 }
 

@@ -19,16 +19,16 @@ import { createAgentGate } from './agent-gate.ts'
 import type { AgentGateDeps } from './agent-gate.ts'
 import { takeBodies } from '../take-bodies.ts'
 
-const doors: { server: FastifyInstance; calls: ClientRequest[] }[] = []
+const servers: { server: FastifyInstance; calls: ClientRequest[] }[] = []
 afterEach(async () => {
-  for (const { server, calls } of doors.splice(0)) {
+  for (const { server, calls } of servers.splice(0)) {
     for (const call of calls) call.destroy()
     await server.close()
   }
 })
 
-/** A door of agents whose token is their id. */
-async function aDoor(log: Log = silentLog) {
+/** An agent API whose token is their id. */
+async function aServer(log: Log = silentLog) {
   const gate = createAgentGate({
     verifyToken: (agentId) => (agentId === '' ? null : { agentId, token: 'program' }),
     ticketOf: () => {
@@ -47,7 +47,7 @@ async function aDoor(log: Log = silentLog) {
   server.post('/x', async () => ({ done: true }))
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const calls: ClientRequest[] = []
-  doors.push({ server, calls })
+  servers.push({ server, calls })
   /** Says that there is a body, and sends it only when told. */
   const open = (agentId: string): ClientRequest => {
     const call = request(`${url}/x`, {
@@ -70,7 +70,7 @@ const statusOf = (call: ClientRequest): Promise<number | undefined> =>
   new Promise((resolve) => call.once('response', (reply) => resolve(reply.resume().statusCode)))
 
 test('one agent has 64 calls open at most, another is not held up, and a closed call makes room', async () => {
-  const { open, admitted } = await aDoor()
+  const { open, admitted } = await aServer()
   const held = Array.from({ length: 64 }, () => open('greedy'))
   await expect.poll(admitted).toBe(64)
 
@@ -91,13 +91,13 @@ test('one agent has 64 calls open at most, another is not held up, and a closed 
 
 test('a stranger is refused before its body is read', async () => {
   heedsLesson(14)
-  const { open } = await aDoor()
+  const { open } = await aServer()
   expect(await statusOf(open(''))).toBe(401)
 })
 
 test('a client that hangs up in its body leaves no error in the log', async () => {
   const errors: unknown[] = []
-  const { open, server } = await aDoor({ ...silentLog, error: (fields) => void errors.push(fields) })
+  const { open, server } = await aServer({ ...silentLog, error: (fields) => void errors.push(fields) })
   const hungUp = new Promise((resolve) =>
     server.once('request', (_request, reply) => {
       reply.once('close', resolve)
@@ -113,8 +113,8 @@ test('a client that hangs up in its body leaves no error in the log', async () =
   expect(errors).toEqual([])
 })
 
-/** What is left of a door that refuses: how much of a body came in, was kept, and was made into anything. */
-async function aRefusingDoor(deps: Partial<AgentGateDeps>, kind: 'door' | 'models' = 'models') {
+/** What is left of an API that refuses: how much of a body came in, was kept, and was made into anything. */
+async function aRefusingServer(deps: Partial<AgentGateDeps>, kind: 'door' | 'models' = 'models') {
   const work = { held: 0, mostHeld: 0, read: 0, received: () => 0 }
   const gate = createAgentGate({
     verifyToken: (agentId) => ({ agentId, token: kind === 'door' ? 'door' : 'program' }),
@@ -138,12 +138,12 @@ async function aRefusingDoor(deps: Partial<AgentGateDeps>, kind: 'door' | 'model
     work.read++
     return body.length
   })
-  server.addHook('onRequest', kind === 'door' ? gate.admitToDoor : gate.admitToModels)
+  server.addHook('onRequest', kind === 'door' ? gate.admitDoorToken : gate.admitToModels)
   const wide = { bodyLimit: 8 * 1024 * 1024, config: { needs: () => ({ do: 'view-fleet' }) as const } }
   server.post('/x', wide, async (request) => ({ bytes: request.body }))
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const calls: ClientRequest[] = []
-  doors.push({ server, calls })
+  servers.push({ server, calls })
   server.server.on('connection', (socket) => (work.received = () => socket.bytesRead))
   const post = (bytes: number, more: Record<string, string> = {}, path = '/x') => {
     const sent = request(`${url}${path}`, {
@@ -194,7 +194,7 @@ test.each<Refusal>([
 ])(
   'a call whose $what refuses it is answered while its body is still out, and nothing of it is kept or parsed',
   async ({ deps, kind, status }) => {
-    const { work, post } = await aRefusingDoor(deps, kind)
+    const { work, post } = await aRefusingServer(deps, kind)
     const sent = post(4_000_000)
     sent.write(Buffer.alloc(1000))
     expect(await statusOf(sent)).toBe(status)
@@ -203,7 +203,7 @@ test.each<Refusal>([
 )
 
 test('a path that is none is answered before the body is read', async () => {
-  const { work, post } = await aRefusingDoor({})
+  const { work, post } = await aRefusingServer({})
   const sent = post(900_000, {}, '/nothing')
   sent.write(Buffer.alloc(1000))
   expect(await statusOf(sent)).toBe(404)
@@ -211,7 +211,7 @@ test('a path that is none is answered before the body is read', async () => {
 })
 
 test('a refused sender that goes on sending is hung up on after a megabyte', async () => {
-  const { work, post } = await aRefusingDoor({ liveRunOf: () => null })
+  const { work, post } = await aRefusingServer({ liveRunOf: () => null })
   const sent = post(8_000_000_000)
   const gone = new Promise<void>((resolve) => sent.once('close', () => resolve()))
   const pump = () => {
@@ -227,7 +227,7 @@ test('a refused sender that goes on sending is hung up on after a megabyte', asy
 
 test('bodies are kept until their calls are over, and one too many is told when to come again', async () => {
   const held = createHeldBytes({ ...agentShare.heldBytes, perAgentMax: 2500 })
-  const { post } = await aRefusingDoor({ held })
+  const { post } = await aRefusingServer({ held })
   const first = post(2000)
   first.write(Buffer.alloc(1999))
   await expect
@@ -249,7 +249,7 @@ test('bodies are kept until their calls are over, and one too many is told when 
 })
 
 test('two hundred headers are taken, and one more is refused and not left out', async () => {
-  const { post } = await aRefusingDoor({})
+  const { post } = await aRefusingServer({})
   const some = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, '1']))
   const few = post(2, some(150))
@@ -311,7 +311,7 @@ test('each request of a connection is who its own token says, looked up once, wh
     ...freeShares(),
   })
   const server = createServer(silentLog)
-  doors.push({ server, calls: [] })
+  servers.push({ server, calls: [] })
   takeBodies(server, gate, (body) => body.length)
   server.addHook('onRequest', gate.admitToModels)
   server.post('/x', async (request) => gate.spend(request, () => gate.modelSurface(request).agentId))

@@ -39,7 +39,7 @@ const openCallsMax = 64
 const openCallsRetrySeconds = 1
 
 /**
- * Who is on the agent door. The token says which agent; nothing in a body, path or hint header does. A door token
+ * Who is on the agent API. The token says which agent; nothing in a body, path or hint header does. A door token
  * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
  */
 export function createAgentGate(deps: AgentGateDeps) {
@@ -105,7 +105,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     }
   }
 
-  function doorOnly(request: FastifyRequest): AgentCaller {
+  function doorTokenOnly(request: FastifyRequest): AgentCaller {
     const { agentId, token } = identify(request)
     if (token !== 'door') {
       throw new Problem('denied', { detail: 'a program token opens the model surface only' })
@@ -137,9 +137,9 @@ export function createAgentGate(deps: AgentGateDeps) {
   }
 
   return {
-    doorOnly,
+    doorTokenOnly,
     modelSurface,
-    admitToDoor: admit(doorOnly),
+    admitDoorToken: admit(doorTokenOnly),
     admitToModels: admit(modelSurface),
     /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
     hold(request: FastifyRequest, bytes: number): void {

@@ -18,7 +18,7 @@ export interface DirectCallDeps {
  */
 export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps): void {
   if (!isLoopbackAddress(request.socket.remoteAddress)) {
-    throw new Problem('unauthenticated', { detail: 'this door is open to this machine only' })
+    throw new Problem('unauthenticated', { detail: 'this API is open to this machine only' })
   }
   const proxied = isForwarded(request.headers) || request.raw.httpVersion === '1.0'
   if (proxied || !isOwnHost(request.headers.host, deps.port())) throw new Problem('host-refused')

@@ -17,7 +17,7 @@ export function createInternalGate(direct: DirectCallDeps, home: OwnHome): Inter
       requireDirectCall(request, direct)
     } catch (cause) {
       throw new Problem('unauthenticated', {
-        detail: 'the internal door is open to this machine only',
+        detail: 'the internal API is open to this machine only',
         cause,
       })
     }

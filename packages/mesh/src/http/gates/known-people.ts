@@ -1,6 +1,6 @@
 import type { OwnerIdentity, Person } from '@flotilla/protocol/people'
 
-/** Whom the people's door knows beside the owner of this machine. */
+/** Whom the people's API knows beside the owner of this machine. */
 export interface KnownPeople {
   /** Whether this is a proof that still holds, of this person; null is an owner whom the file does not name. */
   isProven(proof: string, person: string | null): boolean

@@ -12,7 +12,7 @@ export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean
   )
 }
 
-/** Names under which a person on this machine reaches the door; anything else may be DNS rebinding. */
+/** Names under which a person on this machine reaches the API; anything else may be DNS rebinding. */
 export function isOwnHost(host: string | undefined, port: number): boolean {
   if (!host) return false
   return [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].includes(host.toLowerCase())

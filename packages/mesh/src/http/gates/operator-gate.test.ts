@@ -8,7 +8,7 @@ import { openInternal } from '../open-surfaces.ts'
 import type { Routes } from '../routes.ts'
 
 /** A server with a route of zone 2.5, whose first gate lets in who is given, and what the route was asked by. */
-async function aDoor(caller: Caller, refusal: Problem | null = null) {
+async function aServer(caller: Caller, refusal: Problem | null = null) {
   const server = createServer(silentLog)
   onTestFinished(() => server.close())
   const callers: Caller[] = []
@@ -54,12 +54,12 @@ test.each<[string, Caller, number]>([
   ['a worker', agent('worker', 'door'), 403],
   ['a person', { kind: 'human', role: 'owner', channel: 'cli' }, 403],
 ])('%s is answered as zone 2.5 says, whatever its record allows', async (_who, caller, status) => {
-  const { url, callers } = await aDoor(caller)
+  const { url, callers } = await aServer(caller)
   expect(await statusOf(url, '{}')).toBe(status)
   expect(callers).toEqual(status === 200 ? [caller] : [])
 })
 
 test('who is not admitted is answered before a body is read', async () => {
-  const { url } = await aDoor(internal, new Problem('unauthenticated'))
+  const { url } = await aServer(internal, new Problem('unauthenticated'))
   expect(await statusOf(url)).toBe(401)
 })

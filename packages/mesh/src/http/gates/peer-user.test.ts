@@ -15,19 +15,19 @@ const ends = {
   remoteAddress: '127.0.0.1',
   remotePort: 50_000,
 }
-const door = '0100007F:20E4'
+const mesh = '0100007F:20E4'
 const caller = '0100007F:C350'
 
 test('the far end’s row names its user, not the near end’s', () => {
-  expect(userInTable([head + row(door, caller, ['01', 0]) + row(caller, door, ['01', 1001])], ends)).toBe(
+  expect(userInTable([head + row(mesh, caller, ['01', 0]) + row(caller, mesh, ['01', 1001])], ends)).toBe(
     1001,
   )
 })
 
 test.each([
-  ['one that its program closed, which the kernel shows as root’s', row(caller, door, ['04', 0])],
-  ['one in TIME_WAIT', row(caller, door, ['06', 0])],
-  ['the same port of another loopback address', row('0200007F:C350', door, ['01', 0])],
+  ['one that its program closed, which the kernel shows as root’s', row(caller, mesh, ['04', 0])],
+  ['one in TIME_WAIT', row(caller, mesh, ['06', 0])],
+  ['the same port of another loopback address', row('0200007F:C350', mesh, ['01', 0])],
   ['the same address to another port', row(caller, '0100007F:20E5', ['01', 0])],
   ['an empty table', ''],
 ])('%s is no row of the caller', (_name, text) => {
@@ -43,7 +43,7 @@ test('addresses of IPv6 are found, mapped ones too', () => {
 })
 
 test('a row that two reads share is found wherever they part, and nothing after it is read', () => {
-  const text = head + row(door, caller, ['01', 0]) + row(caller, door, ['01', 1001])
+  const text = head + row(mesh, caller, ['01', 0]) + row(caller, mesh, ['01', 1001])
   for (let cut = 0; cut <= text.length; cut++) {
     expect(userInTable([text.slice(0, cut), text.slice(cut)], ends), `parted at ${cut}`).toBe(1001)
   }
@@ -58,7 +58,7 @@ test('the second table is read only for what is not in the first', () => {
   const asked: string[] = []
   const userOf = createPeerUsers((path) => {
     asked.push(path)
-    return [row(caller, door, ['01', 1001])]
+    return [row(caller, mesh, ['01', 1001])]
   })
   const socket = { ...ends } as unknown as Socket
   expect([userOf(socket), userOf(socket)]).toEqual([1001, 1001])

@@ -132,7 +132,7 @@ describe('whose program it is', () => {
     }
   })
 
-  test('a door for other machines takes nobody without an access token, however near', () => {
+  test('an API for other machines takes nobody without an access token, however near', () => {
     const gate = createHumanGate({
       clock: { now: () => nowMs, sleep: async () => {} },
       accessToken: () => null,
@@ -179,7 +179,7 @@ describe('a personal token', () => {
     expect(gateWith(token, user)(request)).toEqual(asAnn)
   })
 
-  test('opens a door for other machines too', () => {
+  test('opens an API for other machines too', () => {
     const gate = createHumanGate({
       clock: { now: () => nowMs, sleep: async () => {} },
       accessToken: () => 'token',

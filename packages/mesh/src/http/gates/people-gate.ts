@@ -18,7 +18,7 @@ export interface HumanGateDeps {
   /** See `readAccessToken`. Read at each call. */
   readonly accessToken: () => string | null
   readonly home: OwnHome
-  /** Null for a door that other machines reach: there a cookie or a personal token is the only way in. */
+  /** Null for an API that other machines reach: there a cookie or a personal token is the only way in. */
   readonly direct: DirectCallDeps | null
   readonly people: Pick<KnownPeople, 'broken' | 'byToken' | 'byUser' | 'ownerBy'>
 }
@@ -26,7 +26,7 @@ export interface HumanGateDeps {
 export type HumanGate = (request: FastifyRequest) => HumanCaller
 
 /**
- * Who is on the people's door. Whoever sends a personal token is the person of that token and nobody else, from
+ * Who is on the people's API. Whoever sends a personal token is the person of that token and nobody else, from
  * wherever. Without one, self-hosted: whoever calls directly from this machine is its owner, or the person whom the file
  * names for another account. Hosted (the access token file exists): whoever holds a valid session cookie is the owner.
  * Writes want a header that no form can send, and a page of another origin is refused in all cases, except that
@@ -126,7 +126,7 @@ function withoutToken(deps: HumanGateDeps, request: FastifyRequest): Person | nu
     return null
   }
   if (deps.direct === null) {
-    throw new Problem('unauthenticated', { detail: 'this door wants an access token file on its machine' })
+    throw new Problem('unauthenticated', { detail: 'this API wants an access token file on its machine' })
   }
   const account = accountOf(deps, request, deps.direct)
   if (account === null) requireDirectCall(request, deps.direct)
@@ -154,7 +154,7 @@ function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token
   }
   const cookie = readCookie(request.headers.cookie, sessionCookieName)
   if (!cookie || !isValidSession(cookie, token, clock.now())) {
-    throw new Problem('unauthenticated', { detail: `this door wants a valid ${sessionCookieName} cookie` })
+    throw new Problem('unauthenticated', { detail: `this API wants a valid ${sessionCookieName} cookie` })
   }
 }
 
@@ -172,7 +172,7 @@ function opensPage({ headers: sent, routeOptions }: FastifyRequest): boolean {
 }
 
 function foreignPage(): Problem {
-  return new Problem('host-refused', { detail: 'a page of another origin may not call this door' })
+  return new Problem('host-refused', { detail: 'a page of another origin may not call this API' })
 }
 
 /** Reading is refused as well: what is looked at of a sleeping agent wakes it. A picture's address has no `Origin`. */

@@ -6,25 +6,25 @@ import type { WireKind } from '../../../../../tests/support/model-wires.ts'
 const hi = [{ role: 'user', content: 'hi' }]
 const terms = { usd_per_call: 0.01, max_calls: 5, max_tokens_per_call: 1000 }
 
-async function aDoor(
+async function aServer(
   wire: WireKind,
   model: string,
   options: { serverTools?: object; dailyUsd?: number; models?: readonly string[] } = {},
 ) {
   const { serverTools, ...rest } = options
-  const door = await startLlmGateway(wire, model, {
+  const gateway = await startLlmGateway(wire, model, {
     ...rest,
     ...(serverTools === undefined ? {} : { modelSettings: { server_tools: serverTools } }),
   })
-  onTestFinished(() => door.close())
+  onTestFinished(() => gateway.close())
   const post = (path: string, body: object) =>
     httpCall({
       method: 'POST',
-      url: `${door.rootUrl}${path}`,
+      url: `${gateway.rootUrl}${path}`,
       headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 100, messages: hi, ...body }),
     })
-  return { door, post }
+  return { gateway, post }
 }
 
 const chat = '/v1/chat/completions'
@@ -35,36 +35,38 @@ const fetchTool = {
 
 describe('a tool that runs at the provider', () => {
   test('is let through where the owner names it, bounded as the owner says and paid with its fee', async () => {
-    const { door, post } = await aDoor('openai', 'openrouter/m', {
+    const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools: { 'openrouter:web_fetch': terms },
     })
     const reply = await post(chat, { tools: [fetchTool] })
     expect(reply.status, reply.text).toBe(200)
-    expect(door.upstream.calls[0]?.body['tools']).toEqual([
+    expect(gateway.upstream.calls[0]?.body['tools']).toEqual([
       { type: 'openrouter:web_fetch', parameters: { max_uses: 5, max_content_tokens: 1000 } },
     ])
     // How often it ran is not told, so that all five are paid.
-    expect(door.spentNano()).toBe(12 * 3000 + 30 * 15_000 + 5 * 10_000_000)
+    expect(gateway.spentNano()).toBe(12 * 3000 + 30 * 15_000 + 5 * 10_000_000)
   })
 
   test('is paid by the provider’s own word where that has its fee in it', async () => {
-    const { door, post } = await aDoor('openai', 'openrouter/m', {
+    const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools: { 'openrouter:web_fetch': terms },
     })
-    door.upstream.answerWith((_call, response) => {
+    gateway.upstream.answerWith((_call, response) => {
       const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, cost: 0.02 }
       response.writeHead(200, { 'content-type': 'application/json' })
       const message = { role: 'assistant', content: 'Hello' }
       response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }))
     })
     await post(chat, { tools: [fetchTool] })
-    expect(door.spentNano()).toBe(20_000_000)
+    expect(gateway.spentNano()).toBe(20_000_000)
   })
 
   test('is paid by the count that a usage tells', async () => {
     const model = 'anthropic/claude-haiku-4-5'
-    const { door, post } = await aDoor('anthropic', model, { serverTools: { web_search_20250305: terms } })
-    door.upstream.answerWith((_call, response) => {
+    const { gateway, post } = await aServer('anthropic', model, {
+      serverTools: { web_search_20250305: terms },
+    })
+    gateway.upstream.answerWith((_call, response) => {
       const usage = { input_tokens: 10, output_tokens: 2, server_tool_use: { web_search_requests: 3 } }
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(
@@ -75,38 +77,38 @@ describe('a tool that runs at the provider', () => {
       tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 4 }],
     })
     expect(reply.status, reply.text).toBe(200)
-    expect(door.upstream.calls[0]?.body['tools']).toEqual([
+    expect(gateway.upstream.calls[0]?.body['tools']).toEqual([
       { type: 'web_search_20250305', name: 'web_search', max_uses: 4 },
     ])
-    expect(door.spentNano()).toBe(10 * 3000 + 2 * 15_000 + 3 * 10_000_000)
+    expect(gateway.spentNano()).toBe(10 * 3000 + 2 * 15_000 + 3 * 10_000_000)
   })
 
   test('has all its fees set aside before it leaves', async () => {
-    const { door, post } = await aDoor('openai', 'openrouter/m', {
+    const { gateway, post } = await aServer('openai', 'openrouter/m', {
       dailyUsd: 0.045,
       serverTools: { 'openrouter:web_fetch': terms },
     })
     const reply = await post(chat, { tools: [fetchTool] })
     expect(reply.json()).toMatchObject({ code: 'budget-exhausted' })
-    expect(door.upstream.calls).toEqual([])
+    expect(gateway.upstream.calls).toEqual([])
   })
 
   test('is paid by its bound where its answer tells no usage', async () => {
-    const { door, post } = await aDoor('openai', 'openrouter/m', {
+    const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools: { 'openrouter:web_fetch': terms },
     })
-    door.upstream.answerWith((_call, response) => {
+    gateway.upstream.answerWith((_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const message = { role: 'assistant', content: 'Hello' }
       response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
     })
     await post(chat, { tools: [fetchTool] })
-    expect(door.spentNano()).toBeGreaterThan(5 * 10_000_000)
+    expect(gateway.spentNano()).toBeGreaterThan(5 * 10_000_000)
   })
 
   test('is refused for another model than the one it is named for, and where nothing can bound it', async () => {
     const serverTools = { 'openrouter:web_fetch': terms, 'openrouter:web_search': terms }
-    const { door, post } = await aDoor('openai', 'openrouter/m', {
+    const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools,
       models: ['openrouter/other'],
     })
@@ -116,7 +118,7 @@ describe('a tool that runs at the provider', () => {
     const unbounded = await post(chat, { tools: [{ type: 'openrouter:web_search' }] })
     expect(unbounded.status).toBe(400)
     expect(unbounded.text).toContain('no setting allows it')
-    expect(door.upstream.calls).toEqual([])
+    expect(gateway.upstream.calls).toEqual([])
   })
 
   test('is no model that searches by itself', async () => {
@@ -127,18 +129,20 @@ describe('a tool that runs at the provider', () => {
       'openrouter/m:nitro:online ',
       'openrouter/m: online',
     ]
-    const { door, post } = await aDoor('openai', 'openrouter/m', { models })
+    const { gateway, post } = await aServer('openai', 'openrouter/m', { models })
     for (const model of models) {
       const reply = await post(chat, { model })
       expect(reply.status).toBe(400)
       expect(reply.text).toContain('searches the web at its provider')
     }
-    expect(door.upstream.calls).toEqual([])
+    expect(gateway.upstream.calls).toEqual([])
   })
 
   test('is told back with what it did, and only where it is there', async () => {
     const model = 'anthropic/claude-haiku-4-5'
-    const { door, post } = await aDoor('anthropic', model, { serverTools: { web_search_20250305: terms } })
+    const { gateway, post } = await aServer('anthropic', model, {
+      serverTools: { web_search_20250305: terms },
+    })
     const messages = [
       ...hi,
       {
@@ -159,7 +163,7 @@ describe('a tool that runs at the provider', () => {
     ]
     const tools = [{ type: 'web_search_20250305', name: 'web_search' }]
     expect((await post('/v1/messages', { messages, tools })).status).toBe(200)
-    expect(door.upstream.calls[0]?.body['messages']).toEqual(messages)
+    expect(gateway.upstream.calls[0]?.body['messages']).toEqual(messages)
     expect((await post('/v1/messages', { messages })).status).toBe(400)
   })
 })

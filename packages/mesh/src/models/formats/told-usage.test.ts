@@ -50,9 +50,9 @@ function streamOf(told: ToldUsage): readonly (string | Uint8Array)[] {
 }
 
 async function startTelling(told: ToldUsage) {
-  const door = await startLlmGateway(told.wire, told.model)
-  onTestFinished(() => door.close())
-  door.upstream.answerWith((call: UpstreamCall, response) => {
+  const gateway = await startLlmGateway(told.wire, told.model)
+  onTestFinished(() => gateway.close())
+  gateway.upstream.answerWith((call: UpstreamCall, response) => {
     const isStream = call.body['stream'] === true || /stream/i.test(call.path)
     response.writeHead(200, { 'content-type': isStream ? wires[told.wire].streamType : 'application/json' })
     if (!isStream) response.end(JSON.stringify(wholeOf(told)))
@@ -62,10 +62,10 @@ async function startTelling(told: ToldUsage) {
     }
   })
   const ask = async (path: string, stream: boolean) => {
-    const before = door.spentNano()
+    const before = gateway.spentNano()
     const reply = await httpCall({
       method: 'POST',
-      url: `${door.rootUrl}${path}`,
+      url: `${gateway.rootUrl}${path}`,
       headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
       body: JSON.stringify({
         model: told.model,
@@ -74,9 +74,9 @@ async function startTelling(told: ToldUsage) {
         stream,
       }),
     })
-    return { reply, spent: door.spentNano() - before }
+    return { reply, spent: gateway.spentNano() - before }
   }
-  return { door, ask }
+  return { gateway, ask }
 }
 
 /** At 3 and 15 dollars for a million tokens, and a quarter more for what a cache took. */

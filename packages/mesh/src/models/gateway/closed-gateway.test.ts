@@ -28,14 +28,14 @@ function refusalIn(reply: Reply): string {
 }
 
 test('a model that searches the web by itself is nobody’s but by its own name', async () => {
-  const door = await startLlmGateway('openai', 'perplexity/plain', {
+  const gateway = await startLlmGateway('openai', 'perplexity/plain', {
     models: ['perplexity/*', 'openai/*', '*', 'perplexity/sonar-pro'],
   })
-  onTestFinished(() => door.close())
+  onTestFinished(() => gateway.close())
   const ask = (model: string) =>
     httpCall({
       method: 'POST',
-      url: `${door.rootUrl}/v1/chat/completions`,
+      url: `${gateway.rootUrl}/v1/chat/completions`,
       headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }),
     })
@@ -68,21 +68,21 @@ test('a model that searches the web by itself is nobody’s but by its own name'
   ]) {
     expect((await ask(model)).json(), model).toMatchObject({ code: 'model-not-allowed' })
   }
-  expect(door.upstream.calls).toEqual([])
+  expect(gateway.upstream.calls).toEqual([])
   expect((await ask('perplexity/sonar-pro')).status).toBe(200)
 })
 
-describe.each(providers)('the model door to $model', ({ wire, model }) => {
-  let door: LlmGatewayUnderTest
+describe.each(providers)('the model gateway to $model', ({ wire, model }) => {
+  let gateway: LlmGatewayUnderTest
   beforeAll(async () => {
-    door = await startLlmGateway(wire, model)
+    gateway = await startLlmGateway(wire, model)
   })
-  afterAll(() => door.close())
+  afterAll(() => gateway.close())
 
   const post = (path: string, body: object) =>
     httpCall({
       method: 'POST',
-      url: `${door.rootUrl}${path}`,
+      url: `${gateway.rootUrl}${path}`,
       headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 100, ...body }),
     })
@@ -92,8 +92,8 @@ describe.each(providers)('the model door to $model', ({ wire, model }) => {
     const reply = await post('/v1/chat/completions', body)
     expect([400, 403], what).toContain(reply.status)
     expect(refusalIn(reply)).toContain(place)
-    expect(door.upstream.calls).toEqual([])
-    expect(door.spentNano()).toBe(0)
+    expect(gateway.upstream.calls).toEqual([])
+    expect(gateway.spentNano()).toBe(0)
   })
 
   test.each(reachingCalls.messages)('lets no message out with $what', async ({ what, place, body }) => {
@@ -103,13 +103,13 @@ describe.each(providers)('the model door to $model', ({ wire, model }) => {
       expect([400, 403], what).toContain(reply.status)
       expect(refusalIn(reply)).toContain(place)
     }
-    expect(door.upstream.calls).toEqual([])
-    expect(door.spentNano()).toBe(0)
+    expect(gateway.upstream.calls).toEqual([])
+    expect(gateway.spentNano()).toBe(0)
   })
 
   test('embeds texts and tokens, and nothing that is named by its address', async () => {
     const url = 'https://evil.test/?d=secret'
-    const before = door.upstream.calls.length
+    const before = gateway.upstream.calls.length
     for (const body of [
       { input: [{ image: url }] },
       { input: { type: 'image_url', image_url: { url } } },
@@ -119,7 +119,7 @@ describe.each(providers)('the model door to $model', ({ wire, model }) => {
     ]) {
       expect((await post('/v1/embeddings', body)).status).toBe(400)
     }
-    expect(door.upstream.calls).toHaveLength(before)
+    expect(gateway.upstream.calls).toHaveLength(before)
   })
 
   test('keeps what would reach out beside the prompt for itself', async () => {
@@ -149,10 +149,10 @@ describe.each(providers)('the model door to $model', ({ wire, model }) => {
     }
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi', image_url: { url } }] }]
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
-      const before = door.upstream.calls.length
+      const before = gateway.upstream.calls.length
       const reply = await post(path, { ...beside, messages, metadata: { user_id: 'u', leak: url } })
       expect(reply.status).toBe(200)
-      const sent = door.upstream.calls.slice(before)
+      const sent = gateway.upstream.calls.slice(before)
       expect(sent).toHaveLength(1)
       const said = JSON.stringify(sent[0]?.body)
       expect(said).not.toContain('evil.test')

@@ -25,13 +25,13 @@ const cases: readonly { wire: WireKind; model: string; thinks: boolean; passes: 
 ]
 
 describe.each(cases)('the official Anthropic client at $model', ({ wire, model, passes }) => {
-  let door: LlmGatewayUnderTest
+  let gateway: LlmGatewayUnderTest
   let client: Anthropic
   beforeAll(async () => {
-    door = await startLlmGateway(wire, model)
-    client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    gateway = await startLlmGateway(wire, model)
+    client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
   })
-  afterAll(() => door.close())
+  afterAll(() => gateway.close())
 
   const say = (content: string, more: Partial<Anthropic.MessageCreateParamsNonStreaming> = {}) =>
     client.messages.create({
@@ -54,9 +54,9 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
 
   test('reads a stream to its end, and both ways cost the same', async () => {
     heedsLesson(88)
-    const before = door.spentNano()
+    const before = gateway.spentNano()
     await say('hi')
-    const whole = door.spentNano() - before
+    const whole = gateway.spentNano() - before
     const stream = client.messages.stream({
       model,
       max_tokens: 9000,
@@ -66,7 +66,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     expect(await stream.finalText()).toBe('Hello there')
     expect(final.usage).toMatchObject({ cache_read_input_tokens: 4, output_tokens: 30 })
     expect(final.stop_reason).toBe('end_turn')
-    expect(door.spentNano() - before - whole).toBe(whole)
+    expect(gateway.spentNano() - before - whole).toBe(whole)
     expect(whole).toBeGreaterThan(0)
   })
 
@@ -96,7 +96,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
 
   test('sends a picture', async () => {
     await say('', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'hi' }] }] })
-    expect(JSON.stringify(door.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
+    expect(JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
   })
 
   test('gets thinking apart from the words, and may send it back', async () => {
@@ -156,10 +156,10 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
         { signal: leaving.signal },
       )
       .catch((thrown: unknown) => thrown)
-    await expect.poll(() => JSON.stringify(door.upstream.calls.at(-1)?.body)).toContain('wait')
+    await expect.poll(() => JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('wait')
     leaving.abort()
     expect(await call).toBeInstanceOf(APIUserAbortError)
-    await door.upstream.calls.at(-1)?.closed
+    await gateway.upstream.calls.at(-1)?.closed
   })
 
   test('has only what is on the list sent on', async () => {
@@ -172,7 +172,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
       service_tier: 'auto',
     }
     await say('hi', { ...unknown, top_k: 5, metadata: { user_id: 'u' } } as never)
-    const sent = door.upstream.calls.at(-1)
+    const sent = gateway.upstream.calls.at(-1)
     const text = JSON.stringify(sent?.body)
     for (const name of Object.keys(unknown)) expect(text).not.toContain(`"${name}"`)
     if (passes) expect(sent?.body).toMatchObject({ top_k: 5, metadata: { user_id: 'u' } })
@@ -188,19 +188,19 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
   })
 
   test('counts tokens for nothing', async () => {
-    const before = door.spentNano()
+    const before = gateway.spentNano()
     const count = await client.messages.countTokens({ model, messages: [{ role: 'user', content: 'hi' }] })
     expect(count.input_tokens).toBeGreaterThan(0)
-    expect(door.spentNano()).toBe(before)
+    expect(gateway.spentNano()).toBe(before)
   })
 })
 
-describe('the door for an Anthropic client', () => {
-  let door: LlmGatewayUnderTest
+describe('the gateway for an Anthropic client', () => {
+  let gateway: LlmGatewayUnderTest
   beforeAll(async () => {
-    door = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5')
+    gateway = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5')
   })
-  afterAll(() => door.close())
+  afterAll(() => gateway.close())
 
   test('passes the bytes of Anthropic’s stream as they are', async () => {
     const body = JSON.stringify({
@@ -209,7 +209,7 @@ describe('the door for an Anthropic client', () => {
       stream: true,
       messages: [{ role: 'user', content: 'plan' }],
     })
-    const reply = await fetch(`${door.rootUrl}/v1/messages`, {
+    const reply = await fetch(`${gateway.rootUrl}/v1/messages`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -218,19 +218,19 @@ describe('the door for an Anthropic client', () => {
       },
       body,
     })
-    const direct = await fetch(`${door.upstream.baseUrl}/messages`, { method: 'POST', body })
+    const direct = await fetch(`${gateway.upstream.baseUrl}/messages`, { method: 'POST', body })
     expect(await reply.text()).toBe(await direct.text())
   })
 
   test('sends the key, the version and the features that are let through, and no others', async () => {
-    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     await client.beta.messages.create({
       model: 'claude-haiku-4-5',
       max_tokens: 10,
       messages: [{ role: 'user', content: 'hi' }],
       betas: ['interleaved-thinking-2025-05-14', 'mcp-client-2025-04-04', 'context-1m-2025-08-07'],
     })
-    expect(door.upstream.calls.at(-1)?.headers).toMatchObject({
+    expect(gateway.upstream.calls.at(-1)?.headers).toMatchObject({
       'x-api-key': 'sk-upstream-key-0123456789',
       'anthropic-version': '2023-06-01',
       'anthropic-beta': 'interleaved-thinking-2025-05-14',
@@ -238,7 +238,7 @@ describe('the door for an Anthropic client', () => {
   })
 
   test('lists the models in its form, and one of them', async () => {
-    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     const ids: string[] = []
     for await (const model of client.models.list()) ids.push(model.id)
     expect(ids).toEqual(['anthropic/claude-haiku-4-5'])
@@ -251,7 +251,7 @@ describe('the door for an Anthropic client', () => {
   })
 
   test('leaves out what another model thought before', async () => {
-    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     await client.messages.create({
       model: 'claude-haiku-4-5',
       max_tokens: 10,
@@ -268,13 +268,13 @@ describe('the door for an Anthropic client', () => {
         { role: 'user', content: 'hi' },
       ],
     })
-    const sent = JSON.stringify(door.upstream.calls.at(-1)?.body)
+    const sent = JSON.stringify(gateway.upstream.calls.at(-1)?.body)
     expect(sent).toContain('mine')
     expect(sent).not.toContain('strange')
   })
 
   test('refuses a stranger in its words', async () => {
-    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'nobody', maxRetries: 0 })
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'nobody', maxRetries: 0 })
     const error = await client.messages
       .create({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
       .catch((thrown: unknown) => thrown)

@@ -367,10 +367,10 @@ describe('a client that goes', () => {
     const { upstreams, parts, spent, calls } = await aChain({ readOnLimits: { maxMs: 50 } })
     const reached = Promise.withResolvers<{ closed: Promise<void> }>()
     upstreams.one.answerWith((call) => reached.resolve(call))
-    const door = await startLlmServer(parts.complete)
+    const gateway = await startLlmServer(parts.complete)
     const leaving = new AbortController()
     const body = { model: 'one/m', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100, ...more }
-    const call = fetch(`${door.baseUrl}/chat/completions`, {
+    const call = fetch(`${gateway.baseUrl}/chat/completions`, {
       method: 'POST',
       body: JSON.stringify(body),
       signal: leaving.signal,
@@ -383,7 +383,7 @@ describe('a client that goes', () => {
     expect(spent().unconfirmedNano).toBe(spent().spentNano)
     expect(spent().spentNano).toBeGreaterThanOrEqual(200_000)
     expect(calls()).toEqual([1, 0, 0])
-    await door.close()
+    await gateway.close()
   })
 
   test('between two attempts ends the call unpaid', async () => {

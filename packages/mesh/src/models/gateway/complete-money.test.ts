@@ -198,9 +198,9 @@ describe('money on the model path', () => {
           response.write(chunkEvent({ content: 'a' }))
           response.write(chunkEvent({ content: 'a long piece of text' }))
         })
-        const door = await startLlmServer(parts.complete)
+        const gateway = await startLlmServer(parts.complete)
         const leaving = new AbortController()
-        const reply = await fetch(`${door.baseUrl}/chat/completions`, {
+        const reply = await fetch(`${gateway.baseUrl}/chat/completions`, {
           method: 'POST',
           body: completionBody({ stream: true }),
           signal: leaving.signal,
@@ -213,7 +213,7 @@ describe('money on the model path', () => {
         expect(total.openNano).toBe(0)
         expect(total.spentNano).toBeGreaterThan(16_384 * 600)
         expect(total.unconfirmedNano).toBe(total.spentNano)
-        await door.close()
+        await gateway.close()
       },
     )
   })

@@ -20,18 +20,18 @@ const helloCostUsd = 0.0000027
 describe('the official OpenAI client', () => {
   let upstream: LlmUpstream
   let parts: LlmParts
-  let door: { readonly baseUrl: string; close(): Promise<void> }
+  let gateway: { readonly baseUrl: string; close(): Promise<void> }
   let client: OpenAI
 
   beforeAll(async () => {
     upstream = await startLlmUpstream()
     parts = aModelPath({ baseUrl: upstream.baseUrl, key: 'sk-real-provider-key-12345' })
-    door = await startLlmServer(parts.complete)
-    client = new OpenAI({ baseURL: door.baseUrl, apiKey: 'program-token', maxRetries: 0 })
+    gateway = await startLlmServer(parts.complete)
+    client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: 'program-token', maxRetries: 0 })
   })
 
   afterAll(async () => {
-    await door.close()
+    await gateway.close()
     await parts.close()
     await upstream.close()
   })

@@ -29,13 +29,13 @@ const cases: readonly { wire: WireKind; model: string }[] = [
 ]
 
 describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) => {
-  let door: LlmGatewayUnderTest
+  let gateway: LlmGatewayUnderTest
   let client: OpenAI
   beforeAll(async () => {
-    door = await startLlmGateway(wire, model)
-    client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    gateway = await startLlmGateway(wire, model)
+    client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   })
-  afterAll(() => door.close())
+  afterAll(() => gateway.close())
 
   const say = (content: string, more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) =>
     client.chat.completions.create({
@@ -47,9 +47,9 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
 
   test('gets a whole answer and a stream that cost the same', async () => {
     heedsLesson(88)
-    const before = door.spentNano()
+    const before = gateway.spentNano()
     const whole = await say('hi')
-    const spent = door.spentNano() - before
+    const spent = gateway.spentNano() - before
     const stream = client.chat.completions.stream({
       model,
       messages: [{ role: 'user', content: 'hi' }],
@@ -62,7 +62,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     expect(whole.usage).toMatchObject({ prompt_tokens: 12, completion_tokens: 30, total_tokens: 42 })
     expect(streamed.usage).toMatchObject({ prompt_tokens: 12, completion_tokens: 30, total_tokens: 42 })
     expect(spent).toBe(12 * 3000 + 30 * 15_000)
-    expect(door.spentNano() - before).toBe(2 * spent)
+    expect(gateway.spentNano() - before).toBe(2 * spent)
   })
 
   test('calls a tool in a stream and hands its result back', async () => {
@@ -89,7 +89,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
 
   test('sends a picture', async () => {
     await say('', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'hi' }] }] })
-    expect(JSON.stringify(door.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
+    expect(JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
   })
 
   test.each([
@@ -125,17 +125,17 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
         { signal: leaving.signal },
       )
       .catch((thrown: unknown) => thrown)
-    await expect.poll(() => JSON.stringify(door.upstream.calls.at(-1)?.body)).toContain('wait')
+    await expect.poll(() => JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('wait')
     leaving.abort()
     expect(await call).toBeInstanceOf(APIUserAbortError)
-    await door.upstream.calls.at(-1)?.closed
+    await gateway.upstream.calls.at(-1)?.closed
   })
 
   test('has only what is on the list sent on', async () => {
     heedsLesson(16)
     const unknown = { api_key: 'x', base_url: 'http://evil', extra_body: {}, extra_headers: {}, store: true }
     await say('hi', unknown)
-    const text = JSON.stringify(door.upstream.calls.at(-1))
+    const text = JSON.stringify(gateway.upstream.calls.at(-1))
     for (const name of Object.keys(unknown)) expect(text).not.toContain(`"${name}"`)
     expect(text).not.toContain('evil')
   })
@@ -143,8 +143,8 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
 
 describe('embeddings by the official OpenAI client', () => {
   test('pass through as they are, with their price', async () => {
-    const door = await startLlmGateway('openai', 'openai/text-embedding-3-small')
-    door.upstream.answerWith((call, response) => {
+    const gateway = await startLlmGateway('openai', 'openai/text-embedding-3-small')
+    gateway.upstream.answerWith((call, response) => {
       const isBase64 = call.body['encoding_format'] === 'base64'
       const embedding = isBase64 ? 'AACAPwAAAEA=' : [1, 2]
       response.setHeader('content-type', 'application/json')
@@ -157,8 +157,8 @@ describe('embeddings by the official OpenAI client', () => {
         }),
       )
     })
-    const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
-    const before = door.spentNano()
+    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    const before = gateway.spentNano()
     const inputs = ['hi', ['hi', 'ho'], [1, 2, 3], [[1], [2]]]
     for (const input of inputs) {
       const answer = await client.embeddings.create({
@@ -166,13 +166,13 @@ describe('embeddings by the official OpenAI client', () => {
         input,
       })
       expect(answer.data[0]?.embedding).toEqual([1, 2])
-      expect(door.upstream.calls.at(-1)).toMatchObject({
+      expect(gateway.upstream.calls.at(-1)).toMatchObject({
         path: '/v1/embeddings',
         body: { model: 'text-embedding-3-small', input },
       })
     }
-    expect(door.spentNano() - before).toBe(4 * 1000 * 3000)
-    await door.close()
+    expect(gateway.spentNano() - before).toBe(4 * 1000 * 3000)
+    await gateway.close()
   })
 
   test.each([
@@ -200,27 +200,27 @@ describe('embeddings by the official OpenAI client', () => {
     ],
   ] as const)('are translated for %s', async (provider, name, answer) => {
     const model = `${provider}/${name}`
-    const door = await startLlmGateway(provider, model)
-    door.upstream.answerWith((call, response) => {
+    const gateway = await startLlmGateway(provider, model)
+    gateway.upstream.answerWith((call, response) => {
       const { requests, texts, input } = call.body as { requests?: []; texts?: []; input?: [] }
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(answer((requests ?? texts ?? input ?? []).length)))
     })
-    const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const got = await client.embeddings.create({ model, input: ['a', 'b'] })
     expect(got.data.map((entry) => entry.embedding)).toEqual([
       [0, 1],
       [1, 1],
     ])
-    expect(door.spentNano()).toBeGreaterThan(0)
+    expect(gateway.spentNano()).toBeGreaterThan(0)
     const tokens = await client.embeddings.create({ model, input: [1, 2] }).catch((thrown: unknown) => thrown)
     expect(tokens).toMatchObject({ status: 400, code: 'bad-request' })
-    await door.close()
+    await gateway.close()
   })
 
   test('are made offline by words alone, the same each time', async () => {
-    const door = await startLlmGateway('openai', 'openai/m', { models: ['offline/*'] })
-    const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    const gateway = await startLlmGateway('openai', 'openai/m', { models: ['offline/*'] })
+    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const make = async (...input: string[]) =>
       (await client.embeddings.create({ model: 'offline/hashed-words', input })).data.map(
         (entry) => entry.embedding,
@@ -237,14 +237,14 @@ describe('embeddings by the official OpenAI client', () => {
       dimensions: 64,
     })
     expect(floats.data[0]?.embedding).toHaveLength(64)
-    expect(door.spentNano()).toBe(0)
-    await door.close()
+    expect(gateway.spentNano()).toBe(0)
+    await gateway.close()
   })
 
   test('stay within the list of models and the budget', async () => {
     heedsLesson(15, 17)
-    const door = await startLlmGateway('openai', 'openai/m', { dailyUsd: 0.000_000_1 })
-    const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    const gateway = await startLlmGateway('openai', 'openai/m', { dailyUsd: 0.000_000_1 })
+    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const other = await client.embeddings
       .create({ model: 'openai/other', input: 'hi' })
       .catch((thrown: unknown) => thrown)
@@ -253,13 +253,15 @@ describe('embeddings by the official OpenAI client', () => {
       .create({ model: 'm', input: 'hi' })
       .catch((thrown: unknown) => thrown)
     expect(dear).toMatchObject({ status: 402, code: 'budget-exhausted' })
-    expect(door.upstream.calls).toHaveLength(0)
-    await door.close()
+    expect(gateway.upstream.calls).toHaveLength(0)
+    await gateway.close()
   })
 
   test('are refused by a model that makes none, and answer no chat', async () => {
-    const door = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5', { models: ['offline/*'] })
-    const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+    const gateway = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5', {
+      models: ['offline/*'],
+    })
+    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const none = await client.embeddings
       .create({ model: 'claude-haiku-4-5', input: 'hi' })
       .catch((thrown: unknown) => thrown)
@@ -268,19 +270,19 @@ describe('embeddings by the official OpenAI client', () => {
       .create({ model: 'offline/hashed-words', messages: [{ role: 'user', content: 'hi' }] })
       .catch((thrown: unknown) => thrown)
     expect(chat).toMatchObject({ status: 400, code: 'bad-request' })
-    await door.close()
+    await gateway.close()
   })
 })
 
 test('one model is told by its full and by its bare name', async () => {
-  const door = await startLlmGateway('openai', 'openai/m')
-  const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+  const gateway = await startLlmGateway('openai', 'openai/m')
+  const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   const told = { id: 'openai/m', object: 'model', owned_by: 'openai' }
   expect(await client.models.retrieve('openai/m')).toMatchObject(told)
   expect(await client.models.retrieve('m')).toMatchObject(told)
   const error = await client.models.retrieve('openai/other').catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ status: 404, code: 'not-found' })
-  await door.close()
+  await gateway.close()
 })
 
 function vectors(count: number): number[][] {

@@ -31,7 +31,7 @@ import type { ModelWatch } from './watch-models.ts'
 /**
  * One call of a model for an agent, in any form of the model surface: the rules are the same for all of them.
  *
- * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the door has counted the call.
+ * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the gateway has counted the call.
  * 2. Every reservation is settled or refunded, on every path, also when nobody reads the answer.
  * 3. When `signal` aborts (the client has gone), this rejects at once, nothing more is asked, and an answer that is
  *    paid for is read on for its usage (`read-on.ts`).

@@ -26,7 +26,7 @@ export function refuseInClientFormat(scope: FastifyInstance): void {
   })
 }
 
-/** What the door has written a moment ago. */
+/** What the gateway has written a moment ago. */
 function problemIn(payload: string): Problem {
   const said = JSON.parse(payload) as { code?: unknown; detail?: unknown }
   const code = typeof said.code === 'string' && isProblemCode(said.code) ? said.code : 'internal-error'

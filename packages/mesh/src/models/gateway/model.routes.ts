@@ -14,7 +14,7 @@ import type { ListModels, ModelListForm } from './list-models.ts'
 import { isAnthropicCall, refuseInClientFormat } from './model-errors.ts'
 import { refuseOtherSurfaces } from './offered-surfaces.ts'
 
-/** What the door's hook would have added. */
+/** What the gateway's hook would have added. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
 
 interface ModelUseCases {

@@ -12,11 +12,11 @@ const openAiOffers =
 const anthropicOffers =
   'it offers POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models and GET /v1/models/{id}'
 
-let door: LlmGatewayUnderTest
+let gateway: LlmGatewayUnderTest
 beforeAll(async () => {
-  door = await startLlmGateway('openai', model)
+  gateway = await startLlmGateway('openai', model)
 })
-afterAll(() => door.close())
+afterAll(() => gateway.close())
 
 const thrownBy = (call: PromiseLike<unknown>): Promise<unknown> =>
   Promise.resolve(call).then(
@@ -24,8 +24,8 @@ const thrownBy = (call: PromiseLike<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe('what the model door does not offer, asked for by the official OpenAI client', () => {
-  const client = () => new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+describe('what the model gateway does not offer, asked for by the official OpenAI client', () => {
+  const client = () => new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   const file = new File(['x'], 'sound.wav')
   const asked: readonly [string, (of: OpenAI) => PromiseLike<unknown>][] = [
     ['POST /v1/responses', (of) => of.responses.create({ model, input: 'hi' })],
@@ -57,7 +57,7 @@ describe('what the model door does not offer, asked for by the official OpenAI c
     const error = await thrownBy(call(client()))
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({
-      message: `404 the model door does not offer ${surface}; ${openAiOffers}`,
+      message: `404 the model gateway does not offer ${surface}; ${openAiOffers}`,
       type: 'invalid_request_error',
       code: 'surface-not-offered',
       param: null,
@@ -65,8 +65,8 @@ describe('what the model door does not offer, asked for by the official OpenAI c
   })
 })
 
-describe('what the model door does not offer, asked for by the official Anthropic client', () => {
-  const client = () => new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+describe('what the model gateway does not offer, asked for by the official Anthropic client', () => {
+  const client = () => new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
   const asked: readonly [string, (of: Anthropic) => PromiseLike<unknown>][] = [
     ['POST /v1/messages/batches', (of) => of.messages.batches.create({ requests: [] })],
     ['GET /v1/messages/batches', (of) => of.messages.batches.list()],
@@ -76,7 +76,7 @@ describe('what the model door does not offer, asked for by the official Anthropi
 
   test.each(asked)('%s is refused in one sentence that says what is offered', async (surface, call) => {
     const error = await thrownBy(call(client()))
-    const sentence = `the model door does not offer ${surface}; ${anthropicOffers}`
+    const sentence = `the model gateway does not offer ${surface}; ${anthropicOffers}`
     expect(error).toBeInstanceOf(AnthropicNotFound)
     expect(error).toMatchObject({
       message: `404 ${sentence}`,
@@ -90,7 +90,7 @@ describe('a surface that is not offered', () => {
   /** Says its first line and headers, and never the body that it promised. */
   const firstLine = (path: string, headers: Record<string, string>) =>
     new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-      const call = request(`${door.rootUrl}${path}`, { method: 'POST', headers }, (answer) => {
+      const call = request(`${gateway.rootUrl}${path}`, { method: 'POST', headers }, (answer) => {
         answer.setEncoding('utf8')
         let text = ''
         answer.on('data', (part: string) => (text += part))

@@ -42,7 +42,7 @@ function isRead(method: string): boolean {
 function notOffered(line: string, form: keyof typeof offered): Problem {
   const surface = (line.split('?', 1)[0] ?? '').slice(0, surfaceMaxChars)
   return new Problem('surface-not-offered', {
-    detail: `the model door does not offer ${surface}; it offers ${offered[form]}`,
+    detail: `the model gateway does not offer ${surface}; it offers ${offered[form]}`,
   })
 }
 

@@ -18,23 +18,23 @@ const web: FetchMedia = async (_caller, { url }) => {
   throw new Problem('address-refused', { detail: 'site.test is not a public address' })
 }
 
-async function aDoor(wire: WireKind, model: string, fetchMedia: FetchMedia = web) {
+async function aServer(wire: WireKind, model: string, fetchMedia: FetchMedia = web) {
   const asked: { url: string; maxBytes: number }[] = []
-  const door = await startLlmGateway(wire, model, {
+  const gateway = await startLlmGateway(wire, model, {
     fetchMedia: (caller, one, signal) => {
       asked.push({ url: one.url, maxBytes: one.maxBytes })
       return fetchMedia(caller, one, signal)
     },
   })
-  onTestFinished(() => door.close())
+  onTestFinished(() => gateway.close())
   const post = (path: string, content: readonly object[], more: JsonObject = {}) =>
     httpCall({
       method: 'POST',
-      url: `${door.rootUrl}${path}`,
+      url: `${gateway.rootUrl}${path}`,
       headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 100, messages: [{ role: 'user', content }], ...more }),
     })
-  return { door, asked, post, sent: () => JSON.stringify(door.upstream.calls.map(({ body }) => body)) }
+  return { gateway, asked, post, sent: () => JSON.stringify(gateway.upstream.calls.map(({ body }) => body)) }
 }
 
 const hi = { type: 'text', text: 'hi' }
@@ -51,7 +51,7 @@ describe('what a prompt names by its address', () => {
     ['bedrock', 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0'],
     ['openai', 'azure/gpt-4o'],
   ])('goes to %s as data in both formats, and its address stays here (%s)', async (wire, model) => {
-    const { asked, post, sent } = await aDoor(wire, model)
+    const { asked, post, sent } = await aServer(wire, model)
     const chat = await post('/v1/chat/completions', [chatPicture(`${site}/picture?d=secret`), hi])
     const message = await post('/v1/messages', [picture(`${site}/picture?d=secret`), hi])
     expect([chat.status, message.status]).toEqual([200, 200])
@@ -62,7 +62,7 @@ describe('what a prompt names by its address', () => {
   })
 
   test('stands in its own place, among others and within a result of a tool', async () => {
-    const { door, post } = await aDoor('anthropic', 'anthropic/claude-haiku-4-5')
+    const { gateway, post } = await aServer('anthropic', 'anthropic/claude-haiku-4-5')
     const result = { type: 'tool_result', tool_use_id: 't', content: [hi, picture(`${site}/picture`)] }
     const reply = await post('/v1/messages', [result, paper(`${site}/paper`), hi])
     expect(reply.status).toBe(200)
@@ -71,7 +71,7 @@ describe('what a prompt names by its address', () => {
       media_type,
       data: bytes.toString('base64'),
     })
-    expect(door.upstream.calls[0]?.body['messages']).toEqual([
+    expect(gateway.upstream.calls[0]?.body['messages']).toEqual([
       {
         role: 'user',
         content: [
@@ -87,7 +87,7 @@ describe('what a prompt names by its address', () => {
   })
 
   test('is fetched for a count of tokens by the same rules', async () => {
-    const { asked, post, sent } = await aDoor('anthropic', 'anthropic/claude-haiku-4-5')
+    const { asked, post, sent } = await aServer('anthropic', 'anthropic/claude-haiku-4-5')
     const counted = await post('/v1/messages/count_tokens', [picture(`${site}/picture`), hi])
     expect(counted.status).toBe(200)
     expect(asked).toHaveLength(1)
@@ -97,27 +97,27 @@ describe('what a prompt names by its address', () => {
   })
 
   test('is no picture because it says so', async () => {
-    const { door, post } = await aDoor('openai', 'groq/m')
+    const { gateway, post } = await aServer('openai', 'groq/m')
     for (const path of ['page', 'paper']) {
       const reply = await post('/v1/chat/completions', [hi, chatPicture(`${site}/${path}`)])
       expect(reply.status).toBe(400)
       expect(reply.text).toContain('messages[0].content[1].image_url.url: what is at this address')
     }
-    expect(door.upstream.calls).toEqual([])
-    expect(door.spentNano()).toBe(0)
+    expect(gateway.upstream.calls).toEqual([])
+    expect(gateway.spentNano()).toBe(0)
   })
 
   test('is refused with its place where the way out refuses it', async () => {
-    const { door, post } = await aDoor('openai', 'groq/m')
+    const { gateway, post } = await aServer('openai', 'groq/m')
     const reply = await post('/v1/chat/completions', [hi, chatPicture('https://inside.test/')])
     expect(reply.status).toBe(403)
     expect(reply.json()).toMatchObject({ code: 'address-refused' })
     expect(reply.text).toContain('messages[0].content[1].image_url.url: site.test is not a public address')
-    expect(door.upstream.calls).toEqual([])
+    expect(gateway.upstream.calls).toEqual([])
   })
 
   test('is bounded in number, and in bytes for all together', async () => {
-    const { asked, post } = await aDoor('openai', 'groq/m')
+    const { asked, post } = await aServer('openai', 'groq/m')
     const nine = Array.from({ length: 9 }, (_, index) => chatPicture(`${site}/picture${index}`))
     expect((await post('/v1/chat/completions', nine)).status).toBe(400)
     expect(asked).toEqual([])

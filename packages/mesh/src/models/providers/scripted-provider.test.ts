@@ -65,14 +65,14 @@ async function playing(cassettes: Readonly<Record<string, object | string>>) {
     cassettes: [await folderWith(cassettes)],
     settings: { agents: { scout: { models: ['scripted/*'] } } },
   })
-  const door = await startLlmServer(parts.complete, workerCaller)
-  const client = new OpenAI({ baseURL: door.baseUrl, apiKey: 'program-token', maxRetries: 0 })
+  const gateway = await startLlmServer(parts.complete, workerCaller)
+  const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: 'program-token', maxRetries: 0 })
   return {
     parts,
     ask: (messages: OpenAI.ChatCompletionMessageParam[], model = 'scripted/count') =>
       client.chat.completions.stream({ model, messages }).finalChatCompletion(),
     close: async () => {
-      await door.close()
+      await gateway.close()
       await parts.close()
     },
   }

@@ -28,8 +28,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** A person's door before a true ledger, and a client that speaks bytes and hangs up where it likes. */
-async function aDoor({ answer }: { readonly answer?: string } = {}) {
+/** A person's API before a true ledger, and a client that speaks bytes and hangs up where it likes. */
+async function aServer({ answer }: { readonly answer?: string } = {}) {
   const world = aLedgerHarness()
   world.ledger.start()
   const { ledger } = world
@@ -84,10 +84,10 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
     return socket
   }
 
-  /** Hangs up, and waits until the door has noticed. */
+  /** Hangs up, and waits until the API has noticed. */
   async function hangUp(socket: Socket): Promise<void> {
     socket.destroy()
-    await eventually('the door has noticed', async () => {
+    await eventually('the API has noticed', async () => {
       const count = await new Promise<number>((resolve) => {
         server.server.getConnections((_error, connections) => resolve(connections))
       })
@@ -146,7 +146,7 @@ describe.each([
   ['a stream', { accept: 'text/event-stream' }],
 ] as const)('an outcome in %s', (_what, accept) => {
   test('is not told to a reader that hung up before anything came', async () => {
-    const { ask, finish, hangUp, open, world } = await aDoor()
+    const { ask, finish, hangUp, open, world } = await aServer()
     const { socket } = await ask(accept)
     await hangUp(socket)
     await finish('four')
@@ -155,7 +155,7 @@ describe.each([
   })
 
   test('is not told to a reader that hangs up in the middle, when its reply has begun', async () => {
-    const { ask, finish, hangUp, open } = await aDoor()
+    const { ask, finish, hangUp, open } = await aServer()
     const { socket } = await ask(accept)
     await once(socket, 'data')
     await hangUp(socket)
@@ -164,7 +164,7 @@ describe.each([
   })
 
   test('is not told to a reader that hangs up in the middle of it', async () => {
-    const { ask, finish, hangUp, open } = await aDoor({ answer: longAnswer })
+    const { ask, finish, hangUp, open } = await aServer({ answer: longAnswer })
     const { socket } = await ask(accept)
     await finish('four')
     await readSome(socket)
@@ -174,7 +174,7 @@ describe.each([
   })
 
   test('is told to a reader that read it to the end', async () => {
-    const { ask, finish, open } = await aDoor()
+    const { ask, finish, open } = await aServer()
     const { socket } = await ask(accept)
     const text = wholeOf(socket)
     await finish('the answer is four')
@@ -183,7 +183,7 @@ describe.each([
   })
 
   test('is told to a reader of its own word when it has given that, and not before', async () => {
-    const { ask, finish, open, read } = await aDoor()
+    const { ask, finish, open, read } = await aServer()
     const { socket, run } = await ask({ ...accept, [headers.saysWhenRead]: '1' })
     const text = wholeOf(socket)
     await finish('the answer is four')
@@ -196,7 +196,7 @@ describe.each([
   })
 
   test('is told again, of the same run, to a reader that lost it and asks under the same key', async () => {
-    const { ask, finish, hangUp, open, world } = await aDoor()
+    const { ask, finish, hangUp, open, world } = await aServer()
     const key = { [headers.idempotencyKey]: 'k' }
     const { socket, run } = await ask({ ...accept, ...key })
     await hangUp(socket)

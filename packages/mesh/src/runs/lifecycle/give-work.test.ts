@@ -65,7 +65,7 @@ test.each([
   const run = world.ledger.queries.find(given.run_id)!
   const tasks = { work: () => ({ inputData: {}, context: {} }) }
   expect(taskAssignment(run, tasks as unknown as RunTasks)?.token_budget).toEqual(told)
-  // The model door holds it to the same.
+  // The model gateway holds it to the same.
   expect(ticketFor(run)).toMatchObject({ budgetTokens: told.max_tokens, budgetUsd: told.max_cost_usd })
   await world.ledger.close()
 })

@@ -128,7 +128,7 @@ export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { r
   return { task }
 }
 
-/** What the agent is told of its caps; the model door holds it to them, in every turn. */
+/** What the agent is told of its caps; the model gateway holds it to them, in every turn. */
 function budgetOf({ budgetTokens, budgetUsd }: RunRecord): TokenBudget | null {
   if (budgetTokens === null && budgetUsd === null) return null
   return { max_tokens: budgetTokens, max_cost_usd: budgetUsd }

@@ -3,7 +3,7 @@ import { steererPerson } from '@flotilla/protocol/steer'
 import type { SteerMessage, SteerView } from '@flotilla/protocol/steer'
 import type { SteerRecord } from './steer-table.ts'
 
-/** A steer as doors show it. Pure. */
+/** A steer as the API shows it. Pure. */
 export function steerView(steer: SteerRecord): SteerView {
   return {
     id: steer.id,

@@ -23,7 +23,7 @@ const lastWordsMaxChars = 300
 export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {
   readonly proxyPort: number
   /** Of agents, on the gateway of theirs: closed to browsers. */
-  readonly doorPorts: readonly number[]
+  readonly meshPorts: readonly number[]
   readonly log: Log
   readonly prepared: () => PreparedEngine
   /** Of a folder of their own: no agent's volume is one of these. */
@@ -58,7 +58,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       const worker = { engine, image: ground.image, uid: options.uid, homeTag: tag }
       const network = await ensurePrivateNetwork(worker, {
         of: 'browsers',
-        doorPorts: [options.proxyPort],
+        meshPorts: [options.proxyPort],
         holdsBridge: dialect.holdsBridge,
         signal,
       })
@@ -75,8 +75,8 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       return checkIsolation(engine, {
         ground: { ...ground, network },
         homeTag: tag,
-        doorPort: options.proxyPort,
-        agents: { ground, doorPorts: options.doorPorts },
+        meshPort: options.proxyPort,
+        agents: { ground, meshPorts: options.meshPorts },
         behind: { rung: 'container' },
         clock: options.clock,
         signal,

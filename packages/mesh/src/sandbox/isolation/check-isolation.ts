@@ -32,9 +32,9 @@ interface IsolationOptions {
   readonly ground: ContainerGround
   readonly homeTag: string
   /** On its gateway: the one thing that must be reached. */
-  readonly doorPort: number
+  readonly meshPort: number
   /** Given for the network of browsers: where agents live, and what listens for them there. */
-  readonly agents?: { readonly ground: ContainerGround; readonly doorPorts: readonly number[] }
+  readonly agents?: { readonly ground: ContainerGround; readonly meshPorts: readonly number[] }
   readonly clock: Clock
   /** From where the walls are tried. */
   readonly behind: Behind
@@ -61,7 +61,7 @@ export async function checkIsolation(
     const controlled: readonly ProbeTarget[] = [
       ...hosts.map((host): ProbeTarget => ({ group: 'host', host, port: canary.port })),
       ...siblings.map(({ group, host }): ProbeTarget => ({ group, host, port: siblingPort })),
-      ...(agents?.doorPorts ?? []).map((port): ProbeTarget => ({
+      ...(agents?.meshPorts ?? []).map((port): ProbeTarget => ({
         group: 'agents',
         host: agents?.ground.network.gateway ?? '',
         port,
@@ -72,7 +72,7 @@ export async function checkIsolation(
       .filter((_, index) => shown[index])
       .map((target) => `${target.host}:${target.port}`)
     const connect: readonly ProbeTarget[] = [
-      { group: 'door', host: gateway, port: options.doorPort },
+      { group: 'mesh', host: gateway, port: options.meshPort },
       ...controlled,
       ...outsideTargets,
     ]

@@ -8,7 +8,7 @@ const controls = { reachedFromHost: [canary, sibling] }
 function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
   return {
     attempts: [
-      { group: 'door', target: '10.64.0.1:8420', outcome: 'connected' },
+      { group: 'mesh', target: '10.64.0.1:8420', outcome: 'connected' },
       { group: 'host', target: canary, outcome: 'EHOSTUNREACH' },
       { group: 'sibling', target: sibling, outcome: 'timeout' },
       { group: 'internet', target: '1.1.1.1:443', outcome: 'ENETUNREACH' },
@@ -117,8 +117,8 @@ describe('the walls of agents', () => {
     expect(fallen(aReport(), { ...controls, reachedFromHost: [sibling] })).toEqual(['host-ports-closed'])
   })
 
-  it('a closed agent door is told', () => {
-    expect(fallen(withOutcome('door', 'EHOSTUNREACH'))).toEqual(['agent-door-open'])
+  it('a closed agent API is told', () => {
+    expect(fallen(withOutcome('mesh', 'EHOSTUNREACH'))).toEqual(['agent-door-open'])
   })
 
   it.each<readonly [string, Partial<ProbeReport>]>([
@@ -141,14 +141,14 @@ describe('the walls of agents', () => {
 
 describe('the walls of browsers', () => {
   const agent = '10.80.0.3:8400'
-  const door = '10.80.0.1:8420'
-  const shown = { reachedFromHost: [canary, sibling, agent, door] }
+  const api = '10.80.0.1:8420'
+  const shown = { reachedFromHost: [canary, sibling, agent, api] }
   const tried = (changes: Readonly<Record<string, string>> = {}): ProbeReport =>
     aReport({
       attempts: [
         ...aReport().attempts,
         { group: 'agents', target: agent, outcome: 'EHOSTUNREACH' },
-        { group: 'agents', target: door, outcome: 'EHOSTUNREACH' },
+        { group: 'agents', target: api, outcome: 'EHOSTUNREACH' },
       ].map((attempt) => ({ ...attempt, outcome: changes[attempt.target] ?? attempt.outcome })),
     })
   const open = (report: ProbeReport, controls = shown) =>
@@ -173,7 +173,7 @@ describe('the walls of browsers', () => {
     [canary, 'connected', 'host-ports-closed'],
     [sibling, 'connected', 'other-sandboxes-closed'],
     [agent, 'connected', 'agents-closed'],
-    [door, 'ECONNREFUSED', 'agents-closed'],
+    [api, 'ECONNREFUSED', 'agents-closed'],
   ])('what was tried at %s and met %s breaks %s', (target, outcome, id) => {
     expect(open(tried({ [target]: outcome }))).toEqual([id])
   })

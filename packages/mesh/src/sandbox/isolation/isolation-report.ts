@@ -51,12 +51,12 @@ export const outsideTargets: readonly ProbeTarget[] = [
 /** Whose network was tried. */
 type WalledOff = 'agents' | 'browsers'
 
-const doors = {
-  agents: { id: 'agent-door-open', what: 'agent door' },
+const heard = {
+  agents: { id: 'agent-door-open', what: 'agent API' },
   browsers: { id: 'browser-proxy-open', what: 'proxy of browsers' },
 } as const
 
-export type ProbeGroup = keyof typeof closedToBrowsers | 'door'
+export type ProbeGroup = keyof typeof closedToBrowsers | 'mesh'
 
 /**
  * Nobody was asked, or whoever was asked asks nobody. That there is no such name is an answer too: what is asked for
@@ -86,12 +86,12 @@ export function networkWalls(
     of(group)
       .map((attempt) => `${attempt.target} ${attempt.outcome}`)
       .join(', ') || 'nothing was tried'
-  const door = of('door')
+  const mesh = of('mesh')
   return [
     {
-      id: doors[whose].id,
-      holds: door.length > 0 && door.every((attempt) => attempt.outcome === 'connected'),
-      detail: `${doors[whose].what}: ${words('door')}`,
+      id: heard[whose].id,
+      holds: mesh.length > 0 && mesh.every((attempt) => attempt.outcome === 'connected'),
+      detail: `${heard[whose].what}: ${words('mesh')}`,
     },
     ...Object.entries(whose === 'agents' ? closedGroups : closedToBrowsers).map(([group, { id, what }]) => {
       const attempts = of(group)

@@ -9,9 +9,9 @@ export interface PodGround {
   readonly namespace: string
   /** Made of the agent's image by `clusterRecipe`, where the nodes can pull it. */
   readonly image: string
-  /** Where pods call the mesh: the agent door and the forward proxy. */
+  /** Where pods call the mesh: the agent API and the forward proxy. */
   readonly meshAddress: string
-  /** Of this machine, where the doors listen: the same, unless a Service stands in front of them. */
+  /** Of this machine, where its servers listen: the same, unless a Service stands in front of them. */
   readonly ownAddress: string
   /** Ours, by its path below each kubelet's profiles; or what the runtime brings, which lets processes look into each other. */
   readonly seccomp:

@@ -28,7 +28,7 @@ const triedAtOnce = 8
 
 export interface ClusterCheckOptions {
   readonly nodes: readonly AgentNode[]
-  readonly doorPort: number
+  readonly meshPort: number
   readonly newName: () => string
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
@@ -71,7 +71,7 @@ export async function checkCluster(
       .filter((_, index) => shown[index])
       .map(({ host, port }) => `${host}:${port}`)
     const connect = [
-      { group: 'door', host: meshAddress, port: options.doorPort },
+      { group: 'mesh', host: meshAddress, port: options.meshPort },
       ...controlled,
       ...outsideTargets,
     ]
@@ -112,14 +112,14 @@ const probeSize = {
   cpu: { quotaUs: 50_000, periodUs: 100_000 },
 }
 
-/** Rules come to a pod a moment after it: until its door is open nothing else is, and a try would say so of the door too. */
-const probeOnceDoorOpens = `
+/** Rules come to a pod a moment after it: until it may reach the mesh it reaches nothing, and a try would say so of the mesh too. */
+const probeOnceMeshAnswers = `
 const plan = JSON.parse(process.argv[1])
-const door = plan.connect[0]
+const mesh = plan.connect[0]
 const start = () => { process.argv[2] = process.argv[1]; require('/opt/flotilla/probe-walls.cjs') }
 const left = { tries: 100 }
 const attempt = () => {
-  const socket = require('node:net').connect(door.port, door.host)
+  const socket = require('node:net').connect(mesh.port, mesh.host)
   const again = () => { socket.destroy(); left.tries-- > 0 ? setTimeout(attempt, 100) : start() }
   socket.setTimeout(500, again)
   socket.on('error', again)
@@ -135,7 +135,7 @@ async function probeNode(
   const { cluster, ground, watch } = to
   const { namespace } = ground
   const name = options.newName()
-  const command = ['node', '--eval', probeOnceDoorOpens, plan]
+  const command = ['node', '--eval', probeOnceMeshAnswers, plan]
   const body = probePod(ground, { name, node: node.name, command, size: probeSize })
   await cluster.core.createNamespacedPod({ namespace, body })
   try {

@@ -44,12 +44,14 @@ export function clusterNetworks(
       const [address = '', prefix] = range.split('/')
       return { address, prefix: Number(prefix), own: true }
     })
-  const doors = [mesh.meshAddress, mesh.ownAddress]
-  const hosts = [...new Set([...doors, ...nodes.flatMap(({ addresses }) => addresses)])].map((address) => ({
-    address,
-    prefix: isIP(address) === 6 ? 128 : 32,
-    // Where no node tells the range of its pods, the door is all that is known of their network.
-    own: ranges.length === 0 && doors.includes(address),
-  }))
+  const ownAddresses = [mesh.meshAddress, mesh.ownAddress]
+  const hosts = [...new Set([...ownAddresses, ...nodes.flatMap(({ addresses }) => addresses)])].map(
+    (address) => ({
+      address,
+      prefix: isIP(address) === 6 ? 128 : 32,
+      // Where no node tells the range of its pods, the address of the mesh is all that is known of their network.
+      own: ranges.length === 0 && ownAddresses.includes(address),
+    }),
+  )
   return [...ranges, ...hosts]
 }

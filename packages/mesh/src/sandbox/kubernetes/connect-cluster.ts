@@ -93,7 +93,7 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
   }
 }
 
-/** Of the API server, which is none of our doors. */
+/** Of the API server, which is none of ours. */
 const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
 
 /** Where a pod finds the account that it runs as. */

@@ -6,13 +6,13 @@ const home = {
   homeId: 'home-1',
   namespace: 'fleet',
   mesh: { kind: 'address', address: '10.0.0.9' },
-  doorPorts: [8420, 8421],
+  meshPorts: [8420, 8421],
 } as const
 
-it('denies everything in the namespace, and opens the doors of the mesh to pods of the home alone', () => {
-  const [nothing, doors] = networkPolicies(home)
+it('denies everything in the namespace, and opens the listeners of the mesh to pods of the home alone', () => {
+  const [nothing, toMesh] = networkPolicies(home)
   expect(nothing?.spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
-  expect(doors?.spec).toEqual({
+  expect(toMesh?.spec).toEqual({
     podSelector: { matchLabels: { 'flotilla.home': homeTag('home-1') } },
     policyTypes: ['Ingress', 'Egress'],
     egress: [
@@ -35,13 +35,13 @@ it('means one address alone, of either kind', () => {
 })
 
 it('means pods of the mesh by what they bear, where it is in the cluster itself', () => {
-  const [, doors] = networkPolicies({ ...home, mesh: { kind: 'pods', namespace: 'control' } })
+  const [, toMesh] = networkPolicies({ ...home, mesh: { kind: 'pods', namespace: 'control' } })
   const mesh = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'control' } },
     podSelector: { matchLabels: { 'app.kubernetes.io/name': 'flotilla-mesh' } },
   }
-  expect(doors?.spec).toMatchObject({ egress: [{ to: [mesh] }], ingress: [{ from: [mesh] }] })
-  expect(JSON.stringify(doors)).not.toContain('ipBlock')
+  expect(toMesh?.spec).toMatchObject({ egress: [{ to: [mesh] }], ingress: [{ from: [mesh] }] })
+  expect(JSON.stringify(toMesh)).not.toContain('ipBlock')
 })
 
 it('has two homes of one namespace meet nowhere', () => {

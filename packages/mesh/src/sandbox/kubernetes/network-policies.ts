@@ -4,7 +4,7 @@ import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 
 /**
  * The walls of a home in the words of Kubernetes: whatever runs in its namespace reaches nothing and is reached by nobody,
- * but that pods of the home come to the doors of the mesh, and the mesh to the agents. Whether a cluster keeps to it is
+ * but that pods of the home come to the listeners of the mesh, and the mesh to the agents. Whether a cluster keeps to it is
  * tried by a probe, since one whose network does not enforce policies takes them all the same. Pure.
  */
 export function networkPolicies(home: {
@@ -12,8 +12,8 @@ export function networkPolicies(home: {
   readonly namespace: string
   /** Where the mesh is: an address outside of the cluster, or pods of another namespace. */
   readonly mesh: MeshPlace
-  /** Of the agent door and the forward proxy. */
-  readonly doorPorts: readonly number[]
+  /** Of the agent API and the forward proxy. */
+  readonly meshPorts: readonly number[]
 }) {
   const mesh = [peerOf(home.mesh)]
   const tag = homeTag(home.homeId)
@@ -31,7 +31,7 @@ export function networkPolicies(home: {
     policy('nothing', { podSelector: {} }),
     policy('doors', {
       podSelector: { matchLabels: { [labelKeys.home]: tag } },
-      egress: [{ to: mesh, ports: home.doorPorts.map((port) => ({ protocol: 'TCP', port })) }],
+      egress: [{ to: mesh, ports: home.meshPorts.map((port) => ({ protocol: 'TCP', port })) }],
       ingress: [{ from: mesh, ports: [{ protocol: 'TCP', port: sandboxHardening.agentPort }] }],
     }),
   ]

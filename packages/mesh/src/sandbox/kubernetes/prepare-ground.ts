@@ -17,10 +17,10 @@ interface GroundOptions {
   readonly namespace: string
   readonly meshAddress?: string
   readonly service?: MeshService
-  readonly doorPorts: readonly number[]
+  readonly meshPorts: readonly number[]
 }
 
-/** What stands in front of the doors of a mesh that is a pod itself, and keeps its address when that pod moves. */
+/** What stands in front of the listeners of a mesh that is a pod itself, and keeps its address when that pod moves. */
 export interface MeshService {
   readonly address: string
   /** Of the mesh's own pod. */
@@ -57,7 +57,7 @@ export interface Ground {
   readonly nodes: readonly AgentNode[]
   /** Where pods call the mesh. */
   readonly meshAddress: string
-  /** Of this machine, where its doors listen. */
+  /** Of this machine, where its servers listen. */
   readonly ownAddress: string
   /** Whether it is there already. */
   readonly hasNamespace: boolean

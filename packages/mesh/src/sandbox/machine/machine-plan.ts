@@ -19,7 +19,7 @@ export interface MachineGround {
   /** By the processor; else by software. */
   readonly kvm: { readonly device: string; readonly group: number } | null
   /** `host:port` of all that agents may reach. */
-  readonly doors: readonly string[]
+  readonly meshAddresses: readonly string[]
 }
 
 /** What is done in a machine. */
@@ -58,7 +58,7 @@ const mb = 1024 * 1024
 const kernelBytes = 112 * mb
 /** What QEMU takes, beside the memory of the machine: its own code's, and what it translates into. */
 const emulatorBytes = 192 * mb
-/** Threads of QEMU, and one process for each connection to a door. */
+/** Threads of QEMU, and one process for each connection to the mesh. */
 const emulatorProcesses = 256
 const runSizeBytes = 48 * mb
 
@@ -82,7 +82,7 @@ export function machineContainer(
       MACHINE_FILES: work.files?.toString('base64') ?? '',
       MACHINE_SETTINGS: settingsOf(size, work),
       MACHINE_MEMORY_MB: Math.ceil((size.memoryLimitBytes + kernelBytes) / mb),
-      MACHINE_DOORS: machine.doors.join(' '),
+      MACHINE_DOORS: machine.meshAddresses.join(' '),
       MACHINE_PORT: sandboxHardening.agentPort,
       MACHINE_ACCELERATION: kvm === null ? 'tcg' : 'kvm',
     }).map(([name, value]) => `${name}=${value}`),

@@ -20,7 +20,7 @@ const machine: MachineGround = {
   image: 'machines',
   rootDisk: '/cache/root.ext4',
   kvm: null,
-  doors: ['10.1.0.1:8420', '10.1.0.1:8421'],
+  meshAddresses: ['10.1.0.1:8420', '10.1.0.1:8421'],
 }
 const disk = { path: '/volumes/a.ext4', fileBytes: 64 * 2 ** 20, blocks: 0 }
 
@@ -101,7 +101,7 @@ test('inside, the agent has the walls of a container again', async () => {
   expect(optionsOf('/sys')).toContain('ro')
 })
 
-test('the machine is told its bounds, its doors and its files', async () => {
+test('the machine is told its bounds, where the mesh is and its files', async () => {
   const { variables, spec } = await aMachine()
   const settings = variables.get('MACHINE_SETTINGS')?.split('\n')
   expect(settings).toContain(`AGENT_MEMORY=${spec.memoryLimitBytes}`)

@@ -22,7 +22,7 @@ export interface MachineOptions extends Omit<
   /** `images/machine`. */
   readonly machineRecipeDirectory: string
   /** Ports of all that agents may reach on the host. */
-  readonly doorPorts: readonly number[]
+  readonly meshPorts: readonly number[]
 }
 
 /** What machines are tried on. */
@@ -59,11 +59,11 @@ export async function tryMachine(
     homeId: ground.homeId,
     progress,
   })
-  const doors = options.doorPorts.map((port) => `${ground.network.gateway}:${port}`)
+  const meshAddresses = options.meshPorts.map((port) => `${ground.network.gateway}:${port}`)
   const kvm = await findKvm()
   let failed = ''
   for (const by of kvm === null ? [null] : [kvm, null]) {
-    const machine: MachineGround = { image, rootDisk, kvm: by, doors }
+    const machine: MachineGround = { image, rootDisk, kvm: by, meshAddresses }
     const words = by === null ? 'QEMU in software' : 'QEMU with KVM'
     const said = await runOn(engine, ground, machine)
     if (said === null) {

@@ -19,7 +19,7 @@ export type NameServerState =
  */
 export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number): Promise<NameServerState> {
   if (engine.facts.flavour === 'podman') {
-    return { kind: 'none', why: 'it listens on the gateway, whose ports are shut but for the doors' }
+    return { kind: 'none', why: 'it listens on the gateway, whose ports are shut but for the mesh’s own' }
   }
   if (uid !== 0) return { kind: 'open', why: 'the mesh does not run as root' }
   for (const program of ['nsenter', 'iptables']) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { applyScript, chainOf, removeScript, wallRules } from './network-rules.ts'
 import { networkNames } from './private-network.ts'
 
-const place = { bridge: 'flt-abcdef01', gateway: '10.64.0.1', doorPorts: [8420, 8421] }
+const place = { bridge: 'flt-abcdef01', gateway: '10.64.0.1', meshPorts: [8420, 8421] }
 
 describe('network rules', () => {
   it('names fit what kernels and iptables allow', () => {
@@ -10,7 +10,7 @@ describe('network rules', () => {
     expect(chainOf(networkNames('abcdef01').bridge).length).toBeLessThanOrEqual(28)
   })
 
-  it('let in replies and the door ports on the gateway, and end in a refusal', () => {
+  it('let in replies and the API ports on the gateway, and end in a refusal', () => {
     const [ipv4] = wallRules(place)
     expect(ipv4?.rules).toEqual([
       '-m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',

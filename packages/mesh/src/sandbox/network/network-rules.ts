@@ -9,8 +9,8 @@ export interface WallPlace {
   readonly bridge: string
   /** The mesh's address on it. */
   readonly gateway: string
-  /** Ports of the agent door and the forward proxy. */
-  readonly doorPorts: readonly number[]
+  /** Ports of the agent API and the forward proxy. */
+  readonly meshPorts: readonly number[]
 }
 
 export interface WallRules {
@@ -46,7 +46,7 @@ export function wallRules(place: WallPlace): readonly WallRules[] {
       chain,
       rules: [
         '-m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',
-        ...place.doorPorts.map((port) => `-d ${gateway} -p tcp --dport ${port} -j ACCEPT`),
+        ...place.meshPorts.map((port) => `-d ${gateway} -p tcp --dport ${port} -j ACCEPT`),
         refusal,
       ],
       hooks: [
@@ -98,7 +98,7 @@ export function applyScript(place: WallPlace): string {
 
 /** Takes out what `applyScript` put in; finding nothing is no failure. */
 export function removeScript(bridge: string): string {
-  return wallRules({ bridge, gateway: '', doorPorts: [] })
+  return wallRules({ bridge, gateway: '', meshPorts: [] })
     .flatMap(({ tool, chain, hooks }) => [
       ...hooks.map((hook) => `${tool} -w 5 -D ${hook.chain} ${hook.rule} 2>/dev/null`),
       `${tool} -w 5 -F ${chain} 2>/dev/null`,

@@ -50,7 +50,7 @@ export async function ensurePrivateNetwork(
   worker: RuleWorker,
   options: {
     readonly of?: NetworkOf
-    readonly doorPorts: readonly number[]
+    readonly meshPorts: readonly number[]
     /** Where the engine keeps a bridge only as long as a container is on it. */
     readonly holdsBridge?: boolean
     readonly signal?: AbortSignal | undefined
@@ -63,7 +63,7 @@ export async function ensurePrivateNetwork(
     await holdBridge(worker.engine, { network, image: worker.image, homeTag: worker.homeTag })
   await applyRules(
     worker,
-    applyScript({ bridge, gateway: network.gateway, doorPorts: options.doorPorts }),
+    applyScript({ bridge, gateway: network.gateway, meshPorts: options.meshPorts }),
     options.signal,
   )
   return network

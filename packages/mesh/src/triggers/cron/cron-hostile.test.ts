@@ -52,7 +52,7 @@ const badSchedules = [
 const badZones = ['../etc/passwd', '/etc/localtime', '__proto__', 'constructor', '+02:00', '', 'a'.repeat(65)]
 
 describe('what is written wrongly', () => {
-  it('is refused alike at a door, by an agent, in a change and in the file', async () => {
+  it('is refused alike at an API, by an agent, in a change and in the file', async () => {
     const harness = await startCron()
     harness.permit('clerk', { can_manage_cron: true })
     const made = await harness.cron.create(
@@ -260,7 +260,7 @@ describe('very many jobs', () => {
       await harness.clock.leap(24 * 60 * minute)
       let turns = 0
       const done = new AbortController()
-      const door = (async () => {
+      const calls = (async () => {
         for (; !done.signal.aborted; turns++) await new Promise((resolve) => setImmediate(resolve))
       })()
       let ticks = 0
@@ -269,7 +269,7 @@ describe('very many jobs', () => {
         expect(acted).toBeLessThanOrEqual(firedPerTickMax)
       }
       done.abort()
-      await door
+      await calls
       expect(ticks).toBe(total / firedPerTickMax + 1)
       expect(turns).toBeGreaterThanOrEqual(total / 10)
       expect(harness.database.prepare('SELECT count(DISTINCT job_id) AS jobs FROM cron_rows').get()).toEqual({

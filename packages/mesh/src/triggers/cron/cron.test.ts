@@ -227,7 +227,7 @@ describe('many jobs', () => {
     expect(rows.filter(({ lateMs }) => lateMs === 15_000)).toHaveLength(30)
   })
 
-  it('of one agent are 50 at most, at the door and in the file', async () => {
+  it('of one agent are 50 at most, at the API and in the file', async () => {
     heedsLesson(72)
     const harness = await startCron()
     await writeByHand(

@@ -5,7 +5,7 @@ import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './cron-job.ts'
 import { isLate, formatRow } from './format-row.ts'
 
-/** A job as doors show it. Pure. */
+/** A job as the API shows it. Pure. */
 export function jobView(live: LiveJob, state: CronState | null): CronJobView {
   const { job, when, nextDue } = live
   const wrongCondition = typeof when === 'string' ? `its condition cannot be understood: ${when}` : ''

@@ -2,7 +2,7 @@ import type { PaymentView } from '@flotilla/protocol/wallet-payments'
 import { usdOfMicro } from './amounts.ts'
 import type { IntentRecord } from './intent-record.ts'
 
-/** As doors show it: all but its bytes. Pure. */
+/** As the API shows it: all but its bytes. Pure. */
 export function viewOf(intent: IntentRecord): PaymentView {
   return {
     id: intent.id,

@@ -126,7 +126,7 @@ export async function simulate(
 }
 
 export function sendWire({ ask }: SolanaRpc, wire: string): Promise<string> {
-  // It was simulated before; a second look at the door would only refuse what is there already.
+  // It was simulated before; a second check there would only refuse what is there already.
   const options = { encoding: 'base64', skipPreflight: true, ...confirmed }
   return ask('sendTransaction', [wire, options], z.string().max(88))
 }

@@ -14,7 +14,7 @@ const sharesOfAddress = 4
 /** Whose start an identity names, and its key; null for one that may not come in. */
 export type LinkKeyOf = (identity: string) => { readonly agentId: string; readonly key: Uint8Array } | null
 
-export interface LinkedDoor {
+export interface LinkedListener {
   /** Rejects when the port is taken. */
   listen(where: { readonly port: number; readonly host: string }): Promise<void>
   port(): number
@@ -25,15 +25,15 @@ export interface LinkedDoor {
  * Lets agents on other machines come to `server`, which does not listen itself: each connection by the key of the agent's
  * last start, and by nothing else. Who came in is known by `linkedAgentOf`.
  */
-export function createLinkedDoor(deps: {
+export function createLinkedListener(deps: {
   readonly server: HttpServer
   readonly keyOf: LinkKeyOf
   readonly bounds: ConnectionBounds
   readonly log: Log
-}): LinkedDoor {
+}): LinkedListener {
   const open = createRoster<TLSSocket>()
   const shown = new WeakMap<TLSSocket, string>()
-  const door = createServer(
+  const listener = createServer(
     agentLinkServer((socket: TLSSocket, identity) => {
       const found = deps.keyOf(identity)
       if (found) shown.set(socket, found.agentId)
@@ -49,29 +49,29 @@ export function createLinkedDoor(deps: {
     },
   )
   // Nodes may hide the addresses of their pods behind their own, so that those of an agent are counted by its key.
-  boundConnections(door, { ...deps.bounds, perAddressMax: deps.bounds.totalMax / sharesOfAddress })
-  door.on('tlsClientError', (error, { remoteAddress }) => {
+  boundConnections(listener, { ...deps.bounds, perAddressMax: deps.bounds.totalMax / sharesOfAddress })
+  listener.on('tlsClientError', (error, { remoteAddress }) => {
     deps.log.debug({ remoteAddress, err: error }, 'a connection did not show the key of an agent')
   })
 
   return {
     listen: ({ port, host }) =>
       new Promise((resolve, reject) => {
-        door.once('error', reject)
-        door.listen(port, host, () => {
-          door.off('error', reject)
+        listener.once('error', reject)
+        listener.listen(port, host, () => {
+          listener.off('error', reject)
           // From then on Node looks after connections that are slow.
           deps.server.emit('listening')
           resolve()
         })
       }),
     port: () => {
-      const address = door.address()
+      const address = listener.address()
       return typeof address === 'object' && address !== null ? address.port : 0
     },
     close: async () => {
-      if (!door.listening) return
-      const closed = new Promise<void>((resolve) => door.close(() => resolve()))
+      if (!listener.listening) return
+      const closed = new Promise<void>((resolve) => listener.close(() => resolve()))
       for (const socket of open.members()) socket.destroy()
       await closed
     },

@@ -12,14 +12,14 @@ import { startContender } from './processes.ts'
 import type { Contender } from './processes.ts'
 import { meshProgram } from '../tests/support/programs.ts'
 
-/** Our model door as an agent's program meets it: real process, real database, a live run that pays. */
-export interface MeshDoor {
+/** Our model gateway as an agent's program meets it: real process, real database, a live run that pays. */
+export interface MeshGateway {
   readonly contender: Contender
   readonly host: string
   readonly port: number
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** What the door calls the fake upstream's model. */
+  /** What the gateway calls the fake upstream's model. */
   readonly model: string
   /** The forward proxy as programs see it, with their token. */
   readonly proxyUrl: string
@@ -48,14 +48,14 @@ const settings = (upstreamPort: number) => ({
  * Starts the mesh with a home of its own and an agent under the `process` runtime, gives that agent a chat whose
  * model call stays open, and takes the program token that the agent's programs would use.
  */
-export async function startMeshDoor(options: {
+export async function startMeshGateway(options: {
   readonly upstreamPort: number
   readonly folder: string
   readonly core: number | null
   readonly signal: AbortSignal
   /** `egress` of settings.json. */
   readonly egress?: Readonly<Record<string, unknown>>
-}): Promise<MeshDoor> {
+}): Promise<MeshGateway> {
   const home = join(options.folder, 'home')
   await mkdir(join(home, 'config'), { recursive: true, mode: 0o700 })
   const written = { ...settings(options.upstreamPort), egress: options.egress ?? {} }

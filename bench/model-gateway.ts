@@ -2,12 +2,12 @@ import type { Bench, BenchOptions, BenchReport } from './bench.ts'
 import { rotated } from './bench.ts'
 import { startCarriers } from './carriers.ts'
 import type { Carrier, Carriers } from './carriers.ts'
-import { kindOf } from './door-measurement.ts'
-import type { Load, Measured } from './door-measurement.ts'
+import { kindOf } from './gateway-measurement.ts'
+import type { Load, Measured } from './gateway-measurement.ts'
 import type { LoadOrder, LoadResult } from './load-generator.ts'
 import { measureDurableCommits } from './durable-commit.ts'
 import { modelRequest, streamChunks } from './model-call.ts'
-import { doorTables } from './model-door-tables.ts'
+import { gatewayTables } from './model-gateway-tables.ts'
 import { nextMessage } from './processes.ts'
 import type { Contender } from './processes.ts'
 
@@ -22,9 +22,9 @@ const warmUpConnections = 8
 const firstRequests = 3
 const measureTimeoutMs = 180_000
 
-export const modelDoorBench: Bench = {
-  name: 'model-door',
-  claim: `what the model door adds to a call with every guard on, plain and streamed in ${streamChunks} pieces`,
+export const modelGatewayBench: Bench = {
+  name: 'model-gateway',
+  claim: `what the model gateway adds to a call with every guard on, plain and streamed in ${streamChunks} pieces`,
   defaultRuns: 7,
   run: async (options) => {
     const carriers = await startCarriers(options)
@@ -68,7 +68,7 @@ async function measure(carriers: Carriers, options: BenchOptions): Promise<Bench
   }
   const accounts = await carriers.accounts()
   return {
-    tables: doorTables({ measured, refusals, pinned, accounts, commitMs }),
+    tables: gatewayTables({ measured, refusals, pinned, accounts, commitMs }),
     figures: {
       pinned,
       accounts,

@@ -25,7 +25,7 @@ const seenSchema = z.object({ chat: answers, messages: answers })
 type Calls = Record<'chat' | 'messages', readonly { readonly what: string; readonly body: object }[]>
 
 withEngine(
-  'the model door as a way out',
+  'the model gateway as a way out',
   () => {
     let mesh: MeshProcess
     let chats: LlmUpstream

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
-import { createLinkedDoor } from '../packages/mesh/src/http/link/linked-door.ts'
+import { createLinkedListener } from '../packages/mesh/src/http/link/linked-listener.ts'
 import { agentConnectionBounds } from '../packages/mesh/src/http/bound-connections.ts'
 import { silentLog } from '../packages/mesh/src/platform/log.ts'
 
-/** A door that answers with as many bytes as its path says, plainly or over keyed lines. Tells its port by a message. */
+/** An API that answers with as many bytes as its path says, plainly or over keyed lines. Tells its port by a message. */
 const [kind = 'plain', key = ''] = process.argv.slice(2)
 
 if (import.meta.main) {
@@ -14,14 +14,14 @@ if (import.meta.main) {
   const told = (port: number | null) => process.send?.({ port })
   if (kind === 'keyed') {
     const found = { agentId: 'scout', key: Buffer.from(key, 'hex') }
-    const door = createLinkedDoor({
+    const listener = createLinkedListener({
       server,
       keyOf: () => found,
       bounds: agentConnectionBounds,
       log: silentLog,
     })
-    await door.listen(where)
-    told(door.port())
+    await listener.listen(where)
+    told(listener.port())
   } else {
     server.listen(where, () => {
       const address = server.address()

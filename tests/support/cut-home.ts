@@ -19,18 +19,18 @@ import { repositoryRoot } from './mesh-process.ts'
 import { addDoorToken } from './own-token.ts'
 import { livesUntil } from './power-cut.ts'
 
-export interface DoorCall {
+export interface ApiCall {
   readonly endpoint: Endpoint
   readonly params?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
-export interface DoorReply {
+export interface ApiReply {
   readonly status: number
   readonly body: Record<string, unknown>
 }
 
-/** A home whose agents each have a run at work, behind a true agent door that no sandbox stands at. */
+/** A home whose agents each have a run at work, behind a true agent API that no sandbox calls. */
 export interface CutHome {
   readonly home: string
   /**
@@ -39,9 +39,9 @@ export interface CutHome {
    */
   life(
     caller: string,
-    call: DoorCall,
+    call: ApiCall,
     cut?: { readonly endsAt?: number; readonly key?: string },
-  ): Promise<{ readonly reply: DoorReply | null; readonly passed: number }>
+  ): Promise<{ readonly reply: ApiReply | null; readonly passed: number }>
   /** A life for whatever a test wants of the parts. */
   with<T>(work: (parts: Composed) => Promise<T> | T): Promise<T>
   rows(sql: string): Record<string, unknown>[]
@@ -152,11 +152,11 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
     with: using,
     async life(caller, call, { endsAt, key = 'key' } = {}) {
       const parts = await compose()
-      const door = agentServer(parts)
-      await door.ready()
+      const server = agentServer(parts)
+      await server.ready()
       try {
         const { life, result } = await livesUntil(endsAt ?? null, () =>
-          send(door, call, {
+          send(server, call, {
             authorization: `Bearer ${tokens.get(caller) ?? ''}`,
             [names.runId]: runOf(caller),
             [names.runFence]: '1',
@@ -177,12 +177,12 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
   }
 }
 
-/** Every route that the agent door has, as `METHOD /path` with `{}` for whatever is named there. */
-export async function agentDoorRoutes(parts: Composed): Promise<string[]> {
-  const door = agentServer(parts)
-  await door.ready()
+/** Every route that the agent API has, as `METHOD /path` with `{}` for whatever is named there. */
+export async function agentApiRoutes(parts: Composed): Promise<string[]> {
+  const server = agentServer(parts)
+  await server.ready()
   const above: string[] = []
-  return door
+  return server
     .printRoutes({ commonPrefix: false })
     .split('\n')
     .flatMap((line) => {
@@ -201,11 +201,11 @@ export function routeOf({ method, path }: Endpoint): string {
 }
 
 async function send(
-  door: FastifyInstance,
-  { endpoint, params = {}, body }: DoorCall,
+  server: FastifyInstance,
+  { endpoint, params = {}, body }: ApiCall,
   headers: Record<string, string>,
-): Promise<DoorReply> {
-  const reply = await door.inject({
+): Promise<ApiReply> {
+  const reply = await server.inject({
     method: endpoint.method,
     url: fillPath(endpoint.path, params),
     headers,

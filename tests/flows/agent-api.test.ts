@@ -1,13 +1,13 @@
-import { describeAgentDoor } from '../../packages/agent/src/testing/fake-mesh.conformance.ts'
+import { describeAgentApi } from '../../packages/agent/src/testing/fake-mesh.conformance.ts'
 import { answerStream, chunkEvent, usageEvent } from '../support/llm-upstream.ts'
 import { startLlmGateway } from '../support/llm-gateway.ts'
 
 const model = 'deepseek/m'
 
-describeAgentDoor('the door of the mesh', async (script) => {
-  const door = await startLlmGateway('openai', model)
+describeAgentApi('the API of the mesh', async (script) => {
+  const gateway = await startLlmGateway('openai', model)
   let asked = 0
-  door.upstream.answerWith((call, response) => {
+  gateway.upstream.answerWith((call, response) => {
     const answer = script?.[Math.min(asked, script.length - 1)]
     asked += 1
     if (!answer) return answerStream(call, response)
@@ -24,9 +24,9 @@ describeAgentDoor('the door of the mesh', async (script) => {
     response.end(`${usageEvent()}data: [DONE]\n\n`)
   })
   return {
-    port: Number(new URL(door.rootUrl).port),
+    port: Number(new URL(gateway.rootUrl).port),
     token: 'scout',
     model: script === null ? 'deepseek/of-others' : model,
-    close: door.close,
+    close: gateway.close,
   }
 })

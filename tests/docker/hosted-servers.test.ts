@@ -43,7 +43,7 @@ const delivers = (url: string) =>
     body: '{"from":"outside"}',
   })
 
-describe.skipIf(!canBeHosted)('the doors behind a real reverse proxy', () => {
+describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
   let folder: string
   let nginx: string
 
@@ -145,7 +145,7 @@ describe.skipIf(!canBeHosted)('the doors behind a real reverse proxy', () => {
     })
     afterAll(() => mesh.stop())
 
-    it('a session opens the door, directly, through nginx, and on the address for other machines', async () => {
+    it('a session opens the API, directly, through nginx, and on the address for other machines', async () => {
       verifies('authentication:dashboard:cookie-required', 'authentication:dashboard:cookie-hmac')
       const proxy = await proxyTo(mesh, ['proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'])
       for (const url of [mesh.url, proxy.url, `http://${outside}`]) {

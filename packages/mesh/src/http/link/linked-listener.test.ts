@@ -9,7 +9,7 @@ import { agentLinkClient } from '@flotilla/protocol/agent-link'
 import { expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../platform/index.ts'
 import { agentConnectionBounds, boundConnections } from '../bound-connections.ts'
-import { createLinkedDoor } from './linked-door.ts'
+import { createLinkedListener } from './linked-listener.ts'
 import { linkedAgentOf } from './linked-sockets.ts'
 
 const host = '127.0.0.1'
@@ -17,7 +17,7 @@ const keyed = (identity: string, key: Uint8Array) => agentLinkClient({ identity,
 const keyOfScout = Buffer.alloc(32, 1)
 const keyOfClerk = Buffer.alloc(32, 2)
 
-async function aDoor(some = { perAddressMax: 100, totalMax: 400 }) {
+async function aServer(some = { perAddressMax: 100, totalMax: 400 }) {
   const bounds = { ...agentConnectionBounds, ...some }
   const keys = new Map([
     ['start-1.scout', { agentId: 'scout', key: keyOfScout }],
@@ -25,10 +25,15 @@ async function aDoor(some = { perAddressMax: 100, totalMax: 400 }) {
   ])
   const server = createServer((asked, reply) => reply.end(`${linkedAgentOf(asked.socket)} ${asked.url}`))
   boundConnections(server, bounds)
-  const door = createLinkedDoor({ server, keyOf: (told) => keys.get(told) ?? null, bounds, log: silentLog })
-  await door.listen({ port: 0, host })
-  onTestFinished(() => door.close())
-  return { door, keys, port: door.port() }
+  const listener = createLinkedListener({
+    server,
+    keyOf: (told) => keys.get(told) ?? null,
+    bounds,
+    log: silentLog,
+  })
+  await listener.listen({ port: 0, host })
+  onTestFinished(() => listener.close())
+  return { listener, keys, port: listener.port() }
 }
 
 function open(port: number, options: ConnectionOptions): TLSSocket {
@@ -37,7 +42,7 @@ function open(port: number, options: ConnectionOptions): TLSSocket {
   return socket
 }
 
-/** What the door says over a connection, or why there is none. */
+/** What the API says over a connection, or why there is none. */
 async function ask(socket: TLSSocket): Promise<string> {
   const asked = request({ path: '/hello', createConnection: () => socket }).end()
   try {
@@ -49,7 +54,7 @@ async function ask(socket: TLSSocket): Promise<string> {
 }
 
 test('knows an agent by the key of its start, in TLS 1.3 with fresh keys', async () => {
-  const { port } = await aDoor()
+  const { port } = await aServer()
   const socket = open(port, keyed('start-1.scout', keyOfScout))
   expect(await ask(socket)).toBe('scout /hello')
   expect(socket.getProtocol()).toBe('TLSv1.3')
@@ -65,18 +70,18 @@ test.each([
     { ...keyed('start-1.scout', keyOfScout), minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
   ],
 ] as const)('serves nobody with %s', async (_what, options) => {
-  const { port } = await aDoor()
+  const { port } = await aServer()
   expect(await ask(open(port, options as ConnectionOptions))).toMatch(/^refused: /)
 })
 
 test('answers plain HTTP with nothing that an agent is told', async () => {
-  const { port } = await aDoor()
-  const socket = connectPlainly(port, host).end('GET /hello HTTP/1.1\r\nhost: door\r\n\r\n')
+  const { port } = await aServer()
+  const socket = connectPlainly(port, host).end('GET /hello HTTP/1.1\r\nhost: mesh\r\n\r\n')
   expect(await text(socket).catch(String)).not.toContain('/hello')
 })
 
 test('lets nobody in again by a ticket once the start is over', async () => {
-  const { port, keys } = await aDoor()
+  const { port, keys } = await aServer()
   const first = open(port, keyed('start-1.scout', keyOfScout))
   const tickets: Buffer[] = []
   first.on('session', (session: Buffer) => tickets.push(session))
@@ -90,7 +95,7 @@ test('lets nobody in again by a ticket once the start is over', async () => {
 })
 
 test('counts the connections of an agent by its key, and lets go of those that are closed', async () => {
-  const { port } = await aDoor({ perAddressMax: 2, totalMax: 8 })
+  const { port } = await aServer({ perAddressMax: 2, totalMax: 8 })
   const scout = () => open(port, keyed('start-1.scout', keyOfScout))
   for (let round = 0; round < 12; round += 1) {
     const socket = scout()

@@ -70,7 +70,7 @@ async function handingOn(id: string): Promise<AgentAtWork> {
   return agentAtWork(mesh, id)
 }
 
-describe("the people's door", () => {
+describe("the people's API", () => {
   const guarded = everyOf(
     meshHumanEndpoints,
     vaultHumanEndpoints,
@@ -118,12 +118,12 @@ describe("the people's door", () => {
     }
   })
 
-  it('has neither /mesh/webhooks nor /__auth/callback, nor has the agent door', async () => {
+  it('has neither /mesh/webhooks nor /__auth/callback, nor has the agent API', async () => {
     verifies('endpoints:webhook:no-mesh-endpoint')
-    for (const door of [mesh.url, ann.door]) {
+    for (const api of [mesh.url, ann.api]) {
       for (const path of ['/mesh/webhooks', '/__auth/callback']) {
         for (const method of ['GET', 'POST']) {
-          expectProblem(await httpCall({ method, url: `${door}${path}` }), 'not-found')
+          expectProblem(await httpCall({ method, url: `${api}${path}` }), 'not-found')
         }
       }
     }
@@ -131,9 +131,9 @@ describe("the people's door", () => {
 
   it('has no pages of documentation, and its answers say that they are no pages', async () => {
     heedsLesson(25)
-    for (const door of [mesh.url, ann.door]) {
+    for (const api of [mesh.url, ann.api]) {
       for (const path of ['/openapi.json', '/docs', '/documentation', '/swagger']) {
-        const reply = await httpCall({ method: 'GET', url: `${door}${path}` })
+        const reply = await httpCall({ method: 'GET', url: `${api}${path}` })
         expectProblem(reply, 'not-found')
         expect(reply.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
       }
@@ -150,11 +150,11 @@ describe("the people's door", () => {
     expect(Object.keys(asked.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  it('listens on loopback alone, as the agents of plain processes and their door do', async () => {
+  it('listens on loopback alone, as the agents of plain processes and their API do', async () => {
     const others = Object.values(networkInterfaces()).flatMap((all) =>
       (all ?? []).filter(({ internal }) => !internal),
     )
-    const ports = [mesh.url, ann.door, ann.server].map((url) => Number(new URL(url).port))
+    const ports = [mesh.url, ann.api, ann.server].map((url) => Number(new URL(url).port))
     for (const port of ports) expect(await opens('127.0.0.1', port), String(port)).toBe(true)
     // Side by side: each end of each container's bridge is an address, and some of them answer nothing at all.
     const tried = others.flatMap(({ address, scopeid }) =>
@@ -255,7 +255,7 @@ describe('what a page of the dashboard does', () => {
   })
 })
 
-describe('the internal door', () => {
+describe('the internal API', () => {
   it.each(Object.entries<Endpoint>(meshInternalEndpoints))(
     'opens %s to loopback and marker together',
     async (_name, endpoint) => {
@@ -271,18 +271,18 @@ describe('the internal door', () => {
     },
   )
 
-  it('is not on the agent door', async () => {
+  it('is not on the agent API', async () => {
     const { method, path } = meshInternalEndpoints.journalVerify
     const reply = await httpCall({
       method,
-      url: `${ann.door}${path}`,
+      url: `${ann.api}${path}`,
       headers: { [headers.meshInternal]: '1' },
     })
     expectProblem(reply, 'not-found')
   })
 })
 
-describe('the agent door', () => {
+describe('the agent API', () => {
   // The rest of the model surface refuses in words of its own; its clients' tests hear them.
   const { embeddings, model } = modelEndpoints
   const models = { embeddings, model }
@@ -306,7 +306,7 @@ describe('the agent door', () => {
     const writes = endpoint.method !== 'GET'
     return httpCall({
       method: endpoint.method,
-      url: `${ann.door}${fillPath(endpoint.path, params)}`,
+      url: `${ann.api}${fillPath(endpoint.path, params)}`,
       headers: {
         authorization: `Bearer ${token}`,
         [headers.idempotencyKey]: `key ${(calls += 1)}`,

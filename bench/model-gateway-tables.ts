@@ -1,7 +1,7 @@
 import { carrierLabels } from './carriers.ts'
 import type { CarrierName } from './carriers.ts'
-import { kindOf } from './door-measurement.ts'
-import type { LoadName, Measured, Refusals } from './door-measurement.ts'
+import { kindOf } from './gateway-measurement.ts'
+import type { LoadName, Measured, Refusals } from './gateway-measurement.ts'
 import { median, pairedRatio, percentile } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 import type { Table } from './table.ts'
@@ -14,19 +14,19 @@ interface Findings {
   readonly commitMs: readonly number[]
 }
 
-const plainCarriers: readonly CarrierName[] = ['direct', 'pipe', 'door', 'rival']
+const plainCarriers: readonly CarrierName[] = ['direct', 'pipe', 'gateway', 'rival']
 const streamCarriers: readonly CarrierName[] = [...plainCarriers, 'mended']
 
 /** Plain calls, then streams; each first one at a time, then as many as go. Pure. */
-export function doorTables(findings: Findings): readonly Table[] {
+export function gatewayTables(findings: Findings): readonly Table[] {
   const place = findings.pinned
     ? 'Fake upstream and load generator share one core; each contender has the other one to itself.'
     : 'The processes share the cores as the scheduler likes: this machine lets us pin none.'
-  const guards = `The door ran with policy, run ticket, budget reservation and settlement and a database on disk; it accounted for ${findings.accounts}.`
+  const guards = `The gateway ran with policy, run ticket, budget reservation and settlement and a database on disk; it accounted for ${findings.accounts}.`
   const disk = `A durable commit of one row takes this disk ${figure(median(findings.commitMs), 2)} ms (p99 ${figure(percentile(findings.commitMs, 99), 2)}); no other contender writes anything down.`
   return [
     latencyTable(findings, {
-      title: 'Model door: a plain call, one at a time (10 KB request)',
+      title: 'Model gateway: a plain call, one at a time (10 KB request)',
       load: 'plain-one',
       times: ({ result }) => result.totalMs,
       notes: [
@@ -36,14 +36,17 @@ export function doorTables(findings: Findings): readonly Table[] {
         disk,
       ],
     }),
-    rateTable(findings, { title: 'Model door: plain calls, 32 connections', load: 'plain-many' }),
+    rateTable(findings, { title: 'Model gateway: plain calls, 32 connections', load: 'plain-many' }),
     latencyTable(findings, {
-      title: 'Model door: first streamed byte, one at a time (50 pieces)',
+      title: 'Model gateway: first streamed byte, one at a time (50 pieces)',
       load: 'stream-one',
       times: ({ result }) => result.firstBodyByteMs,
       notes: ['ms to the first byte of the body.'],
     }),
-    rateTable(findings, { title: 'Model door: streams of 50 pieces, 32 connections', load: 'stream-many' }),
+    rateTable(findings, {
+      title: 'Model gateway: streams of 50 pieces, 32 connections',
+      load: 'stream-many',
+    }),
   ]
 }
 

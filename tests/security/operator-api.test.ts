@@ -60,7 +60,7 @@ function knock(
   })
   return httpCall({
     method: endpoint.method,
-    url: `${who.door}${path}`,
+    url: `${who.api}${path}`,
     headers: {
       authorization: `Bearer ${token}`,
       [headers.runId]: who.run.id,
@@ -83,7 +83,7 @@ const record = async () => {
   return (JSON.parse(text) as { permissions: Record<string, Record<string, unknown>> }).permissions
 }
 
-describe('the operator’s part of the agent door', () => {
+describe('the operator’s part of the agent API', () => {
   it.each(all)('refuses %s to a worker, to programs and without a token', async (name, endpoint) => {
     heedsLesson(3, 4, 43)
     verifies(
@@ -94,7 +94,7 @@ describe('the operator’s part of the agent door', () => {
     )
     const body = bodies[name] ?? {}
     expectProblem(await knock(endpoint, { who: ann, body }), 'denied')
-    // Names in headers are nobody, and the marker of the internal door means nothing here.
+    // Names in headers are nobody, and the marker of the internal API means nothing here.
     const more = { 'x-agent-id': 'operator', [headers.meshInternal]: '1' }
     expectProblem(await knock(endpoint, { who: ann, body, more }), 'denied')
     expectProblem(await knock(endpoint, { who: operator, token: operator.programToken, body }), 'denied')

@@ -1,0 +1,45 @@
+import type { FastifyInstance } from 'fastify'
+import { agentConnectionBounds, createLinkedListener } from '../http/index.ts'
+import type { Composed } from './compose.ts'
+import type { Listener } from './listen.ts'
+import { portOf } from './open-servers.ts'
+
+export interface AgentListener extends Listener {
+  /** Known once it listens. */
+  port(): number
+  close(): Promise<void>
+}
+
+/** What agents reach, the API and the forward proxy: over keyed lines where they live on other machines. */
+export function agentListeners(
+  { runtime, modules, kernel: { log } }: Composed,
+  server: FastifyInstance,
+): { readonly agents: AgentListener; readonly proxy: AgentListener } {
+  const { proxy } = modules.egress.api
+  const agents: AgentListener = {
+    listen: (at) => server.listen(at),
+    port: () => portOf(server),
+    close: () => server.close(),
+  }
+  if (!runtime.crossesMachines) return { agents, proxy }
+  const keyOf = modules.agents.api.connection.findLink
+  const linked = (inner: Pick<AgentListener, 'close'> & { readonly server: FastifyInstance['server'] }) => {
+    const listener = createLinkedListener({ server: inner.server, keyOf, bounds: agentConnectionBounds, log })
+    const close = async (): Promise<void> => {
+      await listener.close()
+      await inner.close()
+    }
+    return { ...listener, close }
+  }
+  const listener = linked({ server: server.server, close: agents.close })
+  return {
+    agents: {
+      ...listener,
+      listen: async (at) => {
+        await server.ready()
+        await listener.listen(at)
+      },
+    },
+    proxy: linked(proxy),
+  }
+}
