@@ -79,6 +79,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     json: shared.json === true,
     colors: deps.environment.colors,
     clock: deps.clock,
+    command: deps.environment.command,
   })
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
   const connect = async (baseUrl: string, at: Place, silent = false): Promise<MeshClient> => {

@@ -36,11 +36,15 @@ export interface Environment {
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
 }
 
-/** Called by a script of this repository, by `npx`, or from the PATH, as a script of somebody else's does. */
+/** What `bin/flotilla` was called as where the PATH does not find it: it says so itself. */
+const calledAs = 'FLOTILLA_CALLED_AS'
+
+/** Called by a script of this repository, by `npx`, by its path, or from the PATH, as a script of somebody else's does. */
 function commandOf(value: (name: string) => string | undefined): string {
   const script = value('npm_lifecycle_event')
   if (script === 'npx') return 'npx flotilla'
-  return script === 'flotilla' || script === 'demo' ? 'npm run flotilla --' : 'flotilla'
+  if (script === 'flotilla' || script === 'demo') return 'npm run flotilla --'
+  return value(calledAs) ?? 'flotilla'
 }
 
 /** As Node reads them: `FORCE_COLOR` is heard before `NO_COLOR`, and `FORCE_COLOR=0` says no. */
@@ -51,7 +55,7 @@ function colorsOf(value: (name: string) => string | undefined): Colors {
 }
 
 /** Names that mean something to this program alone; the mesh would warn of them. */
-const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION', 'FLOTILLA_TOKEN']
+const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION', 'FLOTILLA_TOKEN', calledAs]
 
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const value = (name: string) => (variables[name] === '' ? undefined : variables[name])

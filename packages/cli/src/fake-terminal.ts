@@ -27,7 +27,7 @@ export const stillClock: Clock = {
 }
 
 export function keepTerminal(
-  options: { json?: boolean; isTTY?: boolean; colors?: Colors; clock?: Clock } = {},
+  options: { json?: boolean; isTTY?: boolean; colors?: Colors; clock?: Clock; command?: string } = {},
 ): {
   terminal: Terminal
   out: KeptText
@@ -41,6 +41,7 @@ export function keepTerminal(
     json: options.json ?? false,
     colors: options.colors ?? 'auto',
     clock: options.clock ?? stillClock,
+    command: options.command ?? 'flotilla',
   })
   return { terminal, out, err }
 }

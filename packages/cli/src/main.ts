@@ -3,6 +3,8 @@ import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
+import { readEnvironment } from './environment.ts'
+import { helpAsTyped } from './terminal/typed-command.ts'
 import { writtenHelp } from './written-help.ts'
 
 const words = process.argv.slice(2)
@@ -20,5 +22,5 @@ if (help === null) {
   process.stdin.destroy()
 } else {
   // A reader that went away (`flotilla --help | head`) is no error.
-  process.stdout.on('error', () => process.exit(0)).write(help)
+  process.stdout.on('error', () => process.exit(0)).write(helpAsTyped(help, readEnvironment().command))
 }

@@ -4,6 +4,7 @@ import type { CliDeps } from './context.ts'
 import { exitCodeWords } from './exit-codes.ts'
 import { helpColumns } from './help-width.ts'
 import { wholeNumber } from './number-argument.ts'
+import { helpAsTyped } from './terminal/typed-command.ts'
 import { nameOurWord, refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
 
 /** Options of the whole command line that take a word, which is no command. */
@@ -78,7 +79,7 @@ function emptyProgram(deps: CliDeps): Command {
     .option('-V, --version', 'which version this is, as flotilla version says')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => void deps.out.write(text),
+      writeOut: (text) => void deps.out.write(helpAsTyped(text, deps.environment.command)),
       writeErr: (text) => void deps.err.write(text),
       getOutHelpWidth: () => helpColumns(deps.out.columns),
       getErrHelpWidth: () => helpColumns(deps.err.columns),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { CommandFailed } from './command-failed.ts'
 import { readEnvironment } from './environment.ts'
 import { keepText } from './fake-terminal.ts'
-import { asTyped, tellError } from './tell-error.ts'
+import { tellError } from './tell-error.ts'
 
 it.each([
   ['npx flotilla', 'npx', 'Start it: npx flotilla start -d'],
@@ -17,8 +17,11 @@ it.each([
   expect(err.text()).toContain(expected)
 })
 
-it('leaves what is no command, and what has been said so already', () => {
-  const said = 'See /opt/flotilla data, npx flotilla start, journalctl -u flotilla, flotilla COMMAND --help.'
-  expect(asTyped(said, 'npx flotilla')).toBe(said)
-  expect(asTyped('flotilla cron list shows them', 'flotilla')).toBe('flotilla cron list shows them')
+it('names them by the path of the program where the PATH does not find it', () => {
+  const err = keepText()
+  const environment = readEnvironment({ HOME: '/home/nobody', FLOTILLA_CALLED_AS: 'bin/flotilla' })
+  const error = new CommandFailed('none', { detail: 'None; flotilla status says so.', repair: 'None.' })
+  tellError(error, { err, environment, interrupted: false })
+  expect(err.text()).toContain('None; bin/flotilla status says so.')
+  expect(environment.childEnvironment({})).not.toHaveProperty('FLOTILLA_CALLED_AS')
 })

@@ -5,6 +5,7 @@ import { isInterrupted } from './terminal/ask-line.ts'
 import { createColor, hasColors } from './terminal/color.ts'
 import { errorLines, formatError } from './terminal/format-error.ts'
 import type { TextSink } from './terminal/text-sink.ts'
+import { asTyped } from './terminal/typed-command.ts'
 
 /** Says on standard error what ended a command, and gives the code to exit with. */
 export function tellError(
@@ -14,14 +15,8 @@ export function tellError(
   const color = createColor(hasColors(at.environment.colors, at.err.isTTY === true))
   if (at.interrupted || isInterrupted(error)) at.err.write('Interrupted.\n')
   else {
-    const words = formatError(error)
-    const repair = asTyped(words.repair, at.environment.command)
-    at.err.write(`${errorLines({ ...words, repair }, color).join('\n')}\n`)
+    const typed = (text: string) => asTyped(text, at.environment.command)
+    at.err.write(`${errorLines(formatError(error), color, typed).join('\n')}\n`)
   }
   return exitCodeOf(error)
-}
-
-/** Commands in a text of ours as this person calls them: in a checkout `flotilla` alone is no program. Pure. */
-export function asTyped(text: string, command: string): string {
-  return text.replaceAll(/(?<!npx |[\w/.-])flotilla (?=[a-z])/g, `${command} `)
 }

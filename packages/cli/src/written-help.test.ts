@@ -21,7 +21,7 @@ let paths: readonly string[] = []
 function depsWith(out: TextSink): CliDeps {
   const interrupts = createInterrupts(() => 0)
   return {
-    environment: readEnvironment({ HOME: '/home/nobody', npm_lifecycle_event: 'npx' }),
+    environment: readEnvironment({ HOME: '/home/nobody' }),
     clock: stillClock,
     out,
     err: out,

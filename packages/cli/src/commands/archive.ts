@@ -18,7 +18,7 @@ export function addArchiveCommands(program: Command, deps: CliDeps): void {
         const agent = await client.call('agentArchive', { params: { id }, signal: context.signal })
         context.terminal.progress.done()
         context.terminal.printJson(agent)
-        context.terminal.print(`${id} is archived. Take it back with: flotilla unarchive ${id}`)
+        context.terminal.hint(`${id} is archived. Take it back with: flotilla unarchive ${id}`)
       }),
     )
   program

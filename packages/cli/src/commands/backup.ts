@@ -95,7 +95,7 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
   )
   const { terminal } = context
   terminal.printJson(made)
-  terminal.print(
+  terminal.hint(
     `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets.`,
     `Look at it with:  flotilla verify ${made.file}`,
   )
@@ -121,10 +121,10 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
   terminal.printJson(restored)
   terminal.print(`${restored.home} is the fleet again: ${aboutWords(restored.about)}.`)
   if (restored.about.secrets) {
-    terminal.print('Stop the mesh of the old home, if there is one, then go on with:  flotilla start')
+    terminal.hint('Stop the mesh of the old home, if there is one, then go on with:  flotilla start')
     return
   }
-  terminal.print(
+  terminal.hint(
     'The backup had no secrets. Write .env again, then:  flotilla journal begin-anew',
     'and go on with:  flotilla start',
   )

@@ -87,7 +87,7 @@ async function edit(context: CommandContext, line: CommandLine): Promise<void> {
     })
     await written?.taken()
     terminal.printJson(change)
-    terminal.print(`${change.field} of ${id} is changed.`, undoHint(change))
+    terminal.hint(`${change.field} of ${id} is changed.`, undoHint(change))
   } catch (error) {
     if (written !== null) terminal.note(`What you wrote is kept in ${written.path}.`)
     throw error

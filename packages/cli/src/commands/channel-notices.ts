@@ -22,7 +22,7 @@ export async function showNotices(context: CommandContext, line: CommandLine): P
       ? before
       : await mesh.call('channelNotices', { body: { ...before, ...asked }, signal })
   terminal.printJson(after)
-  terminal.print(...noticeLines(after, channels))
+  terminal.hint(...noticeLines(after, channels))
 }
 
 function changesOf(line: CommandLine): Partial<ChannelNotices> {

@@ -82,7 +82,7 @@ async function list(context: CommandContext): Promise<void> {
   terminal.print(...renderTable(columns, reply.channels.map(row)))
   for (const { name, detail, repair } of reply.channels) {
     if (detail === '' && repair === '') continue
-    terminal.print(`${name}: ${[detail, repair].filter((part) => part !== '').join('. ')}`)
+    terminal.hint(`${name}: ${[detail, repair].filter((part) => part !== '').join('. ')}`)
   }
 }
 
@@ -126,11 +126,11 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   for (const [field, value] of Object.entries(made)) {
     terminal.print(`${field}, made for it and shown this once:`, value)
   }
-  if (name === 'whatsapp') terminal.print(channel.repair === '' ? whatsAppNext : channel.repair)
+  if (name === 'whatsapp') terminal.hint(channel.repair === '' ? whatsAppNext : channel.repair)
   if (pairing === null) return terminal.print('An owner is known there already.')
   tellCode(context, name, pairing.code)
   if (channel.state !== 'connected') {
-    terminal.print(
+    terminal.hint(
       `It is not connected yet (${channel.detail || channel.state}): send the code when flotilla channels says so.`,
     )
   }

@@ -56,7 +56,7 @@ export async function createWorker(
   }
   const agent = await (await context.mesh()).call('agentCreate', { body, signal })
   terminal.printJson(agent)
-  terminal.print(
+  terminal.hint(
     `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,
   )
 }

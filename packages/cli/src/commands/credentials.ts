@@ -105,7 +105,7 @@ async function list(context: CommandContext): Promise<void> {
   context.terminal.printJson(reply)
   if (reply.broken !== null) context.terminal.print(`No credential is filled in: ${reply.broken}`)
   if (reply.credentials.length === 0)
-    context.terminal.print('No credentials yet. Next: flotilla credentials set NAME --host HOST')
+    context.terminal.hint('No credentials yet. Next: flotilla credentials set NAME --host HOST')
   else context.terminal.print(...renderTable(columns, reply.credentials.map(row)))
 }
 
@@ -136,7 +136,7 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.print(`Stored ${reply.name} (fingerprint ${reply.fingerprint}).`, whereTo(reply))
+  context.terminal.hint(`Stored ${reply.name} (fingerprint ${reply.fingerprint}).`, whereTo(reply))
 }
 
 async function bind(context: CommandContext, line: CommandLine): Promise<void> {
@@ -150,14 +150,14 @@ async function bind(context: CommandContext, line: CommandLine): Promise<void> {
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.print(whereTo(reply))
+  context.terminal.hint(whereTo(reply))
 }
 
 async function unbind(context: CommandContext, line: CommandLine): Promise<void> {
   const params = { name: operand(line, 0) }
   const reply = await (await context.mesh()).call('credentialUnbind', { params, signal: context.signal })
   context.terminal.printJson(reply)
-  context.terminal.print(whereTo(reply))
+  context.terminal.hint(whereTo(reply))
 }
 
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {

@@ -138,7 +138,7 @@ async function list(context: CommandContext, line: CommandLine): Promise<void> {
   terminal.printJson(reply)
   if (reply.broken !== null) terminal.print(`The file as it stands is not used: ${reply.broken}`)
   if (reply.jobs.length === 0)
-    terminal.print('No jobs yet. Next: flotilla cron add AGENT "every 1h" --message "..."')
+    terminal.hint('No jobs yet. Next: flotilla cron add AGENT "every 1h" --message "..."')
   else terminal.print(...renderTable(jobColumns, reply.jobs.map(jobRow)))
   for (const { id, note } of reply.jobs) if (note !== '') terminal.print(`${id}: ${note}`)
 }
@@ -259,7 +259,7 @@ async function run(context: CommandContext, line: CommandLine): Promise<void> {
   const row = await (await context.mesh()).call('cronRun', { params, signal: context.signal })
   context.terminal.printJson(row)
   const next = row.run_id === null ? [] : [`Next: flotilla runs ${row.run_id}`]
-  context.terminal.print(row.words, ...next)
+  context.terminal.hint(row.words, ...next)
 }
 
 async function readHistory(context: CommandContext, line: CommandLine) {

@@ -45,7 +45,7 @@ async function doctor(context: CommandContext): Promise<void> {
   terminal.progress.done()
   const { findings } = findingsSchema.parse(answer)
   terminal.printJson({ findings })
-  terminal.print(...findings.flatMap((finding) => findingLines(finding, terminal.color)))
+  terminal.hint(...findings.flatMap((finding) => findingLines(finding, terminal.color)))
   if (findings.some((finding) => finding.level === 'error')) context.setExitCode(exitCodes.failed)
 }
 

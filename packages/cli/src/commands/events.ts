@@ -33,7 +33,7 @@ async function events(context: CommandContext, line: CommandLine): Promise<void>
     terminal.note(terminal.color.faint(`Events ${since + 1} to ${until} are no longer kept and left out.`))
   for await (const event of client.events({ since: numberOption(line, 'since') ?? 0, signal, onDropped })) {
     terminal.printJson(event)
-    const words = eventLine(event.body, terminal.color)
+    const words = eventLine(event.body, terminal.color, `${terminal.command} `)
     if (words !== null) {
       terminal.print(
         `${terminal.color.faint(`${event.seq}`.padStart(6))} ${terminal.color.faint(formatTime(event.at))} ${words}`,

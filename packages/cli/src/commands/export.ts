@@ -38,13 +38,13 @@ async function exportFleet(context: CommandContext, line: CommandLine): Promise<
   terminal.printJson({ ...reply, file: file ?? null })
   if (file === undefined) terminal.printText(reply.text.replace(/\n$/, ''))
   else
-    terminal.print(
+    terminal.hint(
       `${file} holds the fleet. Elsewhere: flotilla apply ${isAbsolute(file) ? file : `./${file}`}`,
     )
   for (const { what, why, command } of reply.left_out) {
     terminal.note(
       terminal.color.warning(`Left out: ${printable(what)} (${printable(why)}).`),
-      ...(command === null ? [] : [`  By hand: ${printable(command)}`]),
+      ...(command === null ? [] : [`  By hand: ${printable(terminal.typed(command))}`]),
     )
   }
 }

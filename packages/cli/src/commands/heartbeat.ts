@@ -8,6 +8,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { sayRead } from '../say-read.ts'
 import { exitCodeOfRun } from './chat.ts'
 
@@ -61,7 +62,8 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   })
   terminal.progress.done()
   terminal.printJson(end)
-  terminal.printText(end.run ? words(end.run) : skipWords(agentId, end.skipped ?? ''))
+  if (end.run) terminal.printText(words(end.run, terminal))
+  else terminal.hint(skipWords(agentId, end.skipped ?? ''))
   if (!end.run) return
   await sayRead(client, end.run)
   context.setExitCode(exitCodeOfRun(end.run))
@@ -82,12 +84,12 @@ function skipWords(agentId: string, reason: string): string {
     : `${why} It looks around all the same with: flotilla heartbeat ${agentId}`
 }
 
-function words(run: RunView): string {
+function words(run: RunView, terminal: Terminal): string {
   const result = run.outcome?.result
   const quiet =
     typeof result === 'object' && result !== null && 'outcome' in result && result['outcome'] === 'quiet'
-  if (quiet) return `Nothing to report: flotilla runs ${run.id}`
-  return run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`
+  if (quiet) return terminal.typed(`Nothing to report: flotilla runs ${run.id}`)
+  return run.outcome?.text ?? terminal.typed(`The run is ${run.state}: flotilla runs ${run.id}`)
 }
 
 function endWords({ skipped, run_id: runId, rules_left_out: leftOut }: HeartbeatFire): string {

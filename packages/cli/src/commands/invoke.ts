@@ -38,7 +38,8 @@ async function invoke(context: CommandContext, line: CommandLine): Promise<void>
     signal: context.signal,
   })
   context.terminal.printJson(run)
-  context.terminal.printText(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`)
+  const { terminal } = context
+  terminal.printText(run.outcome?.text ?? terminal.typed(`The run is ${run.state}: flotilla runs ${run.id}`))
   await sayRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
 }

@@ -95,7 +95,7 @@ async function beginAnew(context: CommandContext, line: CommandLine): Promise<vo
   })
   const { began } = begunSchema.parse(answer)
   context.terminal.printJson({ began })
-  context.terminal.print(
+  context.terminal.hint(
     `The home has a new secret. Rows up to ${began.through} of its journal are told as accepted by you.`,
     'Go on with:  flotilla start',
   )

@@ -95,7 +95,7 @@ async function list(context: CommandContext, line: CommandLine): Promise<void> {
   terminal.printJson({ servers: found })
   if (found.length === 0) {
     const who = id === undefined ? 'No agent has' : `${id} has no`
-    return terminal.print(`${who} MCP servers. Give it one: flotilla mcp add --help`)
+    return terminal.hint(`${who} MCP servers. Give it one: flotilla mcp add --help`)
   }
   terminal.print(
     ...renderTable(
@@ -148,7 +148,7 @@ async function edit(
     signal: context.signal,
   })
   context.terminal.printJson(change)
-  context.terminal.print(`${id} ${done}.`, undoHint(change))
+  context.terminal.hint(`${id} ${done}.`, undoHint(change))
 }
 
 function readServer(line: CommandLine): McpServer {

@@ -43,7 +43,7 @@ async function pause(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.print(pauseWords(reply))
   if (reply.working.length > 0) {
     const name = reply.agent_id === null ? '' : ` ${reply.agent_id}`
-    terminal.print(
+    terminal.hint(
       `Begun before and still at work: ${reply.working.join(', ')}. To cancel them: flotilla pause${name} --now`,
     )
   }
@@ -61,7 +61,7 @@ async function resume(context: CommandContext, line: CommandLine): Promise<void>
     `${reply.agent_id ?? 'The fleet'} goes on; ${formatCount(reply.released, 'held run')} may begin.`,
   )
   if (reply.still_paused.length > 0) {
-    terminal.print(`Still paused: ${reply.still_paused.join(', ')}. To go on: flotilla resume AGENT`)
+    terminal.hint(`Still paused: ${reply.still_paused.join(', ')}. To go on: flotilla resume AGENT`)
   }
 }
 

@@ -51,13 +51,13 @@ async function pending(context: CommandContext, line: CommandLine): Promise<void
   if (reply.pending.length + asking.length === 0) return terminal.print('Nothing waits for you.')
   for (const one of reply.pending) terminal.print(...approvalLines(one, context), '')
   if (reply.pending.some(({ state }) => state === 'pending')) {
-    terminal.print('Decide with: flotilla confirm <id>, or flotilla cancel <id>')
+    terminal.hint('Decide with: flotilla confirm <id>, or flotilla cancel <id>')
   }
   if (asking.length === 0) return
   for (const { id, assignee, summary } of asking) {
     terminal.print(`${terminal.color.strong(id)} ${assignee} asks: ${oneLine(summary ?? '', 200)}`)
   }
-  terminal.print('Answer with: flotilla tasks answer <task> <words>')
+  terminal.hint('Answer with: flotilla tasks answer <task> <words>')
 }
 
 /** Tasks that people gave and that stand still until one of them answers, newest first. */

@@ -139,7 +139,7 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('people', { signal })
   terminal.printJson(reply)
   if (reply.people.length === 0) {
-    return terminal.print(
+    return terminal.hint(
       'Nobody but the owner of this machine. Add somebody: flotilla people add NAME --role viewer',
     )
   }

@@ -117,7 +117,7 @@ async function showAll(context: CommandContext): Promise<void> {
   const records = []
   for (const { id } of agents) records.push([id, await recordOf(context, id)] as const)
   terminal.printJson({ agents: Object.fromEntries(records) })
-  terminal.print(
+  terminal.hint(
     ...renderTable(
       [{ title: 'AGENT' }, { title: 'SWITCHED ON', columnsMax: 100 }],
       records.map(([id, record]) => [id, record === null ? 'nothing: it has no record' : switchedOn(record)]),
@@ -207,7 +207,7 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
   })
   terminal.printJson(change)
   const isSame = isDeepStrictEqual(change.before, change.after)
-  terminal.print(
+  terminal.hint(
     ...changedRows(change.before, change.after),
     isSame ? 'That was so before; nothing is other than it was.' : undoHint(change),
   )

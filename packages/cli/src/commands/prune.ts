@@ -70,7 +70,7 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
   if (plan !== null) {
     if (plan.things.length === 0 || isDry) terminal.printJson(plan)
     if (plan.things.length === 0)
-      return terminal.print('Nothing is left over.', ...engineWords(plan), ...lostWords(plan.lost))
+      return terminal.hint('Nothing is left over.', ...engineWords(plan), ...lostWords(plan.lost))
     showPlan(context, plan)
     if (isDry) return
     await confirmByTyping(context, {
@@ -83,7 +83,7 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
   const gone = pruned.things.filter((thing) => thing.gone)
   const stayed = pruned.things.length - gone.length
   terminal.printJson(pruned)
-  terminal.print(
+  terminal.hint(
     gone.length === 0 ? 'Nothing was left over.' : `${gone.length} gone, ${formatBytes(pruned.bytes)} freed.`,
     ...(stayed === 0 ? [] : [`${stayed} came into use meanwhile and stayed.`]),
     ...engineWords(pruned),
@@ -150,7 +150,7 @@ function showPlan({ terminal }: CommandContext, plan: Pruned): void {
     { title: 'WHY' },
     { title: 'NAME' },
   ]
-  terminal.print(
+  terminal.hint(
     ...renderTable(columns, rows),
     '',
     `${plan.things.length} in all, ${formatBytes(plan.bytes)}.`,

@@ -110,7 +110,7 @@ async function fork(context: CommandContext, line: CommandLine): Promise<void> {
   const comparison = await client.call('runComparison', { params: { id: run.id }, signal })
   terminal.printJson({ run, comparison })
   if (run.outcome?.status === 'done') terminal.printText(printable(run.outcome.text))
-  else terminal.print(...errorLines(formatOutcome(run), terminal.color))
+  else terminal.print(...errorLines(formatOutcome(run), terminal.color, terminal.typed))
   terminal.print(
     '',
     ...comparisonRows(comparison),

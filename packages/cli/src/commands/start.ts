@@ -180,7 +180,7 @@ async function applyTemplate(
 function showWarning({ terminal }: CommandContext, line: MeshLine): void {
   if (line.kind !== 'log' || line.level < 40) return
   const paint = line.level >= 50 ? terminal.color.bad : terminal.color.warning
-  terminal.note(paint(line.words))
+  terminal.note(terminal.typed(paint(line.words)))
 }
 
 async function untilStopped(context: CommandContext, mesh: StartedMesh): Promise<void> {

@@ -41,7 +41,7 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
   const { color } = terminal
   terminal.printJson(reply)
   const counts = Object.entries(reply.runs).map(([state, count]) => `${count} ${state}`)
-  terminal.print(
+  terminal.hint(
     `Flotilla ${reply.version}, process ${reply.pid}, up ${formatDuration(reply.uptime_seconds * 1000)}, home ${reply.home}`,
     reply.runtime.isolates
       ? `Runtime ${reply.runtime.kind}: agents are isolated.`

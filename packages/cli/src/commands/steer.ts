@@ -38,7 +38,7 @@ async function steer(context: CommandContext, line: CommandLine): Promise<void> 
     signal: context.signal,
   })
   context.terminal.printJson(said)
-  context.terminal.print(...whereItWent(said))
+  context.terminal.hint(...whereItWent(said))
 }
 
 /** What the reply means for whoever said it. */

@@ -40,5 +40,5 @@ async function stopMesh({ terminal, place, clock, signal }: CommandContext): Pro
   await stopMeshProcess(found.mesh.pid, clock, signal)
   terminal.progress.done()
   terminal.printJson({ stopped: true, home: place.home, pid: found.mesh.pid })
-  terminal.print('Stopped. flotilla start goes on with what was queued.')
+  terminal.hint('Stopped. flotilla start goes on with what was queued.')
 }

@@ -45,7 +45,7 @@ async function show({ terminal }: CommandContext): Promise<void> {
   const state = await serviceState()
   terminal.printJson({ service: state === null ? null : { path: unitPath(), ...state } })
   if (state === null) {
-    return terminal.print('systemd keeps no mesh running here. Have it do so: flotilla service install')
+    return terminal.hint('systemd keeps no mesh running here. Have it do so: flotilla service install')
   }
   const { active, pid, restarts } = state
   terminal.print(

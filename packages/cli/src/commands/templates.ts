@@ -36,7 +36,7 @@ async function list(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   const reply = await (await context.mesh()).call('templates', { signal })
   terminal.printJson(reply)
-  terminal.print(
+  terminal.hint(
     ...renderTable(
       [
         { title: 'TEMPLATE' },

@@ -86,7 +86,7 @@ async function upgrade(context: CommandContext, line: CommandLine): Promise<void
     backup,
     restarted: fleet !== null,
   })
-  terminal.print(
+  terminal.hint(
     `Flotilla ${to.version} is installed${fleet === null ? '' : ', and the fleet runs by it'}.`,
     ...(backup === null ? [] : [`The fleet from before is in ${backup}.`]),
     ...(fleet === null ? ['Start the fleet with:  flotilla start -d'] : []),

@@ -81,7 +81,7 @@ async function replace(
     await context.mesh()
   ).call('walletPaymentReplace', { params: { id: operand(line, 0) }, body: { do: how }, signal })
   terminal.printJson(payment)
-  terminal.print(
+  terminal.hint(
     `Signed as ${payment.tx_id}, and ${payment.note === '' ? payment.state : payment.note}. It counts for at most ${payment.counted_usd} USD now.`,
     'Next: flotilla wallet history',
   )
@@ -119,13 +119,13 @@ const limitColumns = ['AGENT', 'MAY PAY', 'EACH', 'A DAY', 'AN HOUR', 'CHAINS', 
 function say({ terminal }: CommandContext, now: WalletLimits): void {
   terminal.printJson(now)
   if (now.stopped !== null) {
-    terminal.print(`The wallet signs nothing: ${now.stopped}. Next: flotilla wallet resume`)
+    terminal.hint(`The wallet signs nothing: ${now.stopped}. Next: flotilla wallet resume`)
   }
   terminal.print(
     `Payments without an end yet: ${now.open}. Above ${now.approve_above_usd} USD, and to an address for the first time, a person is asked.`,
   )
   if (now.agents.length === 0) {
-    terminal.print('No agent has an address yet. Next: flotilla wallet addresses AGENT')
+    terminal.hint('No agent has an address yet. Next: flotilla wallet addresses AGENT')
     return
   }
   terminal.print(

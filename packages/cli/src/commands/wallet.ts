@@ -114,7 +114,7 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
     signal,
   })
   terminal.printJson(reply)
-  terminal.print(
+  terminal.hint(
     'Write these words down on paper, in this order. They are shown this once and kept nowhere, and whoever has them has all the money:',
     '',
     ...numbered(reply.mnemonic.split(' ')),
@@ -171,7 +171,7 @@ async function addresses(context: CommandContext, line: CommandLine): Promise<vo
       : [await client.call('walletAddressGive', { body: { agent_id: agentId }, signal })]
   terminal.printJson({ addresses: given })
   if (given.length === 0) {
-    terminal.print('No agent has an address yet. Next: flotilla wallet addresses AGENT')
+    terminal.hint('No agent has an address yet. Next: flotilla wallet addresses AGENT')
   } else terminal.print(...renderTable(columns, given.map(row)))
 }
 
@@ -184,7 +184,7 @@ function row(given: WalletAddress): string[] {
 
 function say({ terminal }: CommandContext, wallet: WalletStatus): void {
   terminal.printJson(wallet)
-  terminal.print(stateWords[wallet.state](wallet))
+  terminal.hint(stateWords[wallet.state](wallet))
   if (wallet.owner_address !== null) {
     // Of one that cannot be read, nobody knows that.
     const passphrase =

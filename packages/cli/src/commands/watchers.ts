@@ -58,7 +58,7 @@ async function list(context: CommandContext): Promise<void> {
     terminal.print(reply.broken, 'Until that is mended, the last whole file holds.')
   }
   if (reply.watchers.length === 0) {
-    terminal.print('No watchers yet. They stand in config/watchers.yaml; flotilla watchers --help shows one.')
+    terminal.hint('No watchers yet. They stand in config/watchers.yaml; flotilla watchers --help shows one.')
     return
   }
   const rows = reply.watchers.map((view) => [

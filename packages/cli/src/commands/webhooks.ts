@@ -75,7 +75,7 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('webhooks', { signal: context.signal })
   context.terminal.printJson(reply)
   if (reply.webhooks.length === 0) {
-    context.terminal.print(
+    context.terminal.hint(
       'No webhooks yet. One is made in the dashboard: flotilla open, then Settings, Integrations.',
     )
     return

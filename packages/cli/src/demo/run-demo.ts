@@ -195,13 +195,16 @@ async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp):
   const signal = AbortSignal.timeout(cleanUpWithinMs)
   try {
     if (fleet !== null) await endMesh(fleet.mesh, context.clock)
-    if (keep) return terminal.note(`Kept: ${home}. Remove it with: flotilla reset --home ${home}`)
+    if (keep)
+      return terminal.note(terminal.typed(`Kept: ${home}. Remove it with: flotilla reset --home ${home}`))
     await removeFleet({ environment, signal }, home)
     terminal.progress.done()
   } catch (error) {
     terminal.progress.fail()
     const detail = error instanceof Error ? error.message : 'unknown reason'
-    terminal.note(`Not everything could be removed (${detail}). Try: flotilla reset --yes --home ${home}`)
+    terminal.note(
+      terminal.typed(`Not everything could be removed (${detail}). Try: flotilla reset --yes --home ${home}`),
+    )
     if (!keep && fleet === null) await rm(home, { recursive: true, force: true })
   }
 }

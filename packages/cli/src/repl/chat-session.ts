@@ -4,7 +4,7 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import { terminalSession } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import type { CommandContext } from '../context.ts'
-import { errorLines, formatError } from '../terminal/format-error.ts'
+import { formatError } from '../terminal/format-error.ts'
 import { sayRead } from '../say-read.ts'
 import { askLive } from './live-run.ts'
 import { requireAgent } from '../require-agent.ts'
@@ -189,7 +189,7 @@ function steeringOf(context: CommandContext, { client, agentId, session }: Conve
 }
 
 function tellError({ terminal }: CommandContext, error: unknown): void {
-  terminal.note(...errorLines(formatError(error), terminal.color))
+  terminal.tell(formatError(error))
 }
 
 /** Asks another agent once: `@agent text`. The conversation stays with its own. */

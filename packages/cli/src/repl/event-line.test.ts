@@ -16,6 +16,7 @@ describe('an event as a line', () => {
         input: { command: 'ls\n\u001B[2J -la' },
       },
       color,
+      'flotilla ',
     )
     expect(line).toBe('auditor    run_command ls \uFFFD[2J -la')
   })
@@ -32,6 +33,7 @@ describe('an event as a line', () => {
         subagent: '\u001B[2J',
       },
       color,
+      'flotilla ',
     )
     // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
     expect(line).not.toMatch(/[\u0000-\u001F]/)
@@ -40,10 +42,16 @@ describe('an event as a line', () => {
 
   it('is left out for states that other events tell', () => {
     const changed = { type: 'run.changed', agent_id: 'a', run_id: 'r', parent_id: null } as const
-    expect(eventLine({ ...changed, state: 'running', outcome: null }, color)).toBeNull()
-    expect(eventLine({ ...changed, state: 'done', outcome: { status: 'done', text: 'x' } }, color)).toBeNull()
+    expect(eventLine({ ...changed, state: 'running', outcome: null }, color, 'flotilla ')).toBeNull()
     expect(
-      eventLine({ ...changed, state: 'failed', outcome: { status: 'failed', text: 'out of money' } }, color),
+      eventLine({ ...changed, state: 'done', outcome: { status: 'done', text: 'x' } }, color, 'flotilla '),
+    ).toBeNull()
+    expect(
+      eventLine(
+        { ...changed, state: 'failed', outcome: { status: 'failed', text: 'out of money' } },
+        color,
+        'flotilla ',
+      ),
     ).toContain('out of money')
   })
 })

@@ -18,11 +18,7 @@ const nameMax = 64
  * line, or of the prompt of a conversation.
  */
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
-export function eventLine(
-  event: FleetEventBody,
-  color: Color,
-  before: 'flotilla ' | '/' = 'flotilla ',
-): string | null {
+export function eventLine(event: FleetEventBody, color: Color, before: string): string | null {
   switch (event.type) {
     case 'agent.created':
       return line(color, event.agent_id, `is created: ${oneLine(event.role, quotedMax)}`)
@@ -196,7 +192,7 @@ export function eventLine(
         event.agent_id,
         event.by === null
           ? color.warning(
-              `asks for a person in its browser: ${event.host} (flotilla browser ${event.agent_id} --open)`,
+              `asks for a person in its browser: ${event.host} (${before}browser ${event.agent_id} --open)`,
             )
           : `waits: ${event.by} has its browser`,
       )

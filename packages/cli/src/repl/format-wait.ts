@@ -20,9 +20,9 @@ export function formatWait(event: DelayedEvent, secondsSince = 0): string | null
 const turnToldSeconds = 2
 
 /** What a run waits for that others of its agent go before; null while that is not worth telling. Pure. */
-export function formatTurn(agentId: string, seconds: number): string | null {
+export function formatTurn(agentId: string, seconds: number, before: string): string | null {
   if (seconds < turnToldSeconds) return null
-  return `waits for its turn, ${seconds} s so far: ${agentId} has other work first (flotilla runs)`
+  return `waits for its turn, ${seconds} s so far: ${agentId} has other work first (${before}runs)`
 }
 
 function reasonWords({ provider_status: status, code }: DelayedEvent, provider: string): string {

@@ -5,7 +5,6 @@ import { formatOutcome } from './format-outcome.ts'
 import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { fitLine } from '../terminal/fit-line.ts'
-import { errorLines } from '../terminal/format-error.ts'
 import { eventLine } from './event-line.ts'
 import { formatTurn, formatWait } from './format-wait.ts'
 import type { DelayedEvent } from './format-wait.ts'
@@ -64,6 +63,8 @@ interface RunScreen {
 
 /** Keeps streamed words and event lines apart, and the last words from being shown twice. */
 function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
+  /** What stands before a command in a line: of the command line, or of the prompt of the conversation. */
+  const before = ask.eventsBeside ? `${terminal.command} ` : '/'
   let paragraph = ''
   let last = ''
   /** The run whose wait is told. */
@@ -91,7 +92,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   return {
     queued(runId) {
       asked = runId
-      if (terminal.status((seconds) => formatTurn(ask.agentId, seconds))) waiting = runId
+      if (terminal.status((seconds) => formatTurn(ask.agentId, seconds, before))) waiting = runId
     },
     text(content) {
       endWait()
@@ -100,7 +101,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     },
     event(event) {
       if (event.type === 'run.changed' && event.run_id === asked && event.outcome !== null) return
-      const whole = eventLine(event, terminal.color, ask.eventsBeside ? 'flotilla ' : '/')
+      const whole = eventLine(event, terminal.color, before)
       const isQuote = event.type === 'tool.started' || event.type === 'tool.ended'
       // What a tool is given and gives is looked up elsewhere; here it keeps to its row.
       const text =
@@ -115,14 +116,14 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     wait(event) {
       if (event.state === 'over') return endWait()
       if (terminal.status((seconds) => formatWait(event, seconds))) waiting = event.run_id
-      else line(eventLine(event, terminal.color))
+      else line(eventLine(event, terminal.color, before))
     },
     end(run) {
       endWait()
       const words = run.outcome?.text ?? ''
       endParagraph()
       if (run.outcome?.status !== 'done') {
-        terminal.note(...errorLines(formatOutcome(run), terminal.color))
+        terminal.tell(formatOutcome(run))
         return
       }
       if (ask.eventsBeside || !last.endsWith(words.trim())) terminal.printText(words)

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts'
 import { CommandFailed } from '../command-failed.ts'
 import { requireAgent } from '../require-agent.ts'
 import { interrupted, isInterrupted } from '../terminal/ask-line.ts'
-import { errorLines, formatError } from '../terminal/format-error.ts'
+import { formatError } from '../terminal/format-error.ts'
 import { oneLine } from '../terminal/color.ts'
 import type { Conversation } from './conversation.ts'
 import { createRunTypedCommand } from './run-typed-command.ts'
@@ -66,7 +66,7 @@ export async function runSlashLine(
     })
   } catch (error) {
     if (isInterrupted(error)) return terminal.note('', error.message)
-    terminal.note(...errorLines(formatError(error), terminal.color))
+    terminal.tell(formatError(error))
   }
 }
 

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { askLine, isInterrupted } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
-import { errorLines, formatError } from '../terminal/format-error.ts'
+import { formatError } from '../terminal/format-error.ts'
 import { readSecret } from '../terminal/read-secret.ts'
 import { noModelNotice } from './no-model-notice.ts'
 
@@ -44,7 +44,7 @@ export async function keepProvider(
       return await tryAndKeep(context, client, { ...wanted, key })
     } catch (error) {
       if (context.input.isTTY !== true || tried === triesMax || !isRefusedKey(error)) throw error
-      context.terminal.note(...errorLines(formatError(error), context.terminal.color))
+      context.terminal.tell(formatError(error))
     }
   }
 }
@@ -144,7 +144,7 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
       signal.throwIfAborted()
       if (isInterrupted(error)) throw error
       // The provider's own words: the next try may be better.
-      terminal.note(...errorLines(formatError(error), terminal.color))
+      terminal.tell(formatError(error))
     }
   }
   return { kind: 'later' }

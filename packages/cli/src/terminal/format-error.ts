@@ -20,12 +20,14 @@ export function formatError(error: unknown): FormattedError {
   }
 }
 
-/** The same as lines for standard error. */
-export function errorLines(words: FormattedError, color: Color): string[] {
+/** The same as lines for standard error; `typed` names the commands in them as this person types them. */
+export function errorLines(words: FormattedError, color: Color, typed: (text: string) => string): string[] {
   return [
-    ...markedLines(words.detail).map((line, index) => (index === 0 ? `${color.bad('✗')} ${line}` : line)),
+    ...markedLines(typed(words.detail)).map((line, index) =>
+      index === 0 ? `${color.bad('✗')} ${line}` : line,
+    ),
     `  ${color.faint('code')} ${words.code}`,
-    ...printable(words.repair)
+    ...printable(typed(words.repair))
       .split(/[\n\u2028\u2029]/)
       .map((line, index) => `  ${color.faint(index === 0 ? 'next' : '    ')} ${line}`),
   ]

@@ -4,7 +4,7 @@ import { CommandFailed } from '../command-failed.ts'
 import { keepTerminal } from '../fake-terminal.ts'
 import { historyLines, sessionRows } from '../repl/history-lines.ts'
 import { createColor } from './color.ts'
-import { errorLines, formatError } from './format-error.ts'
+import { formatError } from './format-error.ts'
 import { renderTable } from './table.ts'
 
 const breaks = ['\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029', '\u000B', '\u000C']
@@ -25,13 +25,13 @@ const kinds: Readonly<Record<string, (screen: ReturnType<typeof keepTerminal>) =
       ...renderTable([{ title: 'A' }, { title: 'B', columnsMax: 400 }], [[`k${hostile}`, `v${hostile}`]]),
     ),
   'the detail of a problem': ({ terminal }) =>
-    terminal.note(...errorLines(formatError(new Problem('denied', { detail: hostile })), terminal.color)),
+    terminal.tell(formatError(new Problem('denied', { detail: hostile }))),
   'a failure of a command': ({ terminal }) => {
     const failed = new CommandFailed('mesh-ended', {
       detail: `ended\n  ${hostile}`,
       repair: 'Read it',
     })
-    terminal.note(...errorLines(formatError(failed), terminal.color))
+    terminal.tell(formatError(failed))
   },
   'what an agent said in a conversation': ({ terminal }) => {
     const said = { role: 'assistant' as const, text: hostile, calls: [{ name: hostile, input: hostile }] }

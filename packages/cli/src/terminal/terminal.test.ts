@@ -194,7 +194,7 @@ describe('an error', () => {
       detail: '100 runs are queued',
       repair: 'Cancel some.',
     })
-    expect(errorLines(formatError(problem), createColor(false))).toEqual([
+    expect(errorLines(formatError(problem), createColor(false), String)).toEqual([
       '✗ 100 runs are queued',
       '  code lane-full',
       '  next Cancel some.',
@@ -207,7 +207,7 @@ describe('an error', () => {
 
   it('keeps several commands of a repair on lines of their own', () => {
     const failed = new CommandFailed('engine-absent', { detail: 'none', repair: 'run\n  apt-get install x' })
-    expect(errorLines(formatError(failed), createColor(false)).slice(2)).toEqual([
+    expect(errorLines(formatError(failed), createColor(false), String).slice(2)).toEqual([
       '  next run',
       '         apt-get install x',
     ])

@@ -10,6 +10,9 @@ import type { InputRow } from './screen-rows.ts'
 import { createStatusLine } from './status-line.ts'
 import type { StatusWords } from './status-line.ts'
 import type { TextSink } from './text-sink.ts'
+import { errorLines } from './format-error.ts'
+import type { FormattedError } from './format-error.ts'
+import { asTyped } from './typed-command.ts'
 
 /**
  * Where a command speaks. Results go to standard output; progress, hints and errors to standard error. In JSON
@@ -20,8 +23,12 @@ export interface Terminal {
   readonly isInteractive: boolean
   readonly columns: number
   readonly color: Color
+  /** How this program was called: what a person types before a command. */
+  readonly command: string
   /** Each of them one line for a person, whoever's text is in it (`singleLine`); silent in JSON mode. */
   print(...lines: readonly string[]): void
+  /** The same for words of ours alone: commands in them are named as this person types them. */
+  hint(...lines: readonly string[]): void
   /** Text of anybody that is meant to have lines; silent in JSON mode. */
   printText(text: string): void
   /** Text without a line break, as it streams in; silent in JSON mode. */
@@ -32,6 +39,10 @@ export interface Terminal {
   printJson(value: unknown): void
   /** The same as `print` beside the result: hints, warnings, errors. */
   note(...lines: readonly string[]): void
+  /** What went wrong, beside the result. */
+  tell(error: FormattedError): void
+  /** A text of ours with its commands as this person types them, for what stands beside other people's words. */
+  typed(text: string): string
   /** What long work is doing. */
   readonly progress: Progress
   /**
@@ -54,6 +65,8 @@ export interface TerminalOptions {
   readonly json: boolean
   readonly colors: Colors
   readonly clock: Clock
+  /** How this program was called. */
+  readonly command: string
 }
 
 const columnsDefault = 100
@@ -104,6 +117,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (isMidRow) stream('\n')
   }
 
+  const typed = (text: string) => asTyped(text, options.command)
+
   function write(sink: TextSink, lines: readonly string[]): void {
     writeWhole(
       sink,
@@ -126,8 +141,12 @@ export function createTerminal(options: TerminalOptions): Terminal {
       return columnsIn(out)
     },
     color,
+    command: options.command,
     print(...lines) {
       if (!json) write(out, lines)
+    },
+    hint(...lines) {
+      if (!json) write(out, lines.map(typed))
     },
     printText(text) {
       if (!json) writeWhole(out, [printable(text)])
@@ -138,6 +157,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (json) out.write(`${terminalSafe(JSON.stringify(value))}\n`)
     },
     note: (...lines) => write(err, lines),
+    tell: (error) => write(err, errorLines(error, errColor, typed)),
+    typed,
     progress,
     status(words) {
       working = null
