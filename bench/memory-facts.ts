@@ -26,7 +26,7 @@ export interface MadeQuestion {
 export const questionKinds = ['same words', 'half other words', 'only other words', 'a number in it'] as const
 export type QuestionKind = (typeof questionKinds)[number]
 
-export interface MadeWorld {
+export interface MadeFacts {
   readonly facts: readonly MadeFact[]
   readonly questions: readonly MadeQuestion[]
   readonly embed: (text: string) => Float32Array
@@ -45,7 +45,7 @@ const fillers = ['the', 'of', 'a', 'is', 'with', 'and', 'for', 'in'] as const
  * Facts and questions from a made-up vocabulary: each concept has three words without a letter in common by intent, some
  * concepts are far more frequent than others, and a question asks for one fact by four of its six concepts.
  */
-export function makeWorld(count: number, perKind: number): MadeWorld {
+export function makeFacts(count: number, perKind: number): MadeFacts {
   const random = seededRandom(7)
   const vocabulary = makeWords(random)
   const pickConcept = () => Math.floor(concepts * random() ** 2)

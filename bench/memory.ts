@@ -13,8 +13,8 @@ import type { VectorIndex } from '../packages/agent/src/memory/vector-index.ts'
 import { systemClock } from '../packages/agent/src/system-clock.ts'
 import type { Bench, BenchOptions } from './bench.ts'
 import { rotated } from './bench.ts'
-import { makeWorld, questionKinds } from './memory-facts.ts'
-import type { MadeQuestion, MadeWorld } from './memory-facts.ts'
+import { makeFacts, questionKinds } from './memory-facts.ts'
+import type { MadeQuestion, MadeFacts } from './memory-facts.ts'
 import { median, percentile } from './statistics.ts'
 import { figure } from './table.ts'
 import type { Table } from './table.ts'
@@ -45,12 +45,12 @@ export const memoryBench: Bench = {
   defaultRuns: 3,
   run: async ({ runs, folder, progress, signal }: BenchOptions) => {
     const path = join(folder, 'memory.db')
-    const world = makeWorld(facts, perKind)
+    const made = makeFacts(facts, perKind)
     const database = await openMemoryDatabase(path, silent)
     try {
       const vectors = createVectorIndex(database, model)
       progress(`saving ${facts} facts`)
-      const saving = fill(database, vectors, world)
+      const saving = fill(database, vectors, made)
       const contenders = contendersOn(database, vectors)
       const measured = new Map<string, Measured>(
         contenders.map(({ name }) => [name, { times: [], hits: new Map() }]),
@@ -58,7 +58,7 @@ export const memoryBench: Bench = {
       for (let round = 0; round < runs && !signal.aborted; round += 1) {
         progress(`round ${round + 1} of ${runs}`)
         for (const contender of rotated(contenders, round)) {
-          askAll(contender, world, measured.get(contender.name))
+          askAll(contender, made, measured.get(contender.name))
           // What a search reinforced must not help the next contender.
           database.exec('UPDATE facts SET use_count = 0, last_used_by = NULL, last_used_at = created_at')
         }
@@ -86,17 +86,17 @@ export const memoryBench: Bench = {
 function fill(
   database: MemoryDatabase,
   vectors: VectorIndex,
-  world: MadeWorld,
+  made: MadeFacts,
 ): { saveMs: number; vectorMs: number } {
   const store = createMemoryStore({ database, vectors, clock: systemClock })
   const source = { runId: 'run_bench', tool: 'bench', origin: 'human', channel: 'cli', urls: [] }
   const startedAt = performance.now()
-  for (const { text } of world.facts) store.save({ text, source, trust: 'owner' })
+  for (const { text } of made.facts) store.save({ text, source, trust: 'owner' })
   const savedAt = performance.now()
   let embedding = 0
   for (let batch = vectors.pending(64); batch.length > 0; batch = vectors.pending(64)) {
     const began = performance.now()
-    const embedded = batch.map((one) => ({ ...one, vector: world.embed(one.text) }))
+    const embedded = batch.map((one) => ({ ...one, vector: made.embed(one.text) }))
     embedding += performance.now() - began
     vectors.store(embedded)
   }
@@ -141,9 +141,9 @@ function bareWords(database: MemoryDatabase, text: string): readonly number[] {
     .map((row) => Number(row['id']))
 }
 
-function askAll({ find }: Contender, world: MadeWorld, into: Measured | undefined): void {
-  for (const question of world.questions) {
-    const vector = world.embed(question.text)
+function askAll({ find }: Contender, made: MadeFacts, into: Measured | undefined): void {
+  for (const question of made.questions) {
+    const vector = made.embed(question.text)
     const startedAt = performance.now()
     const ids = find(question, vector)
     into?.times.push(performance.now() - startedAt)

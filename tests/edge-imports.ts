@@ -29,7 +29,7 @@ export const edgeImports: readonly EdgeImport[] = [
       'packages/browser/src/screen/',
       'packages/mesh/src/testing/fake-browser.ts',
     ],
-    why: 'the servers, the screen of a browser, and one that is played',
+    why: 'the servers, the screen of a browser, and its fake',
   },
   {
     module: 'playwright-core',

@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     const card = page.getByRole('region', { name: 'Browser' })
     await looked.openWhole('/agents/operator', 'can_use_browser')
 
-    // This mesh has no containers: what it would tell of a browser is played to the page.
+    // This mesh has no containers: the page is told of a browser by a fake.
     let view = asking
     const asked: string[] = []
     let pictures = 0

@@ -99,7 +99,7 @@ withEngine(
         await page.getByRole('button', { name: 'Show me a recording' }).click()
         await page.getByRole('button', { name: 'Play the recording' }).click()
         await page.getByText('scripted/first-look').waitFor()
-        // What is played from here on is ours.
+        // From here on the answers are fakes.
         await mesh.call(setupEndpoints.setupModel, { body: { model: 'scripted/containers' } })
         await open('/fleet')
         await page.getByRole('button', { name: 'New agent …' }).first().click()

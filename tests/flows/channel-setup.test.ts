@@ -5,15 +5,15 @@ import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import type { ChannelView } from '@flotilla/protocol/channels-api'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { playTelegram, playedTelegramPlaces } from '../../packages/mesh/src/testing/played-telegram.ts'
+import { startFakeTelegram, fakeTelegramPlaces } from '../../packages/mesh/src/testing/fake-telegram.ts'
 import {
   callbackEntry,
   callbackOf,
-  playedWhatsApp,
-  playGraph,
+  fakeWhatsApp,
+  startFakeGraph,
   signedCallback,
-} from '../../packages/mesh/src/testing/played-whatsapp.ts'
-import type { PlayedGraph } from '../../packages/mesh/src/testing/played-whatsapp.ts'
+} from '../../packages/mesh/src/testing/fake-whatsapp.ts'
+import type { FakeGraph } from '../../packages/mesh/src/testing/fake-whatsapp.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { somebodyOnDiscord, somebodyOnSlack, walkCommands } from '../support/command-walk.ts'
 import type { KnownSomewhere } from '../support/command-walk.ts'
@@ -34,18 +34,18 @@ import { verifies } from '../verifies.ts'
 const token = '777:secret-part'
 const answer = 'Nothing new.'
 
-let telegram: Awaited<ReturnType<typeof playTelegram>>
+let telegram: Awaited<ReturnType<typeof startFakeTelegram>>
 let discord: DiscordServer
 let slack: SlackWorkspace
-let graph: PlayedGraph
+let graph: FakeGraph
 let mesh: MeshProcess
 
 beforeAll(async () => {
   ;[telegram, discord, slack, graph] = await Promise.all([
-    playTelegram(),
+    startFakeTelegram(),
     startDiscordServer(),
     startSlackWorkspace(),
-    playGraph(),
+    startFakeGraph(),
   ])
   mesh = await startMesh({
     cassettes: { day: aCassette({ agents: ['clerk'], when: '.', turns: [says(answer)] }) },
@@ -70,7 +70,7 @@ const appSecret = 'ab'.repeat(16)
 const credentialsOf = {
   discord: [discordToken],
   slack: [slackTokens.bot, slackTokens.app],
-  whatsapp: ['EAA-of-this-test', playedWhatsApp.phoneNumberId, appSecret],
+  whatsapp: ['EAA-of-this-test', fakeWhatsApp.phoneNumberId, appSecret],
 } as const
 
 /** Whoever is alone with the bot there, who gives commands as they are given there. */
@@ -122,7 +122,7 @@ async function callBack(text: string, more: object = {}): Promise<void> {
 }
 
 const home = () => ({ url: mesh.url, home: mesh.home })
-const alone = playedTelegramPlaces.alone
+const alone = fakeTelegramPlaces.alone
 const say = (text: string) => telegram.say({ place: alone, text, by: 'person', addressed: true })
 const told = (words: string) => telegram.shown().some(({ text }) => text.includes(words))
 const envFile = () => readFile(join(mesh.home, '.env'), 'utf8').catch(() => '')

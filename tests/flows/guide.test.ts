@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { playTelegram } from '../../packages/mesh/src/testing/played-telegram.ts'
-import { playedWhatsApp, playGraph } from '../../packages/mesh/src/testing/played-whatsapp.ts'
+import { startFakeTelegram } from '../../packages/mesh/src/testing/fake-telegram.ts'
+import { fakeWhatsApp, startFakeGraph } from '../../packages/mesh/src/testing/fake-whatsapp.ts'
 import { discordToken, startDiscordServer } from '../support/discord-server.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { startPageReader } from '../support/page-reader.ts'
@@ -23,7 +23,7 @@ const typed: Readonly<Record<string, string>> = {
   'flotilla channels add telegram': '777:a-token-of-this-test\n',
   'flotilla channels add discord': `${discordToken}\n`,
   'flotilla channels add slack': `${slackTokens.bot}\n${slackTokens.app}\n`,
-  'flotilla channels add whatsapp': `EAA-of-this-test\n${playedWhatsApp.phoneNumberId}\n${'ab'.repeat(16)}\n`,
+  'flotilla channels add whatsapp': `EAA-of-this-test\n${fakeWhatsApp.phoneNumberId}\n${'ab'.repeat(16)}\n`,
   'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
 }
 /** Named in the prose of pages, with words in capitals that say what belongs there. */
@@ -48,10 +48,10 @@ beforeAll(async () => {
   })
   // Nobody's home yet: what `init` finds there it keeps.
   const [telegram, discord, slack, graph] = await Promise.all([
-    playTelegram(),
+    startFakeTelegram(),
     startDiscordServer(),
     startSlackWorkspace(),
-    playGraph(),
+    startFakeGraph(),
   ])
   platforms = [telegram, discord, slack, graph]
   const channels = {

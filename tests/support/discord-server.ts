@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
-import { playedRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
 import type {
-  PlayedFailure,
-  PlayedPlatform,
+  FakeFailure,
+  FakePlatform,
   ShownFileOnPlatform,
 } from '../../packages/mesh/src/channels/adapter.conformance.ts'
 import type { ConversationPlace } from '../../packages/mesh/src/channels/adapter.ts'
@@ -41,7 +41,7 @@ export interface DiscordCall {
 export interface DiscordServer {
   readonly api: string
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
-  readonly platform: Omit<PlayedPlatform, 'isTaken'>
+  readonly platform: Omit<FakePlatform, 'isTaken'>
   readonly places: { readonly alone: ConversationPlace; readonly group: ConversationPlace }
   readonly ids: {
     readonly bot: string
@@ -86,7 +86,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
   const group = newId()
   const messages: KeptMessage[] = []
   const byNonce = new Map<string, KeptMessage>()
-  const failures: PlayedFailure[] = []
+  const failures: FakeFailure[] = []
   const attached = new Map<string, Uint8Array>()
   const shownFiles: ShownFileOnPlatform[] = []
   const calls: DiscordCall[] = []
@@ -269,7 +269,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     const { response } = at
     const failure = failures.shift()
     if (failure === 'rate-limited') {
-      const seconds = playedRetryAfterMs / 1000
+      const seconds = fakeRetryAfterMs / 1000
       response.setHeader('retry-after', String(seconds))
       return sayDiscord(response, 429, {
         message: 'You are being rate limited.',

@@ -30,13 +30,13 @@ import type { Edits } from '../../packages/mesh/src/control/edits/edits.ts'
 
 export const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 export const atTerminal: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
-/** A model that this world has not set up. */
+/** A model that this fleet has not set up. */
 export const noModel = 'nobody/none'
 export const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
 
 export interface EditsHarness {
   readonly edits: Edits
-  readonly world: FleetHarness
+  readonly harness: FleetHarness
   readonly permissions: PermissionStore
   readonly permissionsPath: string
   readonly texts: Map<string, string>
@@ -49,8 +49,8 @@ export interface EditsHarness {
 }
 
 export async function anEditsHarness(workers: readonly string[] = ['w']): Promise<EditsHarness> {
-  const world = await aFleet()
-  const { database, clock, journal } = world
+  const harness = await aFleet()
+  const { database, clock, journal } = harness
   const permissionsPath = join(await mkdtemp(join(tmpdir(), 'edits-')), 'permissions.json')
   const permissions = await createPermissionFile({
     path: permissionsPath,
@@ -64,17 +64,17 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     operator: operatorDefaultRecord,
     ...Object.fromEntries(workers.map((id) => [id, permissionRecordSchema.parse(workerDefaultRecord)])),
   }))
-  await world.fleet.lifecycle.ensureOperator()
-  for (const id of workers) await world.fleet.admin.create(atTerminal, { id, role: 'works' })
+  await harness.fleet.lifecycle.ensureOperator()
+  for (const id of workers) await harness.fleet.admin.create(atTerminal, { id, role: 'works' })
   const texts = new Map<string, string>()
-  const shared = { ...world.deps, denials: createDenialCounts(clock), permissions }
+  const shared = { ...harness.deps, denials: createDenialCounts(clock), permissions }
   const guard = createGuard(shared)
   const setBudget = createSetBudget({
     ...shared,
     guard,
     refuseAbove: createRefuseAboveCeiling(shared),
     table: createBudgetTable(database),
-    agents: world.fleet.registry,
+    agents: harness.fleet.registry,
     makerOf: () => null,
     membershipChanged: () => {},
     rebalance: () => {},
@@ -94,9 +94,9 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     setBudget: (caller: Caller, id: string, limits: BudgetEdit) =>
       void setBudget(caller, { scope: 'agent', id }, limits),
     fleet: {
-      ...world.fleet.registry,
-      ...world.fleet.admin,
-      ...world.fleet.briefing,
+      ...harness.fleet.registry,
+      ...harness.fleet.admin,
+      ...harness.fleet.briefing,
       reach: async (agentId: string) => ({
         readWorkspaceFile: async (name: string) => texts.get(`${agentId}/${name}`) ?? '',
         writeWorkspaceFile: async (name: string, content: string) =>
@@ -106,7 +106,7 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
   }
   return {
     edits: createEdits(deps),
-    world,
+    harness,
     permissions,
     permissionsPath,
     texts,
@@ -117,7 +117,7 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
     again: () => createEdits({ ...deps, database }),
     close: async () => {
       await permissions.close()
-      await world.close()
+      await harness.close()
     },
   }
 }

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { createEmulator } from 'emulate'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
-import { playedRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
 import type {
-  PlayedFailure,
-  PlayedPlatform,
+  FakeFailure,
+  FakePlatform,
   ShownFileOnPlatform,
   ShownOnPlatform,
 } from '../../packages/mesh/src/channels/adapter.conformance.ts'
@@ -33,7 +33,7 @@ export interface SlackWorkspace {
   readonly apiUrl: string
   /** As an adapter uses it. */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
-  readonly platform: PlayedPlatform
+  readonly platform: FakePlatform
   readonly places: { readonly alone: ConversationPlace; readonly group: ConversationPlace }
   readonly botUserId: string
   readonly personId: string
@@ -69,7 +69,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const called: string[] = []
   const posted: Posted[] = []
   const byTs = new Map<string, Posted>()
-  const failures: PlayedFailure[] = []
+  const failures: FakeFailure[] = []
   const shownFiles: ShownFileOnPlatform[] = []
   const fileNames = new Map<string, string>()
   const answers = new Map<string, (response: ServerResponse) => void>()
@@ -141,7 +141,7 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     const isMessage = method === 'chat.postMessage' || method === 'chat.update'
     const failure = isMessage ? failures.shift() : undefined
     if (failure === 'rate-limited') {
-      response.writeHead(429, { 'retry-after': String(playedRetryAfterMs / 1000) }).end()
+      response.writeHead(429, { 'retry-after': String(fakeRetryAfterMs / 1000) }).end()
       return
     }
     if (failure === 'gone' || failure === 'refused') {

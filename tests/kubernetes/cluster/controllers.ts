@@ -53,7 +53,7 @@ export async function enforcePolicies(
       list(api, '/apis/networking.k8s.io/v1/networkpolicies', policySchema),
       list(api, '/api/v1/namespaces', z.looseObject({ metadata: metadataSchema })),
     ])
-    const world = {
+    const harness = {
       policies,
       namespaces: new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels])),
       pods: pods.flatMap(({ metadata, spec, status }) =>
@@ -66,7 +66,7 @@ export async function enforcePolicies(
       ),
     }
     for (const node of nodes) {
-      const table = filterTable(world, node.podRange)
+      const table = filterTable(harness, node.podRange)
       if (inForce.get(node.name) === table) continue
       await node.run('iptables-restore', ['--wait', '5'], table)
       inForce.set(node.name, table)

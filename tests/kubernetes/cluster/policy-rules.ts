@@ -34,7 +34,7 @@ export interface PolicyPod {
   readonly address: string
 }
 
-export interface PolicyWorld {
+export interface PolicyCluster {
   readonly policies: readonly NetworkPolicy[]
   readonly pods: readonly PolicyPod[]
   /** Labels of namespaces. */
@@ -46,8 +46,8 @@ export interface PolicyWorld {
  * selects may do everything, as Kubernetes has it; an address of the range whose pod is not known yet may do nothing, so
  * that no pod is ahead of its rules. What the node itself sends to its pods passes, as its kubelet must.
  */
-export function filterTable(world: PolicyWorld, podRange: string): string {
-  const local = world.pods.filter(({ address }) => isInRange(address, podRange))
+export function filterTable(harness: PolicyCluster, podRange: string): string {
+  const local = harness.pods.filter(({ address }) => isInRange(address, podRange))
   const chains: string[] = []
   const rules: string[] = []
   for (const pod of local) {
@@ -58,7 +58,7 @@ export function filterTable(world: PolicyWorld, podRange: string): string {
       const chain = `${end}-${pod.address}`
       chains.push(`:${chain} - [0:0]`)
       rules.push(`-A ${all} ${flag} ${pod.address} -j ${chain}`, `-A ${all} ${flag} ${pod.address} -j RETURN`)
-      rules.push(...chainRules(world, pod, type).map((rule) => `-A ${chain} ${rule}`))
+      rules.push(...chainRules(harness, pod, type).map((rule) => `-A ${chain} ${rule}`))
     }
   }
   return [
@@ -83,8 +83,8 @@ export function filterTable(world: PolicyWorld, podRange: string): string {
 }
 
 /** Goes back where one policy allows; ends with a drop where at least one selects the pod. */
-function chainRules(world: PolicyWorld, pod: PolicyPod, type: 'Ingress' | 'Egress'): readonly string[] {
-  const selecting = world.policies.filter(
+function chainRules(harness: PolicyCluster, pod: PolicyPod, type: 'Ingress' | 'Egress'): readonly string[] {
+  const selecting = harness.policies.filter(
     ({ metadata, spec }) =>
       metadata.namespace === pod.namespace &&
       spec.policyTypes.includes(type) &&
@@ -98,7 +98,7 @@ function chainRules(world: PolicyWorld, pod: PolicyPod, type: 'Ingress' | 'Egres
         : (spec.egress ?? []).map(({ to, ports }) => ({ peers: to, ports }))
     const flag = type === 'Ingress' ? '-s' : '-d'
     return entries.flatMap(({ peers, ports }) =>
-      rangesOf(world, metadata.namespace, peers).flatMap((range) =>
+      rangesOf(harness, metadata.namespace, peers).flatMap((range) =>
         portMatches(ports).map((match) => `${flag} ${range}${match} -j RETURN`),
       ),
     )
@@ -107,7 +107,7 @@ function chainRules(world: PolicyWorld, pod: PolicyPod, type: 'Ingress' | 'Egres
 }
 
 function rangesOf(
-  world: PolicyWorld,
+  harness: PolicyCluster,
   namespace: string,
   peers: readonly Peer[] | undefined,
 ): readonly string[] {
@@ -118,11 +118,11 @@ function rangesOf(
         throw new RangeError('a policy with exceptions is not understood')
       return [peer.ipBlock.cidr]
     }
-    return world.pods
+    return harness.pods
       .filter((pod) =>
         peer.namespaceSelector === undefined
           ? pod.namespace === namespace
-          : selects(peer.namespaceSelector, world.namespaces.get(pod.namespace) ?? {}),
+          : selects(peer.namespaceSelector, harness.namespaces.get(pod.namespace) ?? {}),
       )
       .filter((pod) => selects(peer.podSelector ?? {}, pod.labels))
       .map(({ address }) => `${address}/32`)

@@ -10,11 +10,11 @@ import { backOffMs, createEmbeddingQueue, embedBatchMax, waitAfter } from './emb
 const never = new AbortController().signal
 
 async function aQueue(embed: EmbedTexts, facts: readonly string[]) {
-  const world = await aMemory({ model: 'm' })
-  for (const text of facts) world.store.save(aFact(text))
-  const vectors = world.vectors! // a model is named
-  const queue = createEmbeddingQueue({ vectors, clock: world.clock, log: quietLog })
-  return { ...world, vectors, queue, source: { embed, ended: never } }
+  const harness = await aMemory({ model: 'm' })
+  for (const text of facts) harness.store.save(aFact(text))
+  const vectors = harness.vectors! // a model is named
+  const queue = createEmbeddingQueue({ vectors, clock: harness.clock, log: quietLog })
+  return { ...harness, vectors, queue, source: { embed, ended: never } }
 }
 
 /** Answers from a list, then well. */
@@ -71,18 +71,18 @@ describe('embedding what was saved', () => {
       if (refuses && texts.includes('poison')) throw new Problem('bad-request')
       return texts.map((text) => wordVector(text))
     }
-    const world = await aQueue(embed, facts)
+    const harness = await aQueue(embed, facts)
     const life = new AbortController()
     const stopAfter: EmbedTexts = async (texts, signal) => {
       if (asked.length === 5) life.abort(new Error('enough'))
       return embed(texts, signal)
     }
-    await world.queue.work({ embed: stopAfter, ended: life.signal })
+    await harness.queue.work({ embed: stopAfter, ended: life.signal })
     expect(asked.slice(0, 4)).toEqual([facts, ['good one'], ['poison'], ['good two']])
-    expect(world.vectors.pending(5).map(({ text }) => text)).toEqual(['poison'])
+    expect(harness.vectors.pending(5).map(({ text }) => text)).toEqual(['poison'])
     refuses = false
-    await world.queue.work(world.source)
-    expect(world.vectors.pendingCount()).toBe(0)
+    await harness.queue.work(harness.source)
+    expect(harness.vectors.pendingCount()).toBe(0)
   })
 
   test('batches are bounded', async () => {

@@ -23,7 +23,7 @@ async function typed(
     },
   }
   const call: SlashCall = {
-    client: client as unknown as SlashCall['client'], // only what these commands call is played
+    client: client as unknown as SlashCall['client'], // only what these commands call is there
     terminal,
     agentId: 'scout',
     session: { name: () => 'default', change: () => undefined },

@@ -24,7 +24,7 @@ async function aFolder(): Promise<string> {
   return folder
 }
 
-/** Backups whose program is played by hand. */
+/** Backups with a fake program. */
 async function aHarness() {
   const folder = await aFolder()
   const asked: BackupAsked[] = []

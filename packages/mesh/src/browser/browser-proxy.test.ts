@@ -8,7 +8,7 @@ const fallen: WallReport = { id: 'host-ports-closed', holds: false, detail: 'the
 
 function anOpener() {
   const done: string[] = []
-  const world = {
+  const harness = {
     host: '10.64.1.1',
     now: 1000,
     look: async (): Promise<readonly WallReport[]> => [held],
@@ -16,10 +16,10 @@ function anOpener() {
   const opener = createBrowserProxyOpener({
     containers: {
       prepare: async () => void done.push('prepare'),
-      proxyPlace: () => ({ host: world.host, port: 8421 }),
+      proxyPlace: () => ({ host: harness.host, port: 8421 }),
       checkWalls: () => {
         done.push('check')
-        return world.look()
+        return harness.look()
       },
     },
     proxy: {
@@ -28,10 +28,10 @@ function anOpener() {
       close: async () => void done.push('close'),
     },
     stopped: new AbortController().signal,
-    clock: { now: () => world.now, sleep: async () => {} },
+    clock: { now: () => harness.now, sleep: async () => {} },
     onOpen: (port) => done.push(`open ${port}`),
   })
-  return { opener, world, done }
+  return { opener, harness, done }
 }
 
 const once = ['prepare', 'listen 10.64.1.1', 'open 8421', 'check']
@@ -45,31 +45,31 @@ test('the walls are tried once the proxy listens, and once for all who come', as
 
 test('a wall that does not hold is named, and the next who comes tries it again', async () => {
   heedsLesson(123)
-  const { opener, world, done } = anOpener()
-  world.look = async () => [held, fallen]
+  const { opener, harness, done } = anOpener()
+  harness.look = async () => [held, fallen]
   await expect(opener.open()).rejects.toMatchObject({
     id: 'browser-walls-open',
     message: expect.stringContaining('host-ports-closed (the canary answered)'),
   })
-  world.look = async () => [held]
+  harness.look = async () => [held]
   expect(await opener.open()).toEqual({ port: 8421 })
   expect(done).toEqual([...once, 'prepare', 'check'])
 })
 
 test('a probe that cannot run opens nothing', async () => {
-  const { opener, world } = anOpener()
-  world.look = () => Promise.reject(new Error('no engine'))
+  const { opener, harness } = anOpener()
+  harness.look = () => Promise.reject(new Error('no engine'))
   await expect(opener.open()).rejects.toThrow('no engine')
 })
 
 test('after a doubt they are tried anew, where the network then is', async () => {
-  const { opener, world, done } = anOpener()
+  const { opener, harness, done } = anOpener()
   await opener.open()
   opener.doubt()
   expect(done).toEqual(once)
   await opener.open()
   opener.doubt()
-  world.host = '10.64.2.1'
+  harness.host = '10.64.2.1'
   await opener.open()
   expect(done.slice(once.length)).toEqual([
     'prepare',
@@ -83,21 +83,21 @@ test('after a doubt they are tried anew, where the network then is', async () =>
 })
 
 test('after ten minutes they are tried anew', async () => {
-  const { opener, world, done } = anOpener()
+  const { opener, harness, done } = anOpener()
   await opener.open()
-  world.now += 10 * 60_000 - 1
+  harness.now += 10 * 60_000 - 1
   await opener.open()
   expect(done).toEqual(once)
-  world.now += 1
-  world.look = async () => [fallen]
+  harness.now += 1
+  harness.look = async () => [fallen]
   await expect(opener.open()).rejects.toMatchObject({ id: 'browser-walls-open' })
   expect(done.slice(once.length)).toEqual(['prepare', 'check'])
 })
 
 test('a look that was under way when the doubt came does not count', async () => {
-  const { opener, world } = anOpener()
+  const { opener, harness } = anOpener()
   const looks: ((walls: readonly WallReport[]) => void)[] = []
-  world.look = () => new Promise((resolve) => looks.push(resolve))
+  harness.look = () => new Promise((resolve) => looks.push(resolve))
   const opening = opener.open()
   await expect.poll(() => looks.length).toBe(1)
   opener.doubt()

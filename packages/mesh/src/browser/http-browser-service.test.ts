@@ -10,7 +10,7 @@ afterAll(async () => {
 
 const open = httpBrowserService((subject) => `proof-of-${subject}`)
 
-browserServiceConformance('a played browser over HTTP', async () => {
+browserServiceConformance('a fake browser over HTTP', async () => {
   const browser = await startFakeBrowser()
   closing.push(browser.close)
   return { service: open('scout', { host: '127.0.0.1', port: browser.port }), url: 'https://example.com/a' }

@@ -10,17 +10,17 @@ import type {
   ReceivedMessage,
 } from './adapter.ts'
 
-/** A platform that is played, and the adapter that speaks to it; new for every test. */
+/** A fake platform, and the adapter that speaks to it; new for every test. */
 export interface ChannelUnderTest {
   /** Not started yet. */
   readonly adapter: ChannelAdapter
-  readonly platform: PlayedPlatform
+  readonly platform: FakePlatform
   /** A private conversation with the person who speaks, and one of many people. */
   readonly places: { readonly alone: ConversationPlace; readonly group: ConversationPlace }
   readonly close: () => Promise<void>
 }
 
-export interface PlayedPlatform {
+export interface FakePlatform {
   /** Somebody says it. Resolves with the platform's mark of it once the platform has it, whether it is taken or not. */
   readonly say: (said: SaidOnPlatform) => Promise<string>
   /** Whether the platform was told that this is taken, so that it is not sent again: offset, acknowledgement, 200. */
@@ -30,7 +30,7 @@ export interface PlayedPlatform {
   /** Files that people see, in order. */
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
   /** The next call that sends or edits something ends so. */
-  readonly failNext: (how: PlayedFailure) => void
+  readonly failNext: (how: FakeFailure) => void
 }
 
 export interface SaidOnPlatform {
@@ -60,20 +60,20 @@ export interface ShownFileOnPlatform {
   readonly bytes: Uint8Array
 }
 
-/** `rate-limited` asks for `playedRetryAfterMs`; `cut-after` breaks the line once the platform has the message. */
-export type PlayedFailure = 'rate-limited' | 'gone' | 'refused' | 'unreachable' | 'cut-after'
+/** `rate-limited` asks for `fakeRetryAfterMs`; `cut-after` breaks the line once the platform has the message. */
+export type FakeFailure = 'rate-limited' | 'gone' | 'refused' | 'unreachable' | 'cut-after'
 
-/** How long a platform that is played asks to wait, milliseconds. */
-export const playedRetryAfterMs = 2000
+/** How long a fake platform asks to wait, milliseconds. */
+export const fakeRetryAfterMs = 2000
 
 export interface ConformanceOptions {
   /** False where the platform cannot send again what was not taken: what is not written then is lost, and said to be. */
   readonly sendsAgain: boolean
   /** Ways to fail that the platform has; all by default. */
-  readonly failures?: readonly PlayedFailure[]
+  readonly failures?: readonly FakeFailure[]
 }
 
-const kinds: Readonly<Record<PlayedFailure, readonly ChannelFailureKind[]>> = {
+const kinds: Readonly<Record<FakeFailure, readonly ChannelFailureKind[]>> = {
   'rate-limited': ['rate-limited'],
   gone: ['gone'],
   refused: ['refused'],
@@ -235,7 +235,7 @@ export function channelAdapterConformance(
       )
       expect(failure).toMatchObject({ name: 'ChannelFailure' })
       expect(kinds[how]).toContain((failure as { kind: ChannelFailureKind }).kind)
-      if (how === 'rate-limited') expect(failure).toMatchObject({ retryAfterMs: playedRetryAfterMs })
+      if (how === 'rate-limited') expect(failure).toMatchObject({ retryAfterMs: fakeRetryAfterMs })
       // What is sent after it goes through.
       await adapter.send(message(places.alone, 'found', 'note_2-0'), never)
       expect(platform.shown().map(({ text }) => text)).toContain('found')

@@ -22,30 +22,30 @@ async function open(fake: FakeChannel, more: Partial<ChannelHarnessOptions> = {}
 
 /** A run that Ann asked for has ended; it is to be told. */
 async function answered(
-  world: Awaited<ReturnType<typeof open>>,
+  setup: Awaited<ReturnType<typeof open>>,
   response: string,
   id = 'asked',
 ): Promise<void> {
-  await world.fake.hear(aReceived({ id, text: '@scout go' }))
-  await world.clock.settle()
-  world.agents.finish('scout', { response })
-  await world.clock.settle()
+  await setup.fake.hear(aReceived({ id, text: '@scout go' }))
+  await setup.clock.settle()
+  setup.agents.finish('scout', { response })
+  await setup.clock.settle()
 }
 
-const letters = (world: Harness) =>
-  world.rows('SELECT state, pieces_out, begun_piece, attempts, detail FROM channel_letters')
+const letters = (setup: Harness) =>
+  setup.rows('SELECT state, pieces_out, begun_piece, attempts, detail FROM channel_letters')
 
 describe('what is told on a channel', () => {
   test('counts as delivered when the platform said so, and not before', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
+    const setup = await open(fake)
     fake.platform.failNext('unreachable')
-    await answered(world, 'done')
+    await answered(setup, 'done')
     expect(fake.messages()).toEqual([])
-    expect(world.openNotes()).toEqual([{ source: expect.stringMatching(/^run:/), state: 'pending' }])
-    await world.clock.advance(sendBackOffMs.first)
-    expect(world.told()).toEqual([expect.stringContaining('done')])
-    expect(world.openNotes()).toEqual([])
+    expect(setup.openNotes()).toEqual([{ source: expect.stringMatching(/^run:/), state: 'pending' }])
+    await setup.clock.advance(sendBackOffMs.first)
+    expect(setup.told()).toEqual([expect.stringContaining('done')])
+    expect(setup.openNotes()).toEqual([])
   })
 
   test('holds up what stands behind it for a day at most, where the mesh itself stumbles over it', async () => {
@@ -54,16 +54,16 @@ describe('what is told on a channel', () => {
       message.text.includes('cursed')
         ? Promise.reject(new TypeError('x'))
         : fake.adapter.send(message, signal)
-    const world = await open({ ...fake, adapter: { ...fake.adapter, send } })
-    await answered(world, 'cursed')
-    await world.fake.hear(aReceived({ id: 'behind', text: '/help' }))
-    await world.clock.advance(30_000)
-    expect(world.told()).toEqual([])
+    const setup = await open({ ...fake, adapter: { ...fake.adapter, send } })
+    await answered(setup, 'cursed')
+    await setup.fake.hear(aReceived({ id: 'behind', text: '/help' }))
+    await setup.clock.advance(30_000)
+    expect(setup.told()).toEqual([])
     // As often as it stumbles, without playing each of these waits.
-    world.rows('UPDATE channel_letters SET created_at = created_at - 24 * 3600 * 1000')
-    await world.clock.advance(10_000)
-    expect(world.told()).toEqual([expect.stringContaining('/help')])
-    expect(letters(world)[0]).toMatchObject({
+    setup.rows('UPDATE channel_letters SET created_at = created_at - 24 * 3600 * 1000')
+    await setup.clock.advance(10_000)
+    expect(setup.told()).toEqual([expect.stringContaining('/help')])
+    expect(letters(setup)[0]).toMatchObject({
       state: 'failed',
       detail: 'given up after 24 hours: the mesh stumbled; its log says over what',
     })
@@ -71,47 +71,47 @@ describe('what is told on a channel', () => {
 
   test('is sent again under the same id, and not marked where the platform throws repeats away', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
+    const setup = await open(fake)
     fake.platform.failNext('cut-after')
-    await answered(world, 'done')
-    await world.clock.advance(sendBackOffMs.first)
+    await answered(setup, 'done')
+    await setup.clock.advance(sendBackOffMs.first)
     expect(new Set(fake.calls().map(({ clientId }) => clientId)).size).toBe(1)
     expect(fake.calls()).toHaveLength(2)
-    expect(world.told()).toEqual([expect.not.stringContaining(repeatMark)])
+    expect(setup.told()).toEqual([expect.not.stringContaining(repeatMark)])
     expect(fake.calls()[0]?.clientId).toMatch(/^[a-z0-9_-]{1,64}$/)
   })
 
   test('is marked as a repeat where the end of the attempt before is unsure, and nowhere else', async () => {
     const fake = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
-    const world = await open(fake)
+    const setup = await open(fake)
     fake.platform.failNext('cut-after')
-    await answered(world, 'unsure')
-    await world.clock.advance(sendBackOffMs.first)
-    expect(world.told()).toEqual([
+    await answered(setup, 'unsure')
+    await setup.clock.advance(sendBackOffMs.first)
+    expect(setup.told()).toEqual([
       expect.not.stringContaining(repeatMark),
       expect.stringMatching(/^\(may be a repeat\) \[scout\]/),
     ])
     fake.platform.failNext('unreachable')
-    await answered(world, 'certain', 'second')
-    await world.clock.advance(sendBackOffMs.first)
-    expect(world.told().filter((text) => text.includes('certain'))).toEqual([
+    await answered(setup, 'certain', 'second')
+    await setup.clock.advance(sendBackOffMs.first)
+    expect(setup.told().filter((text) => text.includes('certain'))).toEqual([
       expect.not.stringContaining(repeatMark),
     ])
   })
 
   test('goes on at the piece that is not out, after a mesh that died within it', async () => {
     const fake = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
-    const world = await open(fake)
+    const setup = await open(fake)
     const long = Array.from({ length: 12 }, (_, n) => `Part ${n}. ${'words '.repeat(170)}`).join('\n\n')
-    await answered(world, long)
+    await answered(setup, long)
     const pieces = fake.messages().length
     expect(pieces).toBeGreaterThan(2)
-    await world.stop()
+    await setup.stop()
     opened.pop()
     // As a mesh leaves it that is killed once the second piece was handed over and before that was written.
-    world.rows("UPDATE channel_letters SET state = 'open', pieces_out = 1, begun_piece = 1 RETURNING id")
+    setup.rows("UPDATE channel_letters SET state = 'open', pieces_out = 1, begun_piece = 1 RETURNING id")
     const later = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
-    const again = await open(later, { of: world })
+    const again = await open(later, { of: setup })
     expect(again.told()).toHaveLength(pieces - 1)
     expect(again.told().map((text) => text.startsWith(repeatMark))).toEqual([
       true,
@@ -123,30 +123,30 @@ describe('what is told on a channel', () => {
 
   test('every piece bears the agent’s name, and its own id', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
+    const setup = await open(fake)
     await answered(
-      world,
+      setup,
       Array.from({ length: 12 }, (_, n) => `Part ${n}. ${'words '.repeat(170)}`).join('\n\n'),
     )
     const ids = fake.messages().map(({ clientId }) => clientId)
     expect(new Set(ids).size).toBe(ids.length)
-    expect(world.told().every((text) => text.startsWith('[scout]'))).toBe(true)
+    expect(setup.told().every((text) => text.startsWith('[scout]'))).toBe(true)
   })
 
   test('no repeat is spoken of where nothing was sent before, however long the marks make a message', async () => {
     const fake = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
-    const world = await open(fake)
-    await answered(world, '<&>'.repeat(1200))
-    expect(world.told()).toHaveLength(1)
-    expect(world.told()[0]?.length).toBeGreaterThan(4096)
-    expect(world.told()[0]).not.toContain(repeatMark.trim())
+    const setup = await open(fake)
+    await answered(setup, '<&>'.repeat(1200))
+    expect(setup.told()).toHaveLength(1)
+    expect(setup.told()[0]?.length).toBeGreaterThan(4096)
+    expect(setup.told()[0]).not.toContain(repeatMark.trim())
   })
 
   test('waits as long as a platform asks, and holds up no other conversation meanwhile', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
+    const setup = await open(fake)
     fake.platform.failNext('rate-limited')
-    await answered(world, 'late')
+    await answered(setup, 'late')
     await fake.hear(
       aReceived({
         id: 'other',
@@ -154,23 +154,23 @@ describe('what is told on a channel', () => {
         place: { conversationId: '77', threadId: null, isPrivate: true },
       }),
     )
-    await world.clock.settle()
+    await setup.clock.settle()
     expect(fake.messages().map(({ place }) => place.conversationId)).toEqual(['77'])
-    await world.clock.advance(1999)
+    await setup.clock.advance(1999)
     expect(fake.messages()).toHaveLength(1)
-    await world.clock.advance(1)
+    await setup.clock.advance(1)
     expect(fake.messages().map(({ place }) => place.conversationId)).toEqual(['77', '1000'])
   })
 
   test('keeps its order within a conversation, whatever fails', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
+    const setup = await open(fake)
     fake.platform.failNext('unreachable')
     for (const [n, text] of ['/status', '/help', '/costs'].entries()) {
       await fake.hear(aReceived({ id: `o${n}`, text }))
     }
-    await world.clock.advance(sendBackOffMs.first)
-    expect(world.told()).toEqual([
+    await setup.clock.advance(sendBackOffMs.first)
+    expect(setup.told()).toEqual([
       expect.stringContaining('3 agents'),
       expect.stringContaining('/broadcast'),
       expect.stringContaining('Today'),
@@ -181,13 +181,13 @@ describe('what is told on a channel', () => {
     'what is %s is not tried for ever, and stays visible',
     async (how) => {
       const fake = createFakeAdapter({ editEveryMs: null })
-      const world = await open(fake)
+      const setup = await open(fake)
       fake.platform.failNext(how)
-      await answered(world, 'nobody hears it')
-      await world.clock.advance(3_600_000)
+      await answered(setup, 'nobody hears it')
+      await setup.clock.advance(3_600_000)
       expect(fake.calls()).toHaveLength(1)
-      expect(letters(world)).toMatchObject([{ state: 'failed' }])
-      expect(world.openNotes()).toEqual([{ source: expect.stringMatching(/^run:/), state: 'undeliverable' }])
+      expect(letters(setup)).toMatchObject([{ state: 'failed' }])
+      expect(setup.openNotes()).toEqual([{ source: expect.stringMatching(/^run:/), state: 'undeliverable' }])
     },
   )
 
@@ -196,56 +196,56 @@ describe('what is told on a channel', () => {
     // Else a day is many thousands of looks at who types.
     const { showTyping: _none, ...adapter } = typing.adapter
     const fake = { ...typing, adapter }
-    const world = await open(fake)
+    const setup = await open(fake)
     for (let n = 0; n < 1000; n++) fake.platform.failNext('unreachable')
-    await answered(world, 'never')
+    await answered(setup, 'never')
     const hourMs = 3_600_000
-    await world.clock.advance(hourMs)
+    await setup.clock.advance(hourMs)
     // From one attempt to the next: all that looks more often has nothing to see.
     for (let ms = hourMs; ms <= channelLimits.letterHoursMax * hourMs; ms += sendBackOffMs.max)
-      await world.clock.leap(sendBackOffMs.max)
-    expect(letters(world)).toMatchObject([{ state: 'failed', detail: expect.stringContaining('24 hours') }])
+      await setup.clock.leap(sendBackOffMs.max)
+    expect(letters(setup)).toMatchObject([{ state: 'failed', detail: expect.stringContaining('24 hours') }])
     expect(fake.calls().length).toBeLessThan(320)
     expect(fake.calls().length).toBeGreaterThan(200)
   })
 
   test('whoever was let go while an agent worked for them is told nothing of it', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
-    world.people.splice(0)
-    world.agents.say('scout', { type: 'text_delta', content: 'a secret' })
-    await world.clock.settle()
-    await world.clock.advance(700)
-    world.agents.finish('scout', { response: 'a secret' })
-    await world.clock.advance(5000)
+    await setup.clock.settle()
+    setup.people.splice(0)
+    setup.agents.say('scout', { type: 'text_delta', content: 'a secret' })
+    await setup.clock.settle()
+    await setup.clock.advance(700)
+    setup.agents.finish('scout', { response: 'a secret' })
+    await setup.clock.advance(5000)
     expect(fake.calls()).toEqual([])
   })
 
   test('says how a run failed as the ledger has it, and something where nothing was said', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
-    await answered(world, '', 'quiet')
+    const setup = await open(fake)
+    await answered(setup, '', 'quiet')
     await fake.hear(aReceived({ id: 'stopped', text: '@scout go' }))
     await fake.hear(aReceived({ id: 'stop', text: '/stop' }))
-    await world.clock.settle()
-    expect(world.told()).toContainEqual(expect.stringContaining('said nothing'))
-    expect(world.told()).toContainEqual(expect.stringMatching(/\(cancelled\)/))
+    await setup.clock.settle()
+    expect(setup.told()).toContainEqual(expect.stringContaining('said nothing'))
+    expect(setup.told()).toContainEqual(expect.stringMatching(/\(cancelled\)/))
   })
 })
 
 test('rows of every kind go once they are of no use any more', async () => {
   const fake = createFakeAdapter({ editEveryMs: null })
-  const world = await open(fake)
-  await answered(world, 'done')
+  const setup = await open(fake)
+  await answered(setup, 'done')
   await fake.hear(aReceived({ id: 'stranger', senderId: '666' }))
-  await world.clock.settle()
-  await world.clock.leap((channelLimits.talksKeptDays + 1) * 24 * 3_600_000)
-  world.desk.maintain()
+  await setup.clock.settle()
+  await setup.clock.leap((channelLimits.talksKeptDays + 1) * 24 * 3_600_000)
+  setup.desk.maintain()
   const left = ['messages', 'runs', 'talks', 'strangers', 'letters'].map((name) => [
     name,
-    world.rows(`SELECT * FROM channel_${name}`).length,
+    setup.rows(`SELECT * FROM channel_${name}`).length,
   ])
   expect(Object.fromEntries(left)).toEqual({ messages: 0, runs: 0, talks: 0, strangers: 0, letters: 0 })
 })
@@ -253,31 +253,31 @@ test('rows of every kind go once they are of no use any more', async () => {
 describe('while an agent works', () => {
   test('its words are shown by edits of one message, which becomes the answer', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
-    world.agents.say('scout', { type: 'text_delta', content: 'I look' })
-    await world.clock.settle()
-    await world.clock.advance(700)
-    expect(world.told()).toEqual([expect.stringMatching(/^\[scout\]\s+I look …$/)])
-    world.agents.say('scout', { type: 'text_delta', content: ' around' })
-    await world.clock.settle()
-    await world.clock.advance(500)
-    expect(world.told()).toEqual([expect.stringMatching(/I look around …$/)])
-    world.agents.finish('scout', { response: 'I looked around: nothing.' })
-    await world.clock.settle()
-    expect(world.told()).toEqual([expect.stringMatching(/^\[scout\]\s+I looked around: nothing\.$/)])
-    expect(world.openNotes()).toEqual([])
+    await setup.clock.settle()
+    setup.agents.say('scout', { type: 'text_delta', content: 'I look' })
+    await setup.clock.settle()
+    await setup.clock.advance(700)
+    expect(setup.told()).toEqual([expect.stringMatching(/^\[scout\]\s+I look …$/)])
+    setup.agents.say('scout', { type: 'text_delta', content: ' around' })
+    await setup.clock.settle()
+    await setup.clock.advance(500)
+    expect(setup.told()).toEqual([expect.stringMatching(/I look around …$/)])
+    setup.agents.finish('scout', { response: 'I looked around: nothing.' })
+    await setup.clock.settle()
+    expect(setup.told()).toEqual([expect.stringMatching(/^\[scout\]\s+I looked around: nothing\.$/)])
+    expect(setup.openNotes()).toEqual([])
   })
 
   test('a hundred words a second are edits at the platform’s pace', async () => {
     const fake = createFakeAdapter({ editEveryMs: 1000 })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
+    await setup.clock.settle()
     for (let n = 0; n < 300; n++) {
-      world.agents.say('scout', { type: 'text_delta', content: `word${n} ` })
-      await world.clock.advance(10)
+      setup.agents.say('scout', { type: 'text_delta', content: `word${n} ` })
+      await setup.clock.advance(10)
     }
     expect(fake.edits()).toBeLessThanOrEqual(3)
     expect(fake.messages()).toHaveLength(1)
@@ -285,78 +285,78 @@ describe('while an agent works', () => {
 
   test('an edit that fails loses nothing of the answer', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
-    world.agents.say('scout', { type: 'text_delta', content: 'half' })
-    await world.clock.settle()
+    await setup.clock.settle()
+    setup.agents.say('scout', { type: 'text_delta', content: 'half' })
+    await setup.clock.settle()
     fake.platform.failNext('rate-limited')
-    await world.clock.advance(5000)
-    world.agents.finish('scout', { response: 'whole' })
-    await world.clock.settle()
-    expect(world.told()).toEqual([expect.stringMatching(/whole$/)])
+    await setup.clock.advance(5000)
+    setup.agents.finish('scout', { response: 'whole' })
+    await setup.clock.settle()
+    expect(setup.told()).toEqual([expect.stringMatching(/whole$/)])
   })
 
   test.each(['gone', 'refused'] as const)(
     'the answer is sent anew where the message that showed it is %s',
     async (how) => {
       const fake = createFakeAdapter({ editEveryMs: 500 })
-      const world = await open(fake)
+      const setup = await open(fake)
       await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-      await world.clock.settle()
-      world.agents.say('scout', { type: 'text_delta', content: 'half' })
-      await world.clock.settle()
-      await world.clock.advance(700)
+      await setup.clock.settle()
+      setup.agents.say('scout', { type: 'text_delta', content: 'half' })
+      await setup.clock.settle()
+      await setup.clock.advance(700)
       fake.platform.failNext(how)
-      world.agents.finish('scout', { response: 'whole' })
-      await world.clock.settle()
-      expect(world.told().at(-1)).toMatch(/whole$/)
-      expect(world.openNotes()).toEqual([])
-      expect(letters(world)).toMatchObject([{ state: 'sent' }])
+      setup.agents.finish('scout', { response: 'whole' })
+      await setup.clock.settle()
+      expect(setup.told().at(-1)).toMatch(/whole$/)
+      expect(setup.openNotes()).toEqual([])
+      expect(letters(setup)).toMatchObject([{ state: 'sent' }])
     },
   )
 
   test('words that come after the answer change nothing of it', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
-    const [run] = world.ledger.queries.list({ limit: 1 })
-    world.agents.say('scout', { type: 'text_delta', content: 'half' })
-    await world.clock.settle()
-    await world.clock.advance(700)
-    world.agents.finish('scout', { response: 'whole' })
-    await world.clock.settle()
+    await setup.clock.settle()
+    const [run] = setup.ledger.queries.list({ limit: 1 })
+    setup.agents.say('scout', { type: 'text_delta', content: 'half' })
+    await setup.clock.settle()
+    await setup.clock.advance(700)
+    setup.agents.finish('scout', { response: 'whole' })
+    await setup.clock.settle()
     const late = { type: 'text.streamed', agent_id: 'scout', run_id: run?.id ?? '', content: 'late' } as const
-    world.events.publish(late)
-    await world.clock.advance(5000)
-    expect(world.told()).toEqual([expect.stringMatching(/whole$/)])
+    setup.events.publish(late)
+    await setup.clock.advance(5000)
+    expect(setup.told()).toEqual([expect.stringMatching(/whole$/)])
   })
 
   test('it is shown that it types, and not once it has ended', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
-    await world.clock.advance(8000)
+    await setup.clock.settle()
+    await setup.clock.advance(8000)
     expect(fake.typings()).toBe(2)
-    world.agents.finish('scout')
-    await world.clock.settle()
-    await world.clock.advance(8000)
+    setup.agents.finish('scout')
+    await setup.clock.settle()
+    await setup.clock.advance(8000)
     expect(fake.typings()).toBe(2)
   })
 
   test('a message shown before a mesh died becomes the answer after it', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500, dropsRepeats: false })
-    const world = await open(fake)
+    const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
-    await world.clock.settle()
-    world.agents.say('scout', { type: 'text_delta', content: 'half' })
-    await world.clock.settle()
-    await world.clock.advance(700)
-    await world.stop()
+    await setup.clock.settle()
+    setup.agents.say('scout', { type: 'text_delta', content: 'half' })
+    await setup.clock.settle()
+    await setup.clock.advance(700)
+    await setup.stop()
     opened.pop()
-    const again = await open(fake, { of: world })
+    const again = await open(fake, { of: setup })
     again.agents.finish('scout', { response: 'whole' })
     await again.clock.settle()
     await again.clock.advance(5000)

@@ -14,47 +14,47 @@ afterEach(async () => {
 
 async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const fake = createFakeAdapter({ editEveryMs: null })
-  const world = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] }, ...more })
-  opened.push(world)
+  const harness = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] }, ...more })
+  opened.push(harness)
   const told = () => fake.messages().map(({ text }) => text)
   /** Ann is known where she is told things. */
   await fake.hear(aReceived({ id: 'came', text: '/help' }))
-  await world.clock.settle()
+  await harness.clock.settle()
   const note = async (message: string, agent = 'scout') => {
-    world.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: agent, message })
-    await world.clock.settle()
+    harness.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: agent, message })
+    await harness.clock.settle()
   }
-  return { ...world, fake, told, note }
+  return { ...harness, fake, told, note }
 }
 
 describe('notices', () => {
   test('what an agent tells the owner comes to the channel that they chose, once a day in the same words', async () => {
-    const world = await open()
-    await world.note('the disk is nearly full')
-    await world.note('the disk is nearly full')
-    await world.note('now it is')
-    expect(world.told().slice(1)).toEqual(['[scout] the disk is nearly full', '[scout] now it is'])
+    const harness = await open()
+    await harness.note('the disk is nearly full')
+    await harness.note('the disk is nearly full')
+    await harness.note('now it is')
+    expect(harness.told().slice(1)).toEqual(['[scout] the disk is nearly full', '[scout] now it is'])
   })
 
   test('an agent that is in quarantine again is told of again', async () => {
-    const world = await open()
+    const harness = await open()
     const added = { type: 'note.added', agent_id: 'scout', message: 'in quarantine', by: 'mesh' } as const
-    for (const id of ['note_1', 'note_2']) world.events.publish({ ...added, note_id: id })
-    await world.clock.settle()
-    expect(world.told().filter((text) => text.includes('in quarantine'))).toHaveLength(2)
+    for (const id of ['note_1', 'note_2']) harness.events.publish({ ...added, note_id: id })
+    await harness.clock.settle()
+    expect(harness.told().filter((text) => text.includes('in quarantine'))).toHaveLength(2)
   })
 
   test('of two things that wait, and of two hand-offs, each is told, whatever they have in common', async () => {
-    const world = await open()
+    const harness = await open()
     const asked = { type: 'approval.asked', agent_id: 'scout', run_id: null, expires_at: 1 } as const
     for (const id of ['appr_1', 'appr_2'])
-      world.events.publish({ ...asked, approval_id: id, summary: 'delete auditor' })
+      harness.events.publish({ ...asked, approval_id: id, summary: 'delete auditor' })
     const task = { type: 'task.changed', assignee: 'scout', creator: 'operator', title: 'Report' } as const
     for (const id of ['task_1', 'task_2', 'task_2'])
-      world.events.publish({ ...task, task_id: id, state: 'done' })
-    await world.clock.settle()
-    expect(world.told().filter((text) => text.includes('delete auditor'))).toHaveLength(2)
-    expect(world.told().filter((text) => text.includes('is done'))).toHaveLength(2)
+      harness.events.publish({ ...task, task_id: id, state: 'done' })
+    await harness.clock.settle()
+    expect(harness.told().filter((text) => text.includes('delete auditor'))).toHaveLength(2)
+    expect(harness.told().filter((text) => text.includes('is done'))).toHaveLength(2)
   })
 
   test('nobody is told where no channel was chosen, on kinds that were left out, or who is no owner', async () => {
@@ -63,68 +63,68 @@ describe('notices', () => {
       { notices: { to: ['telegram' as const], about: ['budgets' as const] } },
       { people: [{ ...ann, role: 'member' as const }] },
     ]) {
-      const world = await open(options)
-      await world.note('hello')
-      expect(world.told().filter((text) => text.includes('hello'))).toEqual([])
+      const harness = await open(options)
+      await harness.note('hello')
+      expect(harness.told().filter((text) => text.includes('hello'))).toEqual([])
     }
   })
 
   test('a group is never told', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
-    const world = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] } })
-    opened.push(world)
+    const harness = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] } })
+    opened.push(harness)
     await fake.hear(
       aReceived({ text: '/help', place: { conversationId: '-5', threadId: null, isPrivate: false } }),
     )
-    world.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message: 'a secret' })
-    await world.clock.settle()
+    harness.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message: 'a secret' })
+    await harness.clock.settle()
     expect(fake.messages().filter(({ text }) => text.includes('a secret'))).toEqual([])
   })
 
   test('what happened while the channel was away is told once it is back, and nothing twice', async () => {
-    const world = await open()
-    await world.note('before')
-    await world.stop()
+    const harness = await open()
+    await harness.note('before')
+    await harness.stop()
     opened.pop()
-    world.events.publish({ type: 'note.added', note_id: 'note_2', agent_id: 'scout', message: 'meanwhile' })
-    const again = await open({ of: world })
+    harness.events.publish({ type: 'note.added', note_id: 'note_2', agent_id: 'scout', message: 'meanwhile' })
+    const again = await open({ of: harness })
     expect(again.told()).toContain('[scout] meanwhile')
     expect(again.told().filter((text) => text.includes('before'))).toEqual([])
   })
 
   test('quiet hours hold a notice, and nothing that was asked for', async () => {
-    const world = await open({ notices: { to: ['telegram'], quiet_hours: { from: '00:00', to: '23:59' } } })
-    const before = world.told().length
-    await world.note('not now')
-    await world.fake.hear(aReceived({ id: 'asked', text: '/status' }))
-    await world.clock.settle()
-    expect(world.told().slice(before)).toEqual([expect.stringContaining('3 agents')])
-    await world.clock.leap(25 * 3_600_000)
-    await world.clock.settle()
-    expect(world.told()).toContain('[scout] not now')
+    const harness = await open({ notices: { to: ['telegram'], quiet_hours: { from: '00:00', to: '23:59' } } })
+    const before = harness.told().length
+    await harness.note('not now')
+    await harness.fake.hear(aReceived({ id: 'asked', text: '/status' }))
+    await harness.clock.settle()
+    expect(harness.told().slice(before)).toEqual([expect.stringContaining('3 agents')])
+    await harness.clock.leap(25 * 3_600_000)
+    await harness.clock.settle()
+    expect(harness.told()).toContain('[scout] not now')
   })
 
   test('an identity that is its owner’s no more is told nothing, and the one that is theirs is', async () => {
-    const world = await open()
+    const harness = await open()
     const place = { conversationId: '2000', threadId: null, isPrivate: true }
-    Object.assign(world.people[0] ?? {}, { identities: ['telegram:2000'] })
-    await world.note('before they spoke')
-    await world.fake.hear(aReceived({ id: 'new', text: '/help', senderId: '2000', place }))
-    await world.note('a secret')
-    const told = world.fake.messages().filter(({ text }) => text.startsWith('[scout]'))
+    Object.assign(harness.people[0] ?? {}, { identities: ['telegram:2000'] })
+    await harness.note('before they spoke')
+    await harness.fake.hear(aReceived({ id: 'new', text: '/help', senderId: '2000', place }))
+    await harness.note('a secret')
+    const told = harness.fake.messages().filter(({ text }) => text.startsWith('[scout]'))
     expect(told.map(({ place: at, text }) => [at.conversationId, text])).toEqual([
       ['2000', '[scout] a secret'],
     ])
   })
 
   test('an agent that says much is told of so often, says so, and takes no room of answers or of other kinds', async () => {
-    const world = await open()
-    for (let n = 0; n < 200; n++) await world.note(`spam ${n}`)
-    const spam = world.told().filter((text) => text.includes('spam'))
+    const harness = await open()
+    for (let n = 0; n < 200; n++) await harness.note(`spam ${n}`)
+    const spam = harness.told().filter((text) => text.includes('spam'))
     expect(spam).toHaveLength(channelLimits.noticesPerHour)
     expect(spam.at(-1)).toContain('the dashboard has all')
-    expect(world.rows('SELECT id FROM channel_letters').length).toBeLessThan(40)
-    world.events.publish({
+    expect(harness.rows('SELECT id FROM channel_letters').length).toBeLessThan(40)
+    harness.events.publish({
       type: 'approval.asked',
       approval_id: 'appr_1',
       agent_id: 'scout',
@@ -132,27 +132,27 @@ describe('notices', () => {
       summary: 'delete auditor',
       expires_at: 1,
     })
-    await world.clock.settle()
-    expect(world.told().at(-1)).toContain('delete auditor')
-    await world.clock.advance(3_600_001)
-    await world.note('an hour later')
-    expect(world.told().at(-1)).toContain('an hour later')
+    await harness.clock.settle()
+    expect(harness.told().at(-1)).toContain('delete auditor')
+    await harness.clock.advance(3_600_001)
+    await harness.note('an hour later')
+    expect(harness.told().at(-1)).toContain('an hour later')
   })
 
   test('no words of an agent pass for the mesh’s', async () => {
     const fake = createFakeAdapter({ name: 'discord', editEveryMs: null })
     const senderId = '100000000000000001'
-    const world = await aChannelHarness({
+    const harness = await aChannelHarness({
       adapters: [fake.adapter],
       notices: { to: ['discord'] },
       people: [{ ...ann, identities: [`discord:${senderId}`] }],
     })
-    opened.push(world)
+    opened.push(harness)
     await fake.hear(aReceived({ id: 'came', text: '/help', senderId }))
     // Longer than a message of Discord.
     const message = `${'word '.repeat(398)}\nApproved.`
-    world.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message })
-    await world.clock.settle()
+    harness.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: 'scout', message })
+    await harness.clock.settle()
     const pieces = fake
       .messages()
       .slice(1)

@@ -310,15 +310,15 @@ test('a run that is answered nothing very often fills its room too', () => {
 })
 
 test('the answers of a run are let go a minute after its end, and not before', async () => {
-  const world = aLedgerHarness()
-  world.ledger.start()
-  const { database, clock } = world
+  const harness = aLedgerHarness()
+  harness.ledger.start()
+  const { database, clock } = harness
   const effects = createEffectOnce({ database, clock })
-  const ended = world.chat('operator')
-  const working = world.chat('worker')
+  const ended = harness.chat('operator')
+  const working = harness.chat('worker')
   await clock.settle()
   for (const run of [ended, working]) effects.local({ ...call, runId: run.id }, () => 'kept')
-  world.agents.finish('operator')
+  harness.agents.finish('operator')
   await clock.settle()
   const kept = () =>
     database
@@ -331,5 +331,5 @@ test('the answers of a run are let go a minute after its end, and not before', a
   await clock.advance(60_000)
   effects.forgetOld()
   expect(kept()).toEqual([working.id])
-  await world.ledger.close()
+  await harness.ledger.close()
 })

@@ -20,36 +20,36 @@ function aPlacing({
   readonly walls?: readonly WallReport[]
   readonly isolates?: boolean
 } = {}) {
-  const world = { trial, tried: 0 }
+  const harness = { trial, tried: 0 }
   const placing = createPlacing({
     runtime: {
       isolates,
       tryRung: async () => {
-        world.tried++
-        return world.trial
+        harness.tried++
+        return harness.trial
       },
     },
     wallsOf: async () => walls,
     log: silentLog,
   })
-  return { placing, world }
+  return { placing, harness }
 }
 
 test('nothing is tried before somebody asks for it', async () => {
-  const { placing, world } = aPlacing()
+  const { placing, harness } = aPlacing()
   expect(await placing.place(plain)).toEqual({ rung: 'container', fallback: null })
-  expect(world.tried).toBe(0)
+  expect(harness.tried).toBe(0)
   expect(placing.views().map(({ available }) => available)).toEqual([true, null, null])
 })
 
 test('a rung is tried once for all who ask, and its walls are looked after from then on', async () => {
-  const { placing, world } = aPlacing()
+  const { placing, harness } = aPlacing()
   const placed = await Promise.all([placing.place(preferred), placing.place(required)])
   expect(placed).toEqual([
     { rung: 'gvisor', fallback: null },
     { rung: 'gvisor', fallback: null },
   ])
-  expect(world.tried).toBe(1)
+  expect(harness.tried).toBe(1)
   expect(placing.inUse()).toEqual(['gvisor'])
 })
 
@@ -81,25 +81,25 @@ test('one whose walls do not hold cannot be had', async () => {
 })
 
 test('what could not be had is tried again when somebody looks, and what could is not', async () => {
-  const { placing, world } = aPlacing({ trial: absent })
+  const { placing, harness } = aPlacing({ trial: absent })
   await placing.place(preferred)
-  world.trial = there
+  harness.trial = there
   expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
   await placing.retry()
   expect(await placing.place(preferred)).toEqual({ rung: 'gvisor', fallback: null })
   await placing.retry()
   await placing.place(preferred)
-  expect(world.tried).toBe(2)
+  expect(harness.tried).toBe(2)
   placing.forget()
   await placing.place(preferred)
-  expect(world.tried).toBe(3)
+  expect(harness.tried).toBe(3)
 })
 
 test('one on which a start failed is tried again before the next', async () => {
-  const { placing, world } = aPlacing()
+  const { placing, harness } = aPlacing()
   await placing.place(preferred)
   placing.doubt('gvisor')
-  world.trial = absent
+  harness.trial = absent
   expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
 })
 
@@ -110,8 +110,8 @@ test('plain processes satisfy nobody who requires walls', async () => {
 })
 
 test('one that an adopted agent runs on is looked after without being tried', async () => {
-  const { placing, world } = aPlacing()
+  const { placing, harness } = aPlacing()
   placing.adopted('gvisor')
   expect(placing.inUse()).toEqual(['gvisor'])
-  expect(world.tried).toBe(0)
+  expect(harness.tried).toBe(0)
 })

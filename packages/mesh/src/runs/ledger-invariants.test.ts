@@ -52,92 +52,94 @@ function quietly(work: () => unknown): void {
   }
 }
 
-async function play(world: LedgerHarness, next: Step, { askedByPerson }: Seen): Promise<LedgerHarness> {
+async function play(harness: LedgerHarness, next: Step, { askedByPerson }: Seen): Promise<LedgerHarness> {
   if (next.do === 'chat') {
-    askedByPerson.add(world.chat(agentIds[next.agent]!).id)
-    return world
+    askedByPerson.add(harness.chat(agentIds[next.agent]!).id)
+    return harness
   }
   if ('agent' in next) {
-    playAgent(world, next)
-    return world
+    playAgent(harness, next)
+    return harness
   }
   switch (next.do) {
     case 'wait':
-      await world.clock.advance(next.seconds * 1000)
-      return world
+      await harness.clock.advance(next.seconds * 1000)
+      return harness
     case 'crash': {
-      const again = await world.restarted()
+      const again = await harness.restarted()
       again.ledger.start()
       return again
     }
     case 'cancel': {
-      const runs = world.ledger.queries.list({ limit: 500 })
+      const runs = harness.ledger.queries.list({ limit: 500 })
       const run = runs[next.run % Math.max(1, runs.length)]
-      if (run) quietly(() => world.ledger.lifecycle.cancelRun(person, run.id))
-      return world
+      if (run) quietly(() => harness.ledger.lifecycle.cancelRun(person, run.id))
+      return harness
     }
   }
 }
 
 type AgentStep = Exclude<Extract<Step, { readonly agent: number }>, { readonly do: 'chat' }>
 
-function playAgent(world: LedgerHarness, next: AgentStep): void {
+function playAgent(harness: LedgerHarness, next: AgentStep): void {
   const agentId = agentIds[next.agent]!
-  const caller = world.callerOf(agentId)
+  const caller = harness.callerOf(agentId)
   switch (next.do) {
     case 'finish':
       // Twice: an agent may say the same end again.
-      world.agents.finish(agentId)
-      world.agents.finish(agentId)
+      harness.agents.finish(agentId)
+      harness.agents.finish(agentId)
       return
     case 'fail':
-      world.agents.finish(agentId, { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
+      harness.agents.finish(agentId, { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
       return
     case 'complete': {
       const taskId = caller.kind === 'agent' ? caller.run?.taskId : null
       if (!taskId) return
-      quietly(() => world.completeTask(caller, { taskId, status: 'done', summary: 'did it', result: null }))
+      quietly(() => harness.completeTask(caller, { taskId, status: 'done', summary: 'did it', result: null }))
       return
     }
     case 'die':
-      world.agents.die(agentId)
+      harness.agents.die(agentId)
       return
     case 'break':
-      world.agents.breakStreams(agentId)
+      harness.agents.breakStreams(agentId)
       return
     case 'hang':
-      world.agents.hang(agentId, true)
+      harness.agents.hang(agentId, true)
       return
     case 'chat-for': {
       // In the name of a person, and for a run of ours: that run is who asked.
       const parent =
-        caller.kind === 'agent' && caller.run ? world.ledger.queries.find(caller.run.runId) : null
+        caller.kind === 'agent' && caller.run ? harness.ledger.queries.find(caller.run.runId) : null
       if (!parent) return
       const input = { kind: 'chat', message: 'for another', session: 'side' } as const
-      quietly(() => world.ledger.queue.submitRun(person, { agentId: agentIds[next.to]!, input, parent }))
+      quietly(() => harness.ledger.queue.submitRun(person, { agentId: agentIds[next.to]!, input, parent }))
       return
     }
     case 'give': {
       const input = { to: agentIds[next.to]!, title: 'work', description: '', data: {} }
-      quietly(() => world.handOff(caller, input))
+      quietly(() => harness.handOff(caller, input))
     }
   }
 }
 
-function column(world: LedgerHarness, sql: string): readonly unknown[] {
-  return world.database
+function column(harness: LedgerHarness, sql: string): readonly unknown[] {
+  return harness.database
     .prepare(sql)
     .all()
     .map((row) => Object.values(row)[0])
 }
 
-function check(world: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
-  const runs = world.ledger.queries.list({ limit: 500 })
+function check(harness: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
+  const runs = harness.ledger.queries.list({ limit: 500 })
   for (const agentId of agentIds) {
     expect(runs.filter((run) => run.agentId === agentId && run.state === 'running').length).toBeLessThan(2)
   }
   for (const run of runs) {
-    const notes = world.ledger.delivery.outbox.ofRun(run.id).filter((note) => note.source === `run:${run.id}`)
+    const notes = harness.ledger.delivery.outbox
+      .ofRun(run.id)
+      .filter((note) => note.source === `run:${run.id}`)
     expect(hasEnded(run)).toBe(run.outcome !== null)
     // Whoever asked is told once. A person in whose name a run works for another run hears of it from that one, and a
     // note of its own would be a second answer to one question.
@@ -147,20 +149,20 @@ function check(world: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
     if (run.outcome && seen === undefined) outcomes.set(run.id, JSON.stringify(run.outcome))
     if (seen !== undefined) expect(JSON.stringify(run.outcome)).toBe(seen)
   }
-  const settlements = column(world, "SELECT subject FROM journal WHERE action = 'run.settled'")
+  const settlements = column(harness, "SELECT subject FROM journal WHERE action = 'run.settled'")
   expect(new Set(settlements).size).toBe(settlements.length)
 }
 
 /** Every task that ended told its living asker in exactly one turn, in the same words at every attempt. */
-function checkTold(world: LedgerHarness): void {
-  for (const task of world.taskTable.list({ limit: 500 })) {
+function checkTold(harness: LedgerHarness): void {
+  for (const task of harness.taskTable.list({ limit: 500 })) {
     if (task.parent_run_id === null) continue
-    const notes = world.ledger.delivery.outbox
+    const notes = harness.ledger.delivery.outbox
       .ofRun(task.parent_run_id)
       .filter((note) => note.source.includes(`${task.id}:`))
     expect(notes).toHaveLength(1)
     const words = new Set(
-      world.agents.sent
+      harness.agents.sent
         .filter(({ runId, message }) => runId === task.parent_run_id && message.includes(`Task ${task.id} `))
         .map((sending) => sending.message),
     )
@@ -168,7 +170,7 @@ function checkTold(world: LedgerHarness): void {
     expect(words.size).toBeLessThan(2)
     if (words.size === 1) expect(notes[0]?.state).toBe('delivered')
     // An asker that its agent ended well has been through all its turns.
-    const asker = world.ledger.queries.find(task.parent_run_id)
+    const asker = harness.ledger.queries.find(task.parent_run_id)
     if (asker?.state === 'done')
       expect([task.id, words.size, notes[0]?.state]).toEqual([task.id, 1, 'delivered'])
     if (notes[0]?.state === 'undeliverable') expect(words.size).toBe(0)
@@ -176,24 +178,24 @@ function checkTold(world: LedgerHarness): void {
 }
 
 /** Agents that end what they have; every run ends without any limit of time being reached. */
-async function workToTheEnd(world: LedgerHarness): Promise<void> {
-  for (const agentId of agentIds) world.agents.hang(agentId, false)
+async function workToTheEnd(harness: LedgerHarness): Promise<void> {
+  for (const agentId of agentIds) harness.agents.hang(agentId, false)
   for (let round = 0; round < 300; round++) {
-    if (world.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
+    if (harness.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
     for (let agent = 0; agent < agentIds.length; agent++) {
-      playAgent(world, { do: 'complete', agent })
-      playAgent(world, { do: 'finish', agent })
+      playAgent(harness, { do: 'complete', agent })
+      playAgent(harness, { do: 'finish', agent })
     }
-    await world.clock.advance(2000)
+    await harness.clock.advance(2000)
   }
 }
 
 /** Agents that never end anything: time ends it. */
-async function waitToTheEnd(world: LedgerHarness): Promise<void> {
+async function waitToTheEnd(harness: LedgerHarness): Promise<void> {
   for (let hour = 0; hour < 400; hour++) {
-    if (world.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
-    await world.clock.leap(3_600_000)
-    await world.clock.advance(3000)
+    if (harness.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
+    await harness.clock.leap(3_600_000)
+    await harness.clock.advance(3000)
   }
 }
 
@@ -206,22 +208,22 @@ test(
         fc.array(step, { minLength: 5, maxLength: 40 }),
         fc.boolean(),
         async (steps, friendly) => {
-          let world = aLedgerHarness()
+          let harness = aLedgerHarness()
           const seen: Seen = { askedByPerson: new Set(), outcomes: new Map() }
-          world.ledger.start()
+          harness.ledger.start()
           for (const next of steps) {
-            world = await play(world, next, seen)
-            await world.clock.settle()
-            check(world, seen)
+            harness = await play(harness, next, seen)
+            await harness.clock.settle()
+            check(harness, seen)
           }
-          await (friendly ? workToTheEnd(world) : waitToTheEnd(world))
-          const open = world.ledger.queries.list({ limit: 500 }).filter((run) => !hasEnded(run))
+          await (friendly ? workToTheEnd(harness) : waitToTheEnd(harness))
+          const open = harness.ledger.queries.list({ limit: 500 }).filter((run) => !hasEnded(run))
           expect(open).toEqual([])
-          if (friendly) expect(column(world, "SELECT id FROM runs WHERE state = 'expired'")).toEqual([])
-          check(world, seen)
-          checkTold(world)
-          await world.ledger.close()
-          world.database.close()
+          if (friendly) expect(column(harness, "SELECT id FROM runs WHERE state = 'expired'")).toEqual([])
+          check(harness, seen)
+          checkTold(harness)
+          await harness.ledger.close()
+          harness.database.close()
         },
       ),
       { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 450 : 75 },

@@ -9,15 +9,15 @@ import { silenceMaxMs } from './lifecycle/run-pulses.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 async function aStartedHarness(options: LedgerHarnessOptions = {}): Promise<LedgerHarness> {
-  const world = aLedgerHarness(options)
-  opened.push(world)
-  world.ledger.start()
-  await world.clock.settle()
-  return world
+  const harness = aLedgerHarness(options)
+  opened.push(harness)
+  harness.ledger.start()
+  await harness.clock.settle()
+  return harness
 }
 
 const codeOf = (work: () => unknown): string => {
@@ -31,9 +31,9 @@ const codeOf = (work: () => unknown): string => {
 
 describe('submitting', () => {
   test('a run is a row before anything happens', () => {
-    const world = aLedgerHarness()
-    const run = world.chat('operator')
-    expect(world.ledger.queries.find(run.id)).toMatchObject({
+    const harness = aLedgerHarness()
+    const run = harness.chat('operator')
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({
       state: 'queued',
       attempt: 1,
       origin: { kind: 'human', channel: 'cli' },
@@ -41,18 +41,18 @@ describe('submitting', () => {
   })
 
   test('the same idempotency key gives the same run, fifty times over', async () => {
-    const world = await aStartedHarness()
+    const harness = await aStartedHarness()
     const runs = await Promise.all(
-      Array.from({ length: 50 }, async () => world.chat('operator', 'once', 'key-1')),
+      Array.from({ length: 50 }, async () => harness.chat('operator', 'once', 'key-1')),
     )
     expect(new Set(runs.map((run) => run.id)).size).toBe(1)
-    expect(world.ledger.queries.list({ limit: 100 })).toHaveLength(1)
+    expect(harness.ledger.queries.list({ limit: 100 })).toHaveLength(1)
   })
 
   test('another caller with the same key gets a run of its own', () => {
-    const world = aLedgerHarness()
-    const mine = world.chat('operator', 'hello', 'key-1')
-    const other = world.ledger.queue.submitRun(
+    const harness = aLedgerHarness()
+    const mine = harness.chat('operator', 'hello', 'key-1')
+    const other = harness.ledger.queue.submitRun(
       { kind: 'human', role: 'owner', channel: 'dashboard' },
       { agentId: 'operator', input: mine.input, idempotencyKey: 'key-1' },
     )
@@ -60,18 +60,18 @@ describe('submitting', () => {
   })
 
   test('a key that was used for something else is a conflict', () => {
-    const world = aLedgerHarness()
-    world.chat('operator', 'hello', 'key-1')
-    expect(codeOf(() => world.chat('operator', 'other', 'key-1'))).toBe('conflict')
+    const harness = aLedgerHarness()
+    harness.chat('operator', 'hello', 'key-1')
+    expect(codeOf(() => harness.chat('operator', 'other', 'key-1'))).toBe('conflict')
   })
 
   test('a full lane refuses and says when to come again', () => {
-    const world = aLedgerHarness()
-    for (let count = 0; count < wireLimits.laneQueueMax; count++) world.chat('operator')
-    expect(() => world.chat('operator')).toThrow(
+    const harness = aLedgerHarness()
+    for (let count = 0; count < wireLimits.laneQueueMax; count++) harness.chat('operator')
+    expect(() => harness.chat('operator')).toThrow(
       expect.objectContaining({ code: 'lane-full', retryAfterSeconds: 30 }),
     )
-    expect(codeOf(() => world.chat('worker'))).toBe('no problem')
+    expect(codeOf(() => harness.chat('worker'))).toBe('no problem')
   })
 
   test('an agent that does not exist is refused', () => {
@@ -81,29 +81,29 @@ describe('submitting', () => {
 
 describe('a turn', () => {
   test('a chat ends with the answer of the agent, and its asker is told once', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    expect(world.agents.sent).toEqual([
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    expect(harness.agents.sent).toEqual([
       { agentId: 'operator', runId: run.id, fence: 1, kind: 'chat', message: 'hello' },
     ])
-    world.agents.finish('operator', { response: 'four' })
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
-    expect(world.ledger.delivery.outbox.ofRun(run.id)).toMatchObject([
+    harness.agents.finish('operator', { response: 'four' })
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
+    expect(harness.ledger.delivery.outbox.ofRun(run.id)).toMatchObject([
       { recipient: 'human:cli', state: 'pending' },
     ])
   })
 
   test('a tool call ends with its structured result', async () => {
     verifies('resources:task-result:structured-output')
-    const world = await aStartedHarness()
+    const harness = await aStartedHarness()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
-    const run = world.ledger.queue.submitRun(person, { agentId: 'worker', input })
-    await world.clock.settle()
-    world.agents.finish('worker', { result: ['a', 'b'], response: '' })
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)?.outcome).toEqual({
+    const run = harness.ledger.queue.submitRun(person, { agentId: 'worker', input })
+    await harness.clock.settle()
+    harness.agents.finish('worker', { result: ['a', 'b'], response: '' })
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)?.outcome).toEqual({
       status: 'done',
       text: '',
       result: ['a', 'b'],
@@ -111,13 +111,13 @@ describe('a turn', () => {
   })
 
   test('a failed turn keeps the code that the agent gave', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
     const error = { code: 'rounds-exhausted', detail: 'no rounds left' }
-    world.agents.finish('operator', { status: 'failed', response: '', error })
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)?.outcome).toEqual({
+    harness.agents.finish('operator', { status: 'failed', response: '', error })
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)?.outcome).toEqual({
       status: 'failed',
       text: 'no rounds left',
       code: 'rounds-exhausted',
@@ -125,114 +125,114 @@ describe('a turn', () => {
   })
 
   test('one agent runs one run at a time, two agents run side by side', async () => {
-    const world = await aStartedHarness()
-    const runs = [world.chat('operator'), world.chat('operator'), world.chat('worker')]
-    await world.clock.settle()
-    expect(runs.map(world.state)).toEqual(['running', 'queued', 'running'])
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(runs.map(world.state)).toEqual(['done', 'running', 'running'])
+    const harness = await aStartedHarness()
+    const runs = [harness.chat('operator'), harness.chat('operator'), harness.chat('worker')]
+    await harness.clock.settle()
+    expect(runs.map(harness.state)).toEqual(['running', 'queued', 'running'])
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(runs.map(harness.state)).toEqual(['done', 'running', 'running'])
   })
 
   test('a stream that breaks is followed to its end by asking for the result', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.breakStreams('operator')
-    await world.clock.advance(3000)
-    expect(world.state(run)).toBe('running')
-    world.agents.finish('operator')
-    await world.clock.advance(3000)
-    expect(world.state(run)).toBe('done')
-    expect(world.agents.sent).toHaveLength(1)
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.breakStreams('operator')
+    await harness.clock.advance(3000)
+    expect(harness.state(run)).toBe('running')
+    harness.agents.finish('operator')
+    await harness.clock.advance(3000)
+    expect(harness.state(run)).toBe('done')
+    expect(harness.agents.sent).toHaveLength(1)
   })
 
   test('an end under another fence is none', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.finish('operator', { fence: 7, response: 'forged' })
-    await world.clock.advance(20_000)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2, outcome: null })
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.finish('operator', { fence: 7, response: 'forged' })
+    await harness.clock.advance(20_000)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2, outcome: null })
   })
 
   test('what the agent promotes is written by it, before the run ends', async () => {
     verifies('resources:task-result:promotions')
     const promoted: unknown[] = []
-    const world: LedgerHarness = await aStartedHarness({})
-    world.hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
-      promoted.push([runId, agentId, entries, world.state(run)])
+    const harness: LedgerHarness = await aStartedHarness({})
+    harness.hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
+      promoted.push([runId, agentId, entries, harness.state(run)])
     })
-    const run = world.chat('worker')
-    await world.clock.settle()
-    world.agents.finish('worker', { promote_to_blackboard: { total: 4 } })
-    await world.clock.settle()
+    const run = harness.chat('worker')
+    await harness.clock.settle()
+    harness.agents.finish('worker', { promote_to_blackboard: { total: 4 } })
+    await harness.clock.settle()
     expect(promoted).toEqual([[run.id, 'worker', { total: 4 }, 'running']])
   })
 
   test('the mesh counts cost and tokens, and does not believe the agent', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.ledger.lifecycle.addRunCost(run.id, 0.25, 100)
-    world.ledger.lifecycle.addRunCost(run.id, 0.5, 20)
-    world.agents.finish('operator', { cost_usd: 99, tokens_used: 9999 })
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.ledger.lifecycle.addRunCost(run.id, 0.25, 100)
+    harness.ledger.lifecycle.addRunCost(run.id, 0.5, 20)
+    harness.agents.finish('operator', { cost_usd: 99, tokens_used: 9999 })
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
   })
 
   test('counts tokens no further than a number that can be read again', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
     for (const tokens of [Number.MAX_SAFE_INTEGER, 2 ** 57])
-      world.ledger.lifecycle.addRunCost(run.id, 0, tokens)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ tokensUsed: Number.MAX_SAFE_INTEGER })
+      harness.ledger.lifecycle.addRunCost(run.id, 0, tokens)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ tokensUsed: Number.MAX_SAFE_INTEGER })
   })
 })
 
 describe('a lost agent', () => {
   test('three attempts, then interrupted', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
     for (let attempt = 1; attempt <= 3; attempt++) {
-      await world.clock.advance(10_000)
-      expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt })
-      world.agents.die('operator')
+      await harness.clock.advance(10_000)
+      expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt })
+      harness.agents.die('operator')
     }
-    await world.clock.advance(10_000)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({
+    await harness.clock.advance(10_000)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({
       state: 'failed',
       outcome: { code: 'interrupted' },
     })
-    expect(new Set(world.agents.sent.map((sending) => sending.fence)).size).toBe(3)
+    expect(new Set(harness.agents.sent.map((sending) => sending.fence)).size).toBe(3)
   })
 
   test('an agent that is stopped in mid-run does not cancel the run by saying so', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
     const error = { code: 'cancelled', detail: 'The run was stopped: stopping.' }
-    world.agents.finish('operator', { status: 'cancelled', error })
-    await world.clock.advance(5000)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    harness.agents.finish('operator', { status: 'cancelled', error })
+    await harness.clock.advance(5000)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
   })
 
   test('an agent that cannot be started uses up the attempts', async () => {
-    const world = await aStartedHarness()
-    world.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
-    const run = world.chat('operator')
-    await world.clock.advance(30_000)
-    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'interrupted' })
-    expect(world.ledger.queries.find(run.id)?.outcome?.text).toContain('no image')
+    const harness = await aStartedHarness()
+    harness.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
+    const run = harness.chat('operator')
+    await harness.clock.advance(30_000)
+    expect(harness.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'interrupted' })
+    expect(harness.ledger.queries.find(run.id)?.outcome?.text).toContain('no image')
   })
 
   test('an agent without a model ends the run at once, with the repair', async () => {
-    const world = await aStartedHarness()
-    world.agents.startFault = new Problem('not-configured', { detail: 'set default_model' })
-    const run = world.chat('operator')
-    await world.clock.advance(1)
-    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({
+    const harness = await aStartedHarness()
+    harness.agents.startFault = new Problem('not-configured', { detail: 'set default_model' })
+    const run = harness.chat('operator')
+    await harness.clock.advance(1)
+    expect(harness.ledger.queries.find(run.id)?.outcome).toMatchObject({
       status: 'failed',
       code: 'not-configured',
       text: 'set default_model',
@@ -240,149 +240,151 @@ describe('a lost agent', () => {
   })
 
   test('a run of an agent that is archived meanwhile ends at once and says so', async () => {
-    const world = await aStartedHarness()
-    world.agents.startFault = new Problem('agent-archived', { detail: 'agent operator is archived' })
-    const run = world.chat('operator')
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)).toMatchObject({
+    const harness = await aStartedHarness()
+    harness.agents.startFault = new Problem('agent-archived', { detail: 'agent operator is archived' })
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({
       state: 'failed',
       outcome: { code: 'agent-archived' },
     })
   })
 
   test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {
-    const world = await aStartedHarness()
-    world.agents.startFault = new Problem('fleet-paused')
-    const run = world.chat('operator')
-    await world.clock.advance(100_000)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'queued', attempt: 1 })
-    world.agents.startFault = null
-    await world.clock.advance(20_000)
-    expect(world.state(run)).toBe('running')
+    const harness = await aStartedHarness()
+    harness.agents.startFault = new Problem('fleet-paused')
+    const run = harness.chat('operator')
+    await harness.clock.advance(100_000)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'queued', attempt: 1 })
+    harness.agents.startFault = null
+    await harness.clock.advance(20_000)
+    expect(harness.state(run)).toBe('running')
   })
 
   test('a dead lease ends nothing while the agent still works under that fence', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
     for (let turns = 0; turns < 4; turns++) {
-      await world.clock.advance(wireLimits.leaseMs + 10_000)
-      world.beat()
+      await harness.clock.advance(wireLimits.leaseMs + 10_000)
+      harness.beat()
     }
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
-    expect(world.agents.givenUp).toEqual([])
-    expect(new Set(world.agents.sent.map((sending) => sending.fence))).toEqual(new Set([1]))
-    world.agents.finish('operator')
-    await world.clock.advance(2000)
-    expect(world.state(run)).toBe('done')
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(harness.agents.givenUp).toEqual([])
+    expect(new Set(harness.agents.sent.map((sending) => sending.fence))).toEqual(new Set([1]))
+    harness.agents.finish('operator')
+    await harness.clock.advance(2000)
+    expect(harness.state(run)).toBe('done')
   })
 
   test('an agent whose loop is silent is ended with the reason, though its server says that it works', async () => {
     heedsLesson(93)
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    await world.clock.advance(silenceMaxMs - 5000)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
-    await world.clock.advance(20_000)
-    expect(world.agents.givenUp).toEqual([
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    await harness.clock.advance(silenceMaxMs - 5000)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
+    await harness.clock.advance(20_000)
+    expect(harness.agents.givenUp).toEqual([
       { agentId: 'operator', reason: expect.stringContaining('no sign of life for 120 s') as string },
     ])
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
-    world.agents.finish('operator')
-    await world.clock.advance(2000)
-    expect(world.state(run)).toBe('done')
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    harness.agents.finish('operator')
+    await harness.clock.advance(2000)
+    expect(harness.state(run)).toBe('done')
   })
 
   test('calls of its programs hold the lease of a run, and do not speak for its loop', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
     for (let ms = 0; ms < silenceMaxMs + 10_000; ms += 10_000) {
-      await world.clock.advance(10_000)
-      if (world.ledger.queries.find(run.id)?.fence === 1 && world.state(run) === 'running') {
-        world.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
+      await harness.clock.advance(10_000)
+      if (harness.ledger.queries.find(run.id)?.fence === 1 && harness.state(run) === 'running') {
+        harness.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
       }
     }
-    expect(world.agents.givenUp).toHaveLength(1)
+    expect(harness.agents.givenUp).toHaveLength(1)
   })
 
   test('a tool that works for an hour ends nothing while the loop beats', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
     for (let ms = 0; ms < 3600_000; ms += 15_000) {
-      await world.clock.advance(15_000)
-      world.beat()
+      await harness.clock.advance(15_000)
+      harness.beat()
     }
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
-    expect(world.agents.givenUp).toEqual([])
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(harness.agents.givenUp).toEqual([])
   })
 
   test('a dead lease of an agent that answers nobody interrupts the run', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.hang('operator', true)
-    await world.clock.advance(wireLimits.leaseMs - 5000)
-    expect(world.state(run)).toBe('running')
-    await world.clock.advance(8000)
-    expect(world.ledger.queries.find(run.id)?.attempt).toBe(2)
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.hang('operator', true)
+    await harness.clock.advance(wireLimits.leaseMs - 5000)
+    expect(harness.state(run)).toBe('running')
+    await harness.clock.advance(8000)
+    expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
     // The next attempt would wait on the same process.
-    expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
+    expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
   test('an agent that answers nobody is ended also by a mesh that was late to look', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.hang('operator', true)
-    await world.clock.advance(10_000)
-    await world.clock.leap(20_000)
-    await world.clock.advance(wireLimits.leaseMs - 27_000)
-    expect(world.ledger.queries.find(run.id)?.attempt).toBe(2)
-    expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.hang('operator', true)
+    await harness.clock.advance(10_000)
+    await harness.clock.leap(20_000)
+    await harness.clock.advance(wireLimits.leaseMs - 27_000)
+    expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
+    expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
   test('an engine that does not answer is waited for', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.engineFault = new Error('socket closed')
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.engineFault = new Error('socket closed')
     for (let beats = 0; beats < 8; beats++) {
-      await world.clock.advance(15_000)
-      world.beat()
+      await harness.clock.advance(15_000)
+      harness.beat()
     }
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
-    world.agents.engineFault = null
-    await world.clock.advance(2000)
-    world.agents.finish('operator')
-    await world.clock.advance(2000)
-    expect(world.state(run)).toBe('done')
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
+    harness.agents.engineFault = null
+    await harness.clock.advance(2000)
+    harness.agents.finish('operator')
+    await harness.clock.advance(2000)
+    expect(harness.state(run)).toBe('done')
   })
 
   test('a renewed lease lives on; a stale fence is refused', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    await world.clock.advance(20_000)
-    const until = world.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
-    expect(until).toBe(world.clock.now() + wireLimits.leaseMs)
-    expect(world.ledger.lifecycle.live.ticketOf(run.id, 1)).toMatchObject({
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    await harness.clock.advance(20_000)
+    const until = harness.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
+    expect(until).toBe(harness.clock.now() + wireLimits.leaseMs)
+    expect(harness.ledger.lifecycle.live.ticketOf(run.id, 1)).toMatchObject({
       runId: run.id,
       agentId: 'operator',
     })
-    expect(codeOf(() => world.ledger.lifecycle.lease.renew({ runId: run.id, fence: 0 }))).toBe('stale-fence')
-    expect(codeOf(() => world.ledger.lifecycle.live.ticketOf(run.id, 2))).toBe('stale-fence')
-    expect(codeOf(() => world.ledger.lifecycle.live.ticketOf('run_none', 1))).toBe('stale-fence')
+    expect(codeOf(() => harness.ledger.lifecycle.lease.renew({ runId: run.id, fence: 0 }))).toBe(
+      'stale-fence',
+    )
+    expect(codeOf(() => harness.ledger.lifecycle.live.ticketOf(run.id, 2))).toBe('stale-fence')
+    expect(codeOf(() => harness.ledger.lifecycle.live.ticketOf('run_none', 1))).toBe('stale-fence')
   })
 
   test('a turn that never ends is ended, and with it the agent that kept no limit', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    await world.clock.leap(turnMaxMs + 1)
-    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
-    expect(world.agents.givenUp).toEqual([
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    await harness.clock.leap(turnMaxMs + 1)
+    expect(harness.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
+    expect(harness.agents.givenUp).toEqual([
       { agentId: 'operator', reason: `its work went on for ${turnMaxMs / 1000} s, beyond its own limit` },
     ])
   })
@@ -393,14 +395,14 @@ describe('a mesh that starts again', () => {
     const before = await aStartedHarness()
     const run = before.chat('operator')
     await before.clock.settle()
-    const world = await before.restarted()
-    opened.push(world)
-    world.ledger.start()
-    await world.clock.settle()
-    expect(world.agents.sent.map((sending) => sending.fence)).toEqual([1, 1])
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'done', attempt: 1 })
+    const harness = await before.restarted()
+    opened.push(harness)
+    harness.ledger.start()
+    await harness.clock.settle()
+    expect(harness.agents.sent.map((sending) => sending.fence)).toEqual([1, 1])
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'done', attempt: 1 })
   })
 
   test('settles a run that was finished meanwhile', async () => {
@@ -409,11 +411,11 @@ describe('a mesh that starts again', () => {
     await before.clock.settle()
     await before.ledger.close()
     before.agents.finish('operator', { response: 'while you were away' })
-    const world = await before.restarted()
-    opened.push(world)
-    world.ledger.start()
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)?.outcome?.text).toBe('while you were away')
+    const harness = await before.restarted()
+    opened.push(harness)
+    harness.ledger.start()
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)?.outcome?.text).toBe('while you were away')
   })
 
   test('starts a run again whose agent is gone, and the queued ones after it', async () => {
@@ -423,96 +425,96 @@ describe('a mesh that starts again', () => {
     await before.clock.settle()
     await before.ledger.close()
     before.agents.die('operator')
-    const world = await before.restarted()
-    opened.push(world)
-    world.ledger.start()
+    const harness = await before.restarted()
+    opened.push(harness)
+    harness.ledger.start()
     for (let count = 0; count < 12; count++) {
-      await world.clock.advance(3000)
-      world.agents.finish('operator')
+      await harness.clock.advance(3000)
+      harness.agents.finish('operator')
     }
-    await world.clock.advance(3000)
-    expect(runs.map(world.state)).toEqual(runs.map(() => 'done'))
+    await harness.clock.advance(3000)
+    expect(runs.map(harness.state)).toEqual(runs.map(() => 'done'))
   })
 })
 
 describe('time limits', () => {
   test('a run queued for 24 hours expires and its asker is told', async () => {
-    const world = aLedgerHarness()
-    const run = world.chat('operator')
-    await world.clock.leap(wireLimits.queuedMaxMs - 1)
-    opened.push(world)
-    world.agents.startFault = new Problem('fleet-paused')
-    world.ledger.start()
-    await world.clock.settle()
-    expect(world.state(run)).toBe('queued')
-    await world.clock.advance(2000)
-    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
-    expect(world.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
-    expect(world.agents.sent).toEqual([])
+    const harness = aLedgerHarness()
+    const run = harness.chat('operator')
+    await harness.clock.leap(wireLimits.queuedMaxMs - 1)
+    opened.push(harness)
+    harness.agents.startFault = new Problem('fleet-paused')
+    harness.ledger.start()
+    await harness.clock.settle()
+    expect(harness.state(run)).toBe('queued')
+    await harness.clock.advance(2000)
+    expect(harness.ledger.queries.find(run.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
+    expect(harness.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
+    expect(harness.agents.sent).toEqual([])
   })
 })
 
 describe('cancelling', () => {
   test('a queued run is cancelled at once; cancelling again changes nothing', async () => {
-    const world = aLedgerHarness()
-    const run = world.chat('operator')
-    expect(world.ledger.lifecycle.cancelRun(person, run.id).state).toBe('cancelled')
-    const again = world.ledger.lifecycle.cancelRun(person, run.id)
-    expect(again).toEqual(world.ledger.queries.find(run.id))
-    expect(world.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
+    const harness = aLedgerHarness()
+    const run = harness.chat('operator')
+    expect(harness.ledger.lifecycle.cancelRun(person, run.id).state).toBe('cancelled')
+    const again = harness.ledger.lifecycle.cancelRun(person, run.id)
+    expect(again).toEqual(harness.ledger.queries.find(run.id))
+    expect(harness.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
   })
 
   test('a running run is cancelled, its agent is told before the lane goes on', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    const next = world.chat('operator')
-    await world.clock.settle()
-    world.ledger.lifecycle.cancelRun(person, run.id)
-    await world.clock.settle()
-    expect(world.agents.cancelled).toEqual([run.id])
-    expect([run, next].map(world.state)).toEqual(['cancelled', 'running'])
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    const next = harness.chat('operator')
+    await harness.clock.settle()
+    harness.ledger.lifecycle.cancelRun(person, run.id)
+    await harness.clock.settle()
+    expect(harness.agents.cancelled).toEqual([run.id])
+    expect([run, next].map(harness.state)).toEqual(['cancelled', 'running'])
   })
 
   test('a run that is cancelled while its agent starts is never sent', async () => {
-    const world = await aStartedHarness()
-    const { ensureRunning } = world.agents
+    const harness = await aStartedHarness()
+    const { ensureRunning } = harness.agents
     let open = () => {}
-    world.agents.ensureRunning = async (agentId, signal) => {
+    harness.agents.ensureRunning = async (agentId, signal) => {
       await new Promise<void>((resolve) => {
         open = resolve
       })
       return ensureRunning(agentId, signal)
     }
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.ledger.lifecycle.cancelRun(person, run.id)
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.ledger.lifecycle.cancelRun(person, run.id)
     open()
-    await world.clock.settle()
-    expect(world.state(run)).toBe('cancelled')
-    expect(world.agents.sent).toEqual([])
+    await harness.clock.settle()
+    expect(harness.state(run)).toBe('cancelled')
+    expect(harness.agents.sent).toEqual([])
   })
 
   test('ends what is open below it, however much below it has ended before', () => {
-    const world = aLedgerHarness()
-    const parent = world.chat('operator')
+    const harness = aLedgerHarness()
+    const parent = harness.chat('operator')
     const below = () =>
-      world.ledger.queue.submitRun(
+      harness.ledger.queue.submitRun(
         { kind: 'system' },
         { agentId: 'worker', input: { kind: 'chat', message: 'help', session: 'main' }, parent },
       )
-    for (let ended = 0; ended < 1001; ended++) world.ledger.lifecycle.cancelRun(person, below().id)
+    for (let ended = 0; ended < 1001; ended++) harness.ledger.lifecycle.cancelRun(person, below().id)
     const last = below()
-    world.ledger.lifecycle.cancelRun(person, parent.id)
-    expect(world.state(last)).toBe('cancelled')
+    harness.ledger.lifecycle.cancelRun(person, parent.id)
+    expect(harness.state(last)).toBe('cancelled')
   })
 
   test('a run that has ended cannot be cancelled', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(codeOf(() => world.ledger.lifecycle.cancelRun(person, run.id))).toBe('conflict')
-    expect(codeOf(() => world.ledger.lifecycle.cancelRun(person, 'run_none'))).toBe('not-found')
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(codeOf(() => harness.ledger.lifecycle.cancelRun(person, run.id))).toBe('conflict')
+    expect(codeOf(() => harness.ledger.lifecycle.cancelRun(person, 'run_none'))).toBe('not-found')
   })
 })

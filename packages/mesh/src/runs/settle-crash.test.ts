@@ -60,28 +60,28 @@ function everything(database: Database): string {
 
 /** The operator waits for the worker, whose run is running: a settlement touches every table. */
 async function aParkedHandOff(database: Database) {
-  const world = aLedgerHarness({ database })
-  world.ledger.start()
-  const parent = world.chat('operator')
-  await world.clock.settle()
-  const given = world.handOff(world.callerOf('operator'), {
+  const harness = aLedgerHarness({ database })
+  harness.ledger.start()
+  const parent = harness.chat('operator')
+  await harness.clock.settle()
+  const given = harness.handOff(harness.callerOf('operator'), {
     to: 'worker',
     title: 'work',
     description: '',
     data: {},
   })
-  world.agents.finish('operator')
-  await world.clock.settle()
-  world.steer('worker')
-  return { world, parent, given }
+  harness.agents.finish('operator')
+  await harness.clock.settle()
+  harness.steer('worker')
+  return { harness, parent, given }
 }
 
-const settlements: readonly (readonly [string, (world: LedgerHarness, given: Given) => unknown])[] = [
-  ['cancelling the child', (world, given) => world.ledger.lifecycle.cancelRun(person, given.run_id)],
+const settlements: readonly (readonly [string, (harness: LedgerHarness, given: Given) => unknown])[] = [
+  ['cancelling the child', (harness, given) => harness.ledger.lifecycle.cancelRun(person, given.run_id)],
   [
     'completing the task',
-    (world, given) =>
-      world.completeTask(world.callerOf('worker'), {
+    (harness, given) =>
+      harness.completeTask(harness.callerOf('worker'), {
         taskId: given.task_id,
         status: 'done',
         summary: 'did it',
@@ -90,8 +90,8 @@ const settlements: readonly (readonly [string, (world: LedgerHarness, given: Giv
   ],
   [
     'handing off',
-    (world) =>
-      world.handOff(world.callerOf('worker'), { to: 'other', title: 'more', description: '', data: {} }),
+    (harness) =>
+      harness.handOff(harness.callerOf('worker'), { to: 'other', title: 'more', description: '', data: {} }),
   ],
 ]
 type Given = Awaited<ReturnType<typeof aParkedHandOff>>['given']
@@ -99,13 +99,13 @@ type Given = Awaited<ReturnType<typeof aParkedHandOff>>['given']
 describe('a write that fails', () => {
   test.each(settlements)('in the middle of %s leaves nothing half-written', async (_name, settle) => {
     const database = aFaultyDatabase()
-    const { world, given } = await aParkedHandOff(database)
+    const { harness, given } = await aParkedHandOff(database)
     const before = everything(database)
     let faults = 0
     for (let write = 1; write < 100; write++) {
       database.failAt(write)
       try {
-        settle(world, given)
+        settle(harness, given)
         break
       } catch (error) {
         expect(String(error)).toContain('disk full')
@@ -117,41 +117,41 @@ describe('a write that fails', () => {
     database.failAt(0)
     expect(faults).toBeGreaterThan(4)
     expect(everything(database)).not.toBe(before)
-    await world.ledger.close()
+    await harness.ledger.close()
   })
 
   test('at the end of a turn, wherever it is, costs nothing but time: one outcome, told once', async () => {
     for (let write = 1; write <= 20; write++) {
       const database = aFaultyDatabase()
-      const world = aLedgerHarness({ database })
-      world.ledger.start()
-      const run = world.chat('operator')
-      await world.clock.settle()
-      world.steer('operator')
+      const harness = aLedgerHarness({ database })
+      harness.ledger.start()
+      const run = harness.chat('operator')
+      await harness.clock.settle()
+      harness.steer('operator')
       database.failAt(write)
-      world.agents.finish('operator', { response: 'four' })
-      await world.clock.advance(10_000)
-      expect(world.ledger.queries.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
-      expect(world.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
-      expect(world.steersOf(run)).toMatchObject([{ state: 'became-run' }])
-      expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(2)
-      await world.ledger.close()
+      harness.agents.finish('operator', { response: 'four' })
+      await harness.clock.advance(10_000)
+      expect(harness.ledger.queries.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
+      expect(harness.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
+      expect(harness.steersOf(run)).toMatchObject([{ state: 'became-run' }])
+      expect(harness.ledger.queries.list({ limit: 10 })).toHaveLength(2)
+      await harness.ledger.close()
     }
   })
 
   test('a handler that throws takes the settlement back', async () => {
     let faults = 1
-    const world = aLedgerHarness({
+    const harness = aLedgerHarness({
       onRunSettled: [
         () => {
           if (faults-- > 0) throw new Error('no')
         },
       ],
     })
-    const run = world.chat('operator')
-    expect(() => world.ledger.lifecycle.cancelRun(person, run.id)).toThrow('no')
-    expect(world.state(run)).toBe('queued')
-    expect(world.ledger.delivery.outbox.ofRun(run.id)).toEqual([])
-    expect(world.ledger.lifecycle.cancelRun(person, run.id).state).toBe('cancelled')
+    const run = harness.chat('operator')
+    expect(() => harness.ledger.lifecycle.cancelRun(person, run.id)).toThrow('no')
+    expect(harness.state(run)).toBe('queued')
+    expect(harness.ledger.delivery.outbox.ofRun(run.id)).toEqual([])
+    expect(harness.ledger.lifecycle.cancelRun(person, run.id).state).toBe('cancelled')
   })
 })

@@ -19,7 +19,7 @@ interface Checkpoint {
 }
 
 interface Play {
-  world: LedgerHarness
+  harness: LedgerHarness
   /** By run and message, as the real agent tells one turn from another. Outlives the agent. */
   readonly disks: Map<string, Checkpoint>
   /** Steer and run, once for each time that a model was shown it. */
@@ -67,7 +67,7 @@ function diskOf(play: Play, run: FakeRun): Checkpoint {
 
 /** The agent under the fence that it knows, which may be an old one. */
 function callerFor(play: Play, run: FakeRun, agentId: string): Caller | null {
-  const row = play.world.ledger.queries.find(run.runId)
+  const row = play.harness.ledger.queries.find(run.runId)
   if (!row) return null
   return { kind: 'agent', agentId, token: 'door', run: { ...ticketFor(row), fence: run.fence } }
 }
@@ -79,7 +79,10 @@ function tell(play: Play, run: FakeRun, agentId: string): boolean {
   const caller = callerFor(play, run, agentId)
   if (!caller) return false
   try {
-    play.world.ledger.steering.takeSteers(caller, { ids: disk.history.slice(-disk.unacknowledged), step: 1 })
+    play.harness.ledger.steering.takeSteers(caller, {
+      ids: disk.history.slice(-disk.unacknowledged),
+      step: 1,
+    })
     return true
   } catch (error) {
     if (error instanceof Problem) return false
@@ -88,30 +91,30 @@ function tell(play: Play, run: FakeRun, agentId: string): boolean {
 }
 
 function act(play: Play, what: string, agentId: string): void {
-  const { world } = play
-  const run = world.agents.working(agentId)
+  const { harness } = play
+  const run = harness.agents.working(agentId)
   switch (what) {
     case 'chat':
-      return void world.chat(agentId)
+      return void harness.chat(agentId)
     case 'steer':
-      return void play.accepted.add(world.steer(agentId, `word ${++play.said}`).id)
+      return void play.accepted.add(harness.steer(agentId, `word ${++play.said}`).id)
     case 'cancel': {
-      const live = world.ledger.queries.list({ agentId, limit: 50 }).find((one) => !isTerminal(one.state))
-      return live && void world.ledger.lifecycle.cancelRun(person, live.id)
+      const live = harness.ledger.queries.list({ agentId, limit: 50 }).find((one) => !isTerminal(one.state))
+      return live && void harness.ledger.lifecycle.cancelRun(person, live.id)
     }
     case 'die':
-      return world.agents.die(agentId)
+      return harness.agents.die(agentId)
     case 'break':
-      return world.agents.breakStreams(agentId)
+      return harness.agents.breakStreams(agentId)
     case 'hang':
-      return world.agents.hang(agentId, play.said % 2 === 0)
+      return harness.agents.hang(agentId, play.said % 2 === 0)
     default:
       if (run) work(play, what, { run, agentId })
   }
 }
 
 function work(play: Play, what: string, { run, agentId }: { run: FakeRun; agentId: string }): void {
-  const { world } = play
+  const { harness } = play
   const disk = diskOf(play, run)
   switch (what) {
     case 'store': {
@@ -127,20 +130,20 @@ function work(play: Play, what: string, { run, agentId }: { run: FakeRun; agentI
       return
     case 'tell-and-die':
       tell(play, run, agentId)
-      world.agents.die(agentId)
+      harness.agents.die(agentId)
       return
     case 'finish':
     case 'fail': {
       if (!tell(play, run, agentId)) return
       show(play, run, disk)
       const failed = { status: 'failed', error: { code: 'model-failed', detail: 'no' } } as const
-      world.agents.finish(agentId, what === 'finish' ? {} : failed)
+      harness.agents.finish(agentId, what === 'finish' ? {} : failed)
       return
     }
     case 'give': {
       if (agentId !== 'operator') return
       try {
-        world.handOff(world.callerOf(agentId), { to: 'ada', title: 'work', description: '', data: {} })
+        harness.handOff(harness.callerOf(agentId), { to: 'ada', title: 'work', description: '', data: {} })
       } catch (error) {
         if (!(error instanceof Problem)) throw error
       }
@@ -158,28 +161,28 @@ function show(play: Play, run: FakeRun, disk: Checkpoint): void {
 
 async function perform(play: Play, next: Step): Promise<void> {
   const agentId = agentIds[next.agent] ?? 'operator'
-  if (next.do === 'wait') await play.world.clock.advance(next.agent * 1000)
+  if (next.do === 'wait') await play.harness.clock.advance(next.agent * 1000)
   else if (next.do === 'crash' || next.do === 'crash-unheard') {
     // The mesh is killed with a steer accepted and not yet told to anyone.
     if (next.do === 'crash-unheard') act(play, 'steer', agentId)
-    play.world = await play.world.restarted()
-    play.world.ledger.start()
+    play.harness = await play.harness.restarted()
+    play.harness.ledger.start()
   } else act(play, next.do, agentId)
-  await play.world.clock.settle()
+  await play.harness.clock.settle()
 }
 
 async function workToTheEnd(play: Play): Promise<void> {
-  for (const agentId of agentIds) play.world.agents.hang(agentId, false)
+  for (const agentId of agentIds) play.harness.agents.hang(agentId, false)
   for (let round = 0; round < 300; round++) {
-    if (play.world.ledger.queries.list({ limit: 500 }).every((run) => isTerminal(run.state))) return
+    if (play.harness.ledger.queries.list({ limit: 500 }).every((run) => isTerminal(run.state))) return
     for (const agentId of agentIds) act(play, 'finish', agentId)
-    await play.world.clock.advance(2000)
+    await play.harness.clock.advance(2000)
   }
 }
 
-function check({ world, shown, accepted, disks }: Play): void {
-  const runs = world.ledger.queries.list({ limit: 500 })
-  const steers = new Map(runs.flatMap((run) => world.steersOf(run)).map((steer) => [steer.id, steer]))
+function check({ harness, shown, accepted, disks }: Play): void {
+  const runs = harness.ledger.queries.list({ limit: 500 })
+  const steers = new Map(runs.flatMap((run) => harness.steersOf(run)).map((steer) => [steer.id, steer]))
   expect([...steers.keys()].toSorted()).toEqual([...accepted].toSorted())
   for (const steer of steers.values()) {
     const showings = shown.filter(({ steerId }) => steerId === steer.id)
@@ -194,7 +197,7 @@ function check({ world, shown, accepted, disks }: Play): void {
     expect([steer.state, asRun]).toEqual(['taken', []])
     expect(showings.every(({ runId }) => runId === steer.run_id)).toBe(true)
     // A run that was cut off for good, or stopped, after it took the words need not have come to read them.
-    if (world.state({ id: steer.run_id ?? '' }) === 'done') expect(showings).toHaveLength(1)
+    if (harness.state({ id: steer.run_id ?? '' }) === 'done') expect(showings).toHaveLength(1)
   }
 }
 
@@ -207,27 +210,27 @@ test(
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         const play: Play = {
-          world: aLedgerHarness(),
+          harness: aLedgerHarness(),
           disks: new Map(),
           shown: [],
           accepted: new Set(),
           said: 0,
         }
-        play.world.ledger.start()
+        play.harness.ledger.start()
         for (const agent of agentIds.keys()) await perform(play, { do: 'chat', agent })
         for (const next of steps) await perform(play, next)
         await workToTheEnd(play)
-        const open = play.world.ledger.queries.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
+        const open = play.harness.ledger.queries.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
         expect(open).toEqual([])
         check(play)
-        for (const run of play.world.ledger.queries.list({ limit: 500 })) {
-          for (const steer of play.world.steersOf(run)) {
+        for (const run of play.harness.ledger.queries.list({ limit: 500 })) {
+          for (const steer of play.harness.steersOf(run)) {
             if (steer.state === 'taken') ends.taken++
             else if (steer.run_id !== null) ends.became++
           }
         }
-        await play.world.ledger.close()
-        play.world.database.close()
+        await play.harness.ledger.close()
+        play.harness.database.close()
       }),
       { numRuns: plays },
     )

@@ -7,10 +7,10 @@ import { createSpawnedTable } from './spawned-table.ts'
 
 /** A spawned agent whose life is over, with a task of its own. */
 function anEnding() {
-  const world = aLedgerHarness()
-  const table = createSpawnedTable(world.database)
-  const now = world.clock.now()
-  const { task_id: taskId, run_id: runId } = world.handOff(person, {
+  const harness = aLedgerHarness()
+  const table = createSpawnedTable(harness.database)
+  const now = harness.clock.now()
+  const { task_id: taskId, run_id: runId } = harness.handOff(person, {
     to: 'spawn_1',
     title: 'Count',
     description: '',
@@ -30,11 +30,11 @@ function anEnding() {
   table.lives('spawn_1', { runId, taskId })
   const stop = new AbortController()
   const ends = createEndSpawned({
-    ...world,
+    ...harness,
     log: silentLog,
     table,
-    runs: world.runs,
-    tasks: createTaskStore(world),
+    runs: harness.runs,
+    tasks: createTaskStore(harness),
     agents: {
       shortLived: {
         make: () => Promise.reject(new Error('nothing is made here')),
@@ -42,18 +42,18 @@ function anEnding() {
       },
     },
   })
-  return { world, taskId, end: async () => ends.run(stop.signal).then(() => world.ledger.close()) }
+  return { harness, taskId, end: async () => ends.run(stop.signal).then(() => harness.ledger.close()) }
 }
 
 test('an agent that ends takes its open task with it', async () => {
-  const { world, taskId, end } = anEnding()
+  const { harness, taskId, end } = anEnding()
   await end()
-  expect(world.taskTable.find(taskId)?.state).toBe('cancelled')
+  expect(harness.taskTable.find(taskId)?.state).toBe('cancelled')
 })
 
 test('a task that was given to another meanwhile goes on', async () => {
-  const { world, taskId, end } = anEnding()
-  world.tasks.manageTask(person, { taskId, action: 'reroute', note: '', to: 'left' })
+  const { harness, taskId, end } = anEnding()
+  harness.tasks.manageTask(person, { taskId, action: 'reroute', note: '', to: 'left' })
   await end()
-  expect(world.taskTable.find(taskId)).toMatchObject({ state: 'pending', assignee: 'left' })
+  expect(harness.taskTable.find(taskId)).toMatchObject({ state: 'pending', assignee: 'left' })
 })

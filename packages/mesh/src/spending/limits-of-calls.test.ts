@@ -25,7 +25,7 @@ const day = '2026-11-21'
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const noLimits: PeriodLimits = { daily_usd: null, monthly_usd: null }
 
-interface World {
+interface Harness {
   readonly life?: string
   readonly agentNano?: number
   readonly projectNano?: number
@@ -36,7 +36,7 @@ interface World {
 }
 
 /** `a` and `b` belong to a project, `c` to none. */
-function aFleet(options: World = {}) {
+function aFleet(options: Harness = {}) {
   const clock = options.clock ?? createManualClock(`${day}T12:00:00Z`)
   const database = migrated(options.path)
   const spend = createSpendTable(database)
@@ -97,8 +97,8 @@ describe('a call', () => {
     ['fleet', { fleetNano: 5000 }, ''],
   ] as const)(
     'that the budget of the %s cannot pay is refused with its numbers',
-    async (scope, world, id) => {
-      const { reservations, wish, settle, events } = aFleet(world)
+    async (scope, harness, id) => {
+      const { reservations, wish, settle, events } = aFleet(harness)
       settle(await reservations.reserve(wish('a', 100)))
       reservations.flush()
       await reservations.reserve(wish('b', 100))
@@ -381,14 +381,14 @@ describe('budgets of a whole fleet', () => {
           const limits = { agentNano: 60_000, projectNano: 80_000, fleetNano: 100_000 }
           const path = join(folder, `${files++}.db`)
           let lives = 1
-          let world = aFleet({ ...limits, path, clock })
+          let harness = aFleet({ ...limits, path, clock })
           let open: Reservation[] = []
           let costNano = 0
           for (const one of steps) {
             switch (one.do) {
               case 'reserve': {
                 const asked = Array.from({ length: one.atOnce }, () =>
-                  world.reservations.reserve(world.wish(one.agent, one.tokens)).catch(() => null),
+                  harness.reservations.reserve(harness.wish(one.agent, one.tokens)).catch(() => null),
                 )
                 for (const got of await Promise.all(asked)) if (got) open.push(got)
                 break
@@ -397,9 +397,9 @@ describe('budgets of a whole fleet', () => {
                 await clock.advance(one.ms)
                 break
               case 'crash':
-                world.life.abort(new Error('the power is gone'))
-                world.database.close()
-                world = aFleet({ ...limits, path, clock, life: `life_${++lives}` })
+                harness.life.abort(new Error('the power is gone'))
+                harness.database.close()
+                harness = aFleet({ ...limits, path, clock, life: `life_${++lives}` })
                 // Nobody knows what became of those; each is paid in full.
                 costNano += open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
                 open = []
@@ -408,11 +408,11 @@ describe('budgets of a whole fleet', () => {
               case 'settle': {
                 const [picked] = open.splice(one.pick % Math.max(1, open.length), 1)
                 if (!picked) break
-                if (one.do === 'refund') world.reservations.refund(picked)
+                if (one.do === 'refund') harness.reservations.refund(picked)
                 else {
                   const cost = Math.floor((picked.reservedNano * one.share) / 100)
                   costNano += cost
-                  world.settle(picked, cost)
+                  harness.settle(picked, cost)
                 }
               }
             }
@@ -426,11 +426,11 @@ describe('budgets of a whole fleet', () => {
             const promised = open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
             expect(fleet).toBeGreaterThanOrEqual(costNano + promised)
           }
-          world.life.abort(new Error('the end'))
-          world.database.close()
+          harness.life.abort(new Error('the end'))
+          harness.database.close()
 
           function total(scope: string): number {
-            const { spentNano, openNano } = world.spend.total(scope, day)
+            const { spentNano, openNano } = harness.spend.total(scope, day)
             return spentNano + openNano
           }
         }),

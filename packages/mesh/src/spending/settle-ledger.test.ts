@@ -260,46 +260,47 @@ test(
         const path = join(folder, `${files++}.db`)
         let lives = 0
         const begin = () => aLife({ path, clock, life: `life_${++lives}` })
-        let world = begin()
+        let harness = begin()
         let open: Reservation[] = []
         const take = (pick: number) => open.splice(pick % Math.max(1, open.length), 1)[0]
         const die = () => {
-          world.ending.abort(new Error('this life is over'))
-          world.database.close()
-          world = begin()
+          harness.ending.abort(new Error('this life is over'))
+          harness.database.close()
+          harness = begin()
           open = []
         }
         for (const one of steps) {
           if (one.do === 'reserve') {
             const asked = Array.from({ length: one.atOnce }, () =>
-              world.reservations.reserve(wishOf(one.agent, one.tokens)).catch(() => null),
+              harness.reservations.reserve(wishOf(one.agent, one.tokens)).catch(() => null),
             )
             for (const got of await Promise.all(asked)) if (got) open.push(got)
           } else if (one.do === 'settle') {
             const picked = take(one.pick)
             const costNano = Math.floor(((picked?.reservedNano ?? 0) * one.share) / 100)
-            if (picked) world.reservations.settle(picked, { costNano, promptTokens: 3, completionTokens: 2 })
+            if (picked)
+              harness.reservations.settle(picked, { costNano, promptTokens: 3, completionTokens: 2 })
           } else if (one.do === 'refund') {
             const picked = take(one.pick)
-            if (picked) world.reservations.refund(picked)
+            if (picked) harness.reservations.refund(picked)
           } else if (one.do === 'wait') await clock.advance(one.ms)
-          else if (one.do === 'rebalance') world.reservations.rebalance()
-          else if (one.do === 'flush') world.reservations.flush()
+          else if (one.do === 'rebalance') harness.reservations.rebalance()
+          else if (one.do === 'flush') harness.reservations.flush()
           else if (one.do === 'close-behind') {
-            const { database, spend } = world
+            const { database, spend } = harness
             settleLedger({ database, spend, clock, life: 'another', log: silentLog, addRunCost: () => {} })
           } else {
-            if (one.do === 'stop') world.reservations.flush()
+            if (one.do === 'stop') harness.reservations.flush()
             die()
-            expect(world.reservations.found.words).toBe(null)
+            expect(harness.reservations.found.words).toBe(null)
           }
-          expect(world.differences()).toEqual(none)
+          expect(harness.differences()).toEqual(none)
         }
         die()
-        expect(world.reservations.found.words).toBe(null)
-        expect(world.spend.total(fleetScope, day).openNano).toBe(0)
-        world.ending.abort(new Error('the end'))
-        world.database.close()
+        expect(harness.reservations.found.words).toBe(null)
+        expect(harness.spend.total(fleetScope, day).openNano).toBe(0)
+        harness.ending.abort(new Error('the end'))
+        harness.database.close()
       }),
       { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 1000 : 40 },
     )

@@ -10,7 +10,7 @@ import type { LedgerHarness } from '../testing/ledger-harness.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 const work = { title: 'count', description: 'all of them', data: {} }
@@ -29,40 +29,40 @@ async function aQuestion() {
     const decision = decide(caller, action)
     if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
   }
-  const world = aLedgerHarness({ guard, decide })
-  opened.push(world)
-  world.hooks.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
-  world.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+  const harness = aLedgerHarness({ guard, decide })
+  opened.push(harness)
+  harness.hooks.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
+  harness.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
     agentId.startsWith('spawn_') ? [`${agentId} was made for one task`] : [],
   )
-  world.ledger.start()
-  await world.clock.settle()
-  world.chat('boss')
-  await world.clock.settle()
+  harness.ledger.start()
+  await harness.clock.settle()
+  harness.chat('boss')
+  await harness.clock.settle()
   const tasks = ['spawn_1', 'spawn_2'].map((to) =>
-    world.tasks.giveTask(world.callerOf('boss'), { to, ...work, spawned: true }),
+    harness.tasks.giveTask(harness.callerOf('boss'), { to, ...work, spawned: true }),
   )
-  await world.clock.settle()
+  await harness.clock.settle()
   const taskId = tasks[0]?.task_id ?? ''
-  world.tasks.updateTask(world.callerOf('spawn_1'), { taskId, action: 'block', note: 'which folder?' })
-  world.agents.finish('spawn_1')
-  await world.clock.settle()
-  return { world, taskId, task: () => world.taskTable.find(taskId) }
+  harness.tasks.updateTask(harness.callerOf('spawn_1'), { taskId, action: 'block', note: 'which folder?' })
+  harness.agents.finish('spawn_1')
+  await harness.clock.settle()
+  return { harness, taskId, task: () => harness.taskTable.find(taskId) }
 }
 
-const answer = (world: LedgerHarness, agentId: string, taskId: string) =>
-  world.tasks.manageTask(world.callerOf(agentId), { taskId, action: 'answer', note: 'the second' })
+const answer = (harness: LedgerHarness, agentId: string, taskId: string) =>
+  harness.tasks.manageTask(harness.callerOf(agentId), { taskId, action: 'answer', note: 'the second' })
 
 describe('the question of an agent that an agent has made', () => {
   test('is answered by whoever had it made, without any right to reach or route others', async () => {
-    const { world, taskId, task } = await aQuestion()
+    const { harness, taskId, task } = await aQuestion()
     expect(task()).toMatchObject({ state: 'blocked', blocked_by: 'question' })
-    expect(answer(world, 'boss', taskId)).toMatchObject({ state: 'pending', round: 1 })
-    await world.clock.settle()
+    expect(answer(harness, 'boss', taskId)).toMatchObject({ state: 'pending', round: 1 })
+    await harness.clock.settle()
     expect(task()).toMatchObject({ state: 'working', assignee: 'spawn_1' })
-    expect(world.workOf(taskId)?.answer).toEqual({ by: 'agent:boss', text: 'the second' })
+    expect(harness.workOf(taskId)?.answer).toEqual({ by: 'agent:boss', text: 'the second' })
     const said = { taskId, status: 'done', summary: 'seven', result: null } as const
-    expect(world.completeTask(world.callerOf('spawn_1'), said).state).toBe('done')
+    expect(harness.completeTask(harness.callerOf('spawn_1'), said).state).toBe('done')
   })
 
   test.each<[string, string, () => unknown, string]>([
@@ -88,34 +88,34 @@ describe('the question of an agent that an agent has made', () => {
       'denied',
     ],
   ])('is not answered by %s', async (...[, agentId, prepare, code]) => {
-    const { world, taskId, task } = await aQuestion()
+    const { harness, taskId, task } = await aQuestion()
     prepare()
     const caller: Caller = {
       kind: 'agent',
       agentId,
       token: 'door',
-      run: world.ledger.lifecycle.live.liveRunOf(agentId),
+      run: harness.ledger.lifecycle.live.liveRunOf(agentId),
     }
-    const asked = () => world.tasks.manageTask(caller, { taskId, action: 'answer', note: 'lies' })
+    const asked = () => harness.tasks.manageTask(caller, { taskId, action: 'answer', note: 'lies' })
     expect(asked).toThrow(expect.objectContaining({ code }))
     expect(task()).toMatchObject({ state: 'blocked', round: 0 })
   })
 
   test('opens no way to give it other work', async () => {
-    const { world, taskId } = await aQuestion()
-    const boss = world.callerOf('boss')
-    expect(() => world.tasks.giveTask(boss, { to: 'spawn_1', ...work })).toThrow(
+    const { harness, taskId } = await aQuestion()
+    const boss = harness.callerOf('boss')
+    expect(() => harness.tasks.giveTask(boss, { to: 'spawn_1', ...work })).toThrow(
       expect.objectContaining({ code: 'conflict' }),
     )
-    expect(() => world.tasks.handOff(boss, { to: 'spawn_1', ...work })).toThrow(
+    expect(() => harness.tasks.handOff(boss, { to: 'spawn_1', ...work })).toThrow(
       expect.objectContaining({ code: 'denied' }),
     )
     for (const action of ['retry', 'reroute'] as const)
-      expect(() => world.tasks.manageTask(boss, { taskId, action, note: '', to: 'spawn_2' })).toThrow(
+      expect(() => harness.tasks.manageTask(boss, { taskId, action, note: '', to: 'spawn_2' })).toThrow(
         expect.objectContaining({ code: 'denied' }),
       )
     // Answered, it is asked nothing: a second answer begins nothing.
-    answer(world, 'boss', taskId)
-    expect(() => answer(world, 'boss', taskId)).toThrow(expect.objectContaining({ code: 'conflict' }))
+    answer(harness, 'boss', taskId)
+    expect(() => answer(harness, 'boss', taskId)).toThrow(expect.objectContaining({ code: 'conflict' }))
   })
 })

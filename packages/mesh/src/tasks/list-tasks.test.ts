@@ -6,14 +6,14 @@ import { createListStaleTasks } from './list-tasks.ts'
 const hourMs = 3600 * 1000
 
 test('stale tasks are open ones that nothing happened to for so long, the longest first', async () => {
-  const world = aLedgerHarness()
+  const harness = aLedgerHarness()
   const give = (to: string, title: string) =>
-    world.handOff(person, { to, title, description: '', data: {} }).task_id
-  const list = createListStaleTasks({ table: world.taskTable, guard: () => {}, clock: world.clock })
+    harness.handOff(person, { to, title, description: '', data: {} }).task_id
+  const list = createListStaleTasks({ table: harness.taskTable, guard: () => {}, clock: harness.clock })
   const first = give('a', 'one')
-  await world.clock.leap(3 * hourMs)
+  await harness.clock.leap(3 * hourMs)
   const second = give('b', 'two')
-  await world.clock.leap(2 * hourMs)
+  await harness.clock.leap(2 * hourMs)
   const ids = (page: { hours: number; agentId?: string; limit: number }) =>
     list(person, page).map((task) => task.id)
   expect(ids({ hours: 6, limit: 10 })).toEqual([])
@@ -21,16 +21,16 @@ test('stale tasks are open ones that nothing happened to for so long, the longes
   expect(ids({ hours: 1, limit: 10 })).toEqual([first, second])
   expect(ids({ hours: 1, limit: 1 })).toEqual([first])
   expect(ids({ hours: 1, agentId: 'b', limit: 10 })).toEqual([second])
-  const task = world.taskTable.find(first)
-  if (task) world.taskTable.replace(task, { ...task, state: 'done', updated_at: 0 })
+  const task = harness.taskTable.find(first)
+  if (task) harness.taskTable.replace(task, { ...task, state: 'done', updated_at: 0 })
   expect(ids({ hours: 1, limit: 10 })).toEqual([second])
 })
 
 test('stale tasks are for whoever may view the fleet', () => {
-  const world = aLedgerHarness()
+  const harness = aLedgerHarness()
   const guard = () => {
     throw new Problem('denied')
   }
-  const list = createListStaleTasks({ table: world.taskTable, guard, clock: world.clock })
+  const list = createListStaleTasks({ table: harness.taskTable, guard, clock: harness.clock })
   expect(() => list(person, { hours: 1, limit: 1 })).toThrow(expect.objectContaining({ code: 'denied' }))
 })

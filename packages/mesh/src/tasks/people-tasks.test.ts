@@ -8,14 +8,14 @@ import type { LedgerHarness, LedgerHarnessOptions } from '../testing/ledger-harn
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 const records = { broken: null, recordOf: () => undefined }
 
 /** People are decided on by the real rules; agents may all. */
 function aHarness(options: LedgerHarnessOptions = {}): LedgerHarness {
-  const world = aLedgerHarness({
+  const harness = aLedgerHarness({
     guard: (caller: Caller, action: Action) => {
       if (caller.kind === 'agent') return
       const decision = authorize(records, caller, action)
@@ -23,8 +23,8 @@ function aHarness(options: LedgerHarnessOptions = {}): LedgerHarness {
     },
     ...options,
   })
-  opened.push(world)
-  return world
+  opened.push(harness)
+  return harness
 }
 
 const viewer: HumanCaller = { kind: 'human', channel: 'cli', role: 'viewer', person: 'vic', agents: ['*'] }
@@ -47,11 +47,11 @@ const codeOf = (act: () => unknown): string => {
 
 /** What a person can do with a task, each as it would be refused or not. */
 function triesOf(
-  world: LedgerHarness,
+  harness: LedgerHarness,
   caller: Caller,
   { taskId, assignee }: { readonly taskId: string; readonly assignee: string },
 ) {
-  const { tasks } = world
+  const { tasks } = harness
   const manage = (action: 'answer' | 'retry' | 'cancel') => () =>
     tasks.manageTask(caller, { taskId, action, note: 'so' })
   return {
@@ -75,56 +75,58 @@ const allDenied = {
 
 describe('a viewer', () => {
   test('reads every task and does nothing with one, also with one that is not there', () => {
-    const world = aHarness()
-    const { task_id: id } = world.handOff(person, given('left'))
-    expect(world.tasks.readTask(viewer, id).task.id).toBe(id)
-    expect(triesOf(world, viewer, { taskId: id, assignee: 'left' })).toEqual(allDenied)
-    expect(triesOf(world, viewer, { taskId: 'task_none', assignee: 'left' })).toEqual(allDenied)
-    expect(world.taskTable.find(id)?.state).toBe('pending')
+    const harness = aHarness()
+    const { task_id: id } = harness.handOff(person, given('left'))
+    expect(harness.tasks.readTask(viewer, id).task.id).toBe(id)
+    expect(triesOf(harness, viewer, { taskId: id, assignee: 'left' })).toEqual(allDenied)
+    expect(triesOf(harness, viewer, { taskId: 'task_none', assignee: 'left' })).toEqual(allDenied)
+    expect(harness.taskTable.find(id)?.state).toBe('pending')
   })
 })
 
 /** A task of the member's for an agent that it is granted, which waited and can begin now. */
-function aWaiting(world: LedgerHarness, personNow: (name: string) => readonly PersonNow[]): string {
-  world.hooks.personOf.subscribe(personNow)
-  const first = world.handOff(person, given('right')).task_id
-  const second = world.handOff(member, given('left', { needs: [first] }))
+function aWaiting(harness: LedgerHarness, personNow: (name: string) => readonly PersonNow[]): string {
+  harness.hooks.personOf.subscribe(personNow)
+  const first = harness.handOff(person, given('right')).task_id
+  const second = harness.handOff(member, given('left', { needs: [first] }))
   expect(second.run_id).toBe('')
-  const row = world.taskTable.find(first)
-  expect(row && world.taskTable.replace(row, { ...row, state: 'done' })).toBe(true)
+  const row = harness.taskTable.find(first)
+  expect(row && harness.taskTable.replace(row, { ...row, state: 'done' })).toBe(true)
   return second.task_id
 }
 
 describe('a member', () => {
   test('does nothing with tasks of agents that it is not granted, nor gives one of its own away to them', () => {
-    const world = aHarness()
-    const theirs = world.handOff(person, given('right')).task_id
-    expect(triesOf(world, member, { taskId: theirs, assignee: 'right' })).toEqual(allDenied)
-    const own = world.handOff(member, given('left')).task_id
+    const harness = aHarness()
+    const theirs = harness.handOff(person, given('right')).task_id
+    expect(triesOf(harness, member, { taskId: theirs, assignee: 'right' })).toEqual(allDenied)
+    const own = harness.handOff(member, given('left')).task_id
     const away = { taskId: own, action: 'reroute', note: '', to: 'right' } as const
-    expect(codeOf(() => world.tasks.manageTask(member, away))).toBe('denied')
-    expect(world.taskTable.find(own)?.assignee).toBe('left')
+    expect(codeOf(() => harness.tasks.manageTask(member, away))).toBe('denied')
+    expect(harness.taskTable.find(own)?.assignee).toBe('left')
   })
 
   test('gives tasks to its agents, and ends those that others gave them', () => {
-    const world = aHarness()
-    const { task_id: id } = world.handOff(person, given('left'))
-    expect(world.tasks.manageTask(member, { taskId: id, action: 'cancel', note: '' }).state).toBe('cancelled')
-    const { task_id: own } = world.handOff(member, given('left'))
-    expect(world.taskTable.find(own)).toMatchObject({ creator: 'human:ann@cli', state: 'pending' })
+    const harness = aHarness()
+    const { task_id: id } = harness.handOff(person, given('left'))
+    expect(harness.tasks.manageTask(member, { taskId: id, action: 'cancel', note: '' }).state).toBe(
+      'cancelled',
+    )
+    const { task_id: own } = harness.handOff(member, given('left'))
+    expect(harness.taskTable.find(own)).toMatchObject({ creator: 'human:ann@cli', state: 'pending' })
   })
 
   test('has a task that waited begun in its own name', () => {
-    const world = aHarness()
-    const second = aWaiting(world, () => [{ role: 'member', agents: ['left'] }])
-    world.tasks.release()
-    const runId = world.taskTable.find(second)?.run_id ?? ''
-    expect(world.ledger.queries.find(runId)?.origin).toEqual({
+    const harness = aHarness()
+    const second = aWaiting(harness, () => [{ role: 'member', agents: ['left'] }])
+    harness.tasks.release()
+    const runId = harness.taskTable.find(second)?.run_id ?? ''
+    expect(harness.ledger.queries.find(runId)?.origin).toEqual({
       kind: 'human',
       channel: 'cli',
       role: 'member',
     })
-    const submitted = world.database
+    const submitted = harness.database
       .prepare("SELECT actor FROM journal WHERE action = 'run.submitted' AND subject = ?")
       .all(runId)
     expect(submitted).toEqual([{ actor: 'human:ann@cli' }])
@@ -135,47 +137,47 @@ describe('a member', () => {
     ['no longer granted the agent', [{ role: 'member', agents: ['right'] }], /left is not granted/],
     ['a viewer by now', [{ role: 'viewer' }], /a viewer looks/],
   ])('who is %s has nothing begun: the task is blocked and says why', (_what, now, why) => {
-    const world = aHarness()
-    const task = aWaiting(world, (name) => (name === 'ann' ? now : []))
-    world.tasks.release()
-    const row = world.taskTable.find(task)
+    const harness = aHarness()
+    const task = aWaiting(harness, (name) => (name === 'ann' ? now : []))
+    harness.tasks.release()
+    const row = harness.taskTable.find(task)
     expect(row).toMatchObject({ state: 'blocked', blocked_by: 'infrastructure', run_id: null })
     expect(row?.summary).toMatch(why)
-    expect(world.tasks.readTask(person, task).history.at(-1)?.words).toMatch(why)
+    expect(harness.tasks.readTask(person, task).history.at(-1)?.words).toMatch(why)
   })
 
   test('of whom nothing can be known now has the task wait', () => {
-    const world = aHarness()
+    const harness = aHarness()
     let isBroken = true
-    const task = aWaiting(world, () => {
+    const task = aWaiting(harness, () => {
       if (isBroken) throw new Problem('unprocessable', { detail: 'the file is broken' })
       return [{ role: 'member', agents: ['left'] }]
     })
-    world.tasks.release()
-    expect(world.taskTable.find(task)).toMatchObject({ state: 'pending', run_id: null })
+    harness.tasks.release()
+    expect(harness.taskTable.find(task)).toMatchObject({ state: 'pending', run_id: null })
     isBroken = false
-    world.tasks.release()
-    expect(world.taskTable.find(task)?.run_id).not.toBeNull()
+    harness.tasks.release()
+    expect(harness.taskTable.find(task)?.run_id).not.toBeNull()
   })
 })
 
 test('a task of the owner whom no file names begins as the owner’s', () => {
-  const world = aHarness()
-  const first = world.handOff(person, given('right')).task_id
-  const second = world.handOff(person, given('left', { needs: [first] })).task_id
-  const row = world.taskTable.find(first)
-  if (row) world.taskTable.replace(row, { ...row, state: 'done' })
-  world.tasks.release()
-  expect(world.taskTable.find(second)?.run_id).not.toBeNull()
+  const harness = aHarness()
+  const first = harness.handOff(person, given('right')).task_id
+  const second = harness.handOff(person, given('left', { needs: [first] })).task_id
+  const row = harness.taskTable.find(first)
+  if (row) harness.taskTable.replace(row, { ...row, state: 'done' })
+  harness.tasks.release()
+  expect(harness.taskTable.find(second)?.run_id).not.toBeNull()
 })
 
 test('a task that a person gives to an agent in quarantine waits in its lane; a question does not', () => {
-  const world = aHarness({
+  const harness = aHarness({
     requireAgent: (_agentId, asker) => {
       if (asker === 'waits') throw new Problem('agent-quarantined')
     },
   })
-  expect(codeOf(() => world.chat('left'))).toBe('agent-quarantined')
-  const { run_id: runId } = world.handOff(person, given('left'))
-  expect(world.ledger.queries.find(runId)?.state).toBe('queued')
+  expect(codeOf(() => harness.chat('left'))).toBe('agent-quarantined')
+  const { run_id: runId } = harness.handOff(person, given('left'))
+  expect(harness.ledger.queries.find(runId)?.state).toBe('queued')
 })

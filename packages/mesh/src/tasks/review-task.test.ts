@@ -8,35 +8,35 @@ import type { LedgerHarness } from '../testing/ledger-harness.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 /** A task that the operator gave and the worker ended; `refused` is asked at each question to the guard from then on. */
 async function aDoneTask(work: { readonly description?: string } = {}) {
   const asked: string[] = []
   const refusing = new Set<Action['do']>()
-  const world = aLedgerHarness({
+  const harness = aLedgerHarness({
     guard: (caller: Caller, action: Action) => {
       asked.push(`${caller.kind} ${action.do}${'to' in action ? ` ${action.to}` : ''}`)
       if (refusing.has(action.do)) throw new Problem('denied', { detail: action.do })
     },
   })
-  opened.push(world)
-  world.ledger.start()
-  await world.clock.settle()
-  world.chat('operator')
-  await world.clock.settle()
-  const operator = world.callerOf('operator')
+  opened.push(harness)
+  harness.ledger.start()
+  await harness.clock.settle()
+  harness.chat('operator')
+  await harness.clock.settle()
+  const operator = harness.callerOf('operator')
   const task = { to: 'worker', title: 'count', description: 'all', data: {}, ...work }
-  const { task_id: taskId } = world.handOff(operator, task)
-  await world.clock.settle()
-  world.completeTask(world.callerOf('worker'), { taskId, status: 'done', summary: 'seven', result: null })
-  world.agents.finish('worker')
-  await world.clock.settle()
+  const { task_id: taskId } = harness.handOff(operator, task)
+  await harness.clock.settle()
+  harness.completeTask(harness.callerOf('worker'), { taskId, status: 'done', summary: 'seven', result: null })
+  harness.agents.finish('worker')
+  await harness.clock.settle()
   asked.length = 0
   const review = (caller: Caller, outcome: TaskOutcome, comment = '') =>
-    world.tasks.reviewTask(caller, { taskId, outcome, comment })
-  return { world, taskId, operator, asked, refusing, review }
+    harness.tasks.reviewTask(caller, { taskId, outcome, comment })
+  return { harness, taskId, operator, asked, refusing, review }
 }
 
 const problemOf = (act: () => unknown): Partial<Problem> => {
@@ -50,25 +50,25 @@ const problemOf = (act: () => unknown): Partial<Problem> => {
 
 describe('a verdict', () => {
   test('stands in the row, the history and what its agent learns, as it was said', async () => {
-    const { world, taskId, review } = await aDoneTask()
+    const { harness, taskId, review } = await aDoneTask()
     const { task, rework } = review(person, 'rejected', '  made up  ')
     expect(rework).toBeNull()
     expect(task).toMatchObject({ state: 'done', outcome: 'rejected', feedback: 'made up' })
-    expect(world.taskTable.find(taskId)).toMatchObject({
+    expect(harness.taskTable.find(taskId)).toMatchObject({
       outcome_by: 'human:cli',
-      outcome_at: world.clock.now(),
-      updated_at: world.clock.now(),
+      outcome_at: harness.clock.now(),
+      updated_at: harness.clock.now(),
     })
-    const steps = world.tasks.readTask(person, taskId).history.map(({ action, words }) => [action, words])
+    const steps = harness.tasks.readTask(person, taskId).history.map(({ action, words }) => [action, words])
     expect(steps.at(-1)).toEqual(['review', 'rejected: made up'])
-    expect(world.hooks.feedbackFor.ask('worker')).toMatchObject([
+    expect(harness.hooks.feedbackFor.ask('worker')).toMatchObject([
       { taskId, outcome: 'rejected', comment: 'made up', by: 'human:cli' },
     ])
-    expect(world.feedbackGiven).toEqual(['worker'])
+    expect(harness.feedbackGiven).toEqual(['worker'])
   })
 
   test('of what was wanted needs no words, any other does', async () => {
-    const { world, taskId, review } = await aDoneTask()
+    const { harness, taskId, review } = await aDoneTask()
     for (const [outcome, words] of [
       ['rework', ' \n'],
       ['rejected', ''],
@@ -77,12 +77,12 @@ describe('a verdict', () => {
       expect([code, detail]).toEqual(['bad-request', expect.stringContaining(`say why it is ${outcome}`)])
     }
     expect(review(person, 'accepted').task.outcome).toBe('accepted')
-    const steps = world.tasks.readTask(person, taskId).history.map(({ words }) => words)
+    const steps = harness.tasks.readTask(person, taskId).history.map(({ words }) => words)
     expect(steps.at(-1)).toBe('accepted')
   })
 
   test('is said once: the same again changes nothing, other words or another verdict are a conflict', async () => {
-    const { world, review } = await aDoneTask()
+    const { harness, review } = await aDoneTask()
     review(person, 'rejected', 'made up')
     expect(review(person, 'rejected', 'made up').rework).toBeNull()
     expect(problemOf(() => review(person, 'rejected', 'and late')).code).toBe('conflict')
@@ -90,7 +90,7 @@ describe('a verdict', () => {
       code: 'conflict',
       detail: expect.stringContaining('judged already: rejected'),
     })
-    expect(world.feedbackGiven).toEqual(['worker'])
+    expect(harness.feedbackGiven).toEqual(['worker'])
   })
 
   test('keeps so many words and no more', async () => {
@@ -101,9 +101,9 @@ describe('a verdict', () => {
 })
 
 test('a task that goes on is not judged', async () => {
-  const { world, operator } = await aDoneTask()
-  const { task_id: open } = world.handOff(operator, { to: 'third', title: 'b', description: '', data: {} })
-  const judge = () => world.tasks.reviewTask(person, { taskId: open, outcome: 'accepted', comment: '' })
+  const { harness, operator } = await aDoneTask()
+  const { task_id: open } = harness.handOff(operator, { to: 'third', title: 'b', description: '', data: {} })
+  const judge = () => harness.tasks.reviewTask(person, { taskId: open, outcome: 'accepted', comment: '' })
   expect(problemOf(judge)).toMatchObject({
     code: 'conflict',
     detail: expect.stringContaining('judged when it has ended'),
@@ -112,7 +112,7 @@ test('a task that goes on is not judged', async () => {
 
 describe('a rework', () => {
   test('wants the right to route tasks and to reach the agent, as giving it work does', async () => {
-    const { review, operator, asked, refusing, world } = await aDoneTask()
+    const { review, operator, asked, refusing, harness } = await aDoneTask()
     for (const right of ['route-tasks', 'message-agent'] as const) {
       refusing.add(right)
       expect(problemOf(() => review(operator, 'rework', 'count MIT too'))).toMatchObject({
@@ -124,7 +124,7 @@ describe('a rework', () => {
     refusing.add('submit-run')
     expect(problemOf(() => review(person, 'rework', 'count MIT too')).code).toBe('denied')
     refusing.clear()
-    expect(world.feedbackGiven).toEqual([])
+    expect(harness.feedbackGiven).toEqual([])
     asked.length = 0
     review(operator, 'rework', 'count MIT too')
     expect(asked).toContain('agent route-tasks')

@@ -84,7 +84,7 @@ describe('applying a template', () => {
     })
     const again = harness.application.plan(owner, template)
     expect(again.items.map(({ action }) => action)).toEqual(['keep', 'keep', 'keep', 'keep', 'keep'])
-    expect(harness.world.journal.filter(({ action }) => action === 'template.applied')).toHaveLength(1)
+    expect(harness.fleetHarness.journal.filter(({ action }) => action === 'template.applied')).toHaveLength(1)
   })
 
   test('shows what becomes another before and after, and changes that alone', async () => {
@@ -127,19 +127,19 @@ describe('applying a template', () => {
 
   test('does what was shown or nothing', async () => {
     const { digest } = harness.application.plan(owner, template)
-    await harness.world.fleet.admin.create(owner, { id: 'b', role: 'mine' })
+    await harness.fleetHarness.fleet.admin.create(owner, { id: 'b', role: 'mine' })
     await expect(harness.application.apply(owner, template, { digest })).rejects.toMatchObject({
       code: 'conflict',
     })
-    expect(harness.world.fleet.registry.find('a')).toBeNull()
+    expect(harness.fleetHarness.fleet.registry.find('a')).toBeNull()
   })
 
   test('by its name alone leaves what is there as it is', async () => {
-    await harness.world.fleet.admin.create(owner, { id: 'b', role: 'mine' })
+    await harness.fleetHarness.fleet.admin.create(owner, { id: 'b', role: 'mine' })
     const { plan } = await harness.application.apply(owner, template, { onlyNew: true })
     expect(plan.items.find(({ id }) => id === 'b')).toMatchObject({ action: 'keep', changes: [] })
-    expect(harness.world.fleet.registry.find('b')?.role).toBe('mine')
-    expect(harness.world.fleet.registry.find('a')?.role).toBe('first')
+    expect(harness.fleetHarness.fleet.registry.find('b')?.role).toBe('mine')
+    expect(harness.fleetHarness.fleet.registry.find('a')?.role).toBe('first')
   })
 
   test('two at once make one fleet', async () => {
@@ -148,7 +148,7 @@ describe('applying a template', () => {
       harness.application.apply(owner, template),
     ])
     expect(both.map(({ status }) => status)).toContain('fulfilled')
-    expect(harness.world.fleet.registry.list().map(({ id }) => id)).toEqual(['a', 'b'])
+    expect(harness.fleetHarness.fleet.registry.list().map(({ id }) => id)).toEqual(['a', 'b'])
     expect(harness.webhooks.all()).toHaveLength(1)
     expect(harness.jobs.file.jobs()).toHaveLength(3)
     expect(harness.applications.open()).toEqual([])
@@ -192,7 +192,7 @@ describe('the ceiling of a template', () => {
     const raised = parseTemplate('pair', yaml.replace('daily_usd: 1,', 'daily_usd: 2,'))
     await expect(harness.application.apply(chat, raised)).rejects.toMatchObject({ code: 'human-only' })
     await harness.application.apply(owner, raised)
-    expect(harness.world.fleet.registry.find('a')?.budget.dailyUsd).toBe(2)
+    expect(harness.fleetHarness.fleet.registry.find('a')?.budget.dailyUsd).toBe(2)
   })
 
   test('is for whoever may manage the fleet', async () => {
@@ -303,7 +303,7 @@ describe('a template that watches folders', () => {
     }))
     await writeFile(harness.paths.watchersFile, JSON.stringify({ watchers }))
     await expect(harness.application.apply(owner, template)).rejects.toMatchObject({ code: 'conflict' })
-    expect(harness.world.fleet.registry.list()).toEqual([])
+    expect(harness.fleetHarness.fleet.registry.list()).toEqual([])
   })
 })
 

@@ -183,7 +183,7 @@ test('texts stand in it line by line, as they were written', async () => {
   try {
     const line = `3. ${'Count with a program. '.repeat(10)}`.trim()
     const instructions = `# How\n\n${line}\n   Never by reading along.\n`
-    await harness.world.fleet.admin.create(owner, { id: 'w', role: 'r', instructions })
+    await harness.fleetHarness.fleet.admin.create(owner, { id: 'w', role: 'r', instructions })
     const { text } = harness.exportFleet(owner, { name: 'fleet', agents: null })
     expect(text).toContain(`\n      ${line}\n         Never by reading along.\n`)
   } finally {
@@ -194,7 +194,7 @@ test('texts stand in it line by line, as they were written', async () => {
 test('what a template cannot grant is left out and named with the command that sets it', async () => {
   const harness = await aTemplatesHarness()
   try {
-    await harness.world.fleet.admin.create(owner, {
+    await harness.fleetHarness.fleet.admin.create(owner, {
       id: 'w',
       role: 'r',
       permissions: { can_spawn: true, allowed_credentials: ['bank'], can_message: ['x'] },
@@ -230,7 +230,7 @@ test('watchers of the workers are in it, and a file of them that is broken is na
   const harness = await aTemplatesHarness()
   const { watchersFile } = harness.paths
   try {
-    for (const id of ['w', 'other']) await harness.world.fleet.admin.create(owner, { id, role: 'r' })
+    for (const id of ['w', 'other']) await harness.fleetHarness.fleet.admin.create(owner, { id, role: 'r' })
     const entry = { path: '/srv/inbox', pattern: '*.pdf', agent: 'w', message: 'm' }
     const watchers = [entry, { ...entry, agent: 'other' }, { ...entry, agent: 'nobody' }]
     await writeFile(watchersFile, stringify({ watchers }))
@@ -255,7 +255,7 @@ test('texts that were edited are in it as they were given last, and make the sam
   const first = await aTemplatesHarness()
   const second = await aTemplatesHarness()
   try {
-    const { fleet } = first.world
+    const { fleet } = first.fleetHarness
     await fleet.admin.create(owner, { id: 'w', role: 'r', instructions: 'First.' })
     fleet.admin.change('w', { instructions: 'Second.' })
     fleet.registry.seedFiles.given('w', 'INSTRUCTIONS.md', 'Second.')
@@ -313,9 +313,9 @@ test('a project is given its texts over what stands there, and keeps what the fi
 test('no secret, no archived agent and no operator is in it', async () => {
   const harness = await aTemplatesHarness()
   try {
-    await harness.world.fleet.lifecycle.ensureOperator()
-    for (const id of ['w', 'gone']) await harness.world.fleet.admin.create(owner, { id, role: 'r' })
-    await harness.world.fleet.admin.archive.archive(owner, 'gone')
+    await harness.fleetHarness.fleet.lifecycle.ensureOperator()
+    for (const id of ['w', 'gone']) await harness.fleetHarness.fleet.admin.create(owner, { id, role: 'r' })
+    await harness.fleetHarness.fleet.admin.archive.archive(owner, 'gone')
     const { secret } = await harness.webhooks.manage.create(owner, {
       name: 'h',
       agentId: 'w',

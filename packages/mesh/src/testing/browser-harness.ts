@@ -20,11 +20,11 @@ import { createSpendTable } from '../spending/spend-table.ts'
 import { agentScope, utcDay } from '../spending/sum-scopes.ts'
 import { createFakeBrowserContainers } from './fake-browser.ts'
 import { aLedgerHarness } from './ledger-harness.ts'
-import { playCaptchaSolver } from './played-captcha-solver.ts'
+import { createFakeCaptchaApi } from './fake-captcha-api.ts'
 
 type Handler = (request: object) => unknown
 
-/** The browsers' module over a real ledger and played browsers; what it offers is called as its APIs would. */
+/** The browsers' module over a real ledger and fake browsers; what it offers is called as its APIs would. */
 export async function aBrowserHarness({
   maxLive = 2,
   env = {},
@@ -54,7 +54,7 @@ export async function aBrowserHarness({
   const backListeners = new Set<() => void>()
   let browserOf: (token: string) => string | null = () => null
   ledger.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
-  const solver = playCaptchaSolver()
+  const solver = createFakeCaptchaApi()
   const budget = { dailyUsd: 1 }
   const spend = createSpendTable(ledger.database)
   const stopped = new AbortController()

@@ -23,7 +23,7 @@ export interface BrowserProxyHarness {
   readonly close: () => Promise<void>
 }
 
-/** The proxy of browsers alone, on loopback: real sockets; tokens, permissions and the filter's rules are played. */
+/** The proxy of browsers alone, on loopback: real sockets; tokens, permissions and the filter's rules are fakes. */
 export async function aBrowserProxy(filter: CheckDestinationDeps): Promise<BrowserProxyHarness> {
   const may = new Set(['ada'])
   const browsers = new Map([

@@ -47,7 +47,7 @@ export interface ChannelHarnessOptions {
 
 export const ann: Partial<Person> = { name: 'ann', role: 'owner', identities: ['telegram:1000'] }
 
-/** Channels over a ledger with fake agents; people, platforms and time are played. */
+/** Channels over a ledger with fake agents; people, platforms and time are fakes. */
 export async function aChannelHarness(options: ChannelHarnessOptions) {
   const { of } = options
   const parts = of ? { database: of.database, clock: of.clock, agents: of.agents, newId: of.newId } : {}

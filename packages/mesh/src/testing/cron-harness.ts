@@ -38,7 +38,7 @@ export interface CronHarnessOptions {
   readonly database?: Database
   readonly folder?: string
   readonly newId?: NewId
-  readonly world?: Partial<CronHarnessDeps>
+  readonly parts?: Partial<CronHarnessDeps>
 }
 
 /** What is harness of the mesh around the jobs; a test puts its own in place. */
@@ -84,7 +84,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
   }
   const { newId, journal } = ledgerHarness
-  const world: CronHarnessDeps = {
+  const parts: CronHarnessDeps = {
     ledger: ledgerHarness.runs,
     events: {
       publish: (event) => {
@@ -110,7 +110,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     },
     fireHeartbeat: async () => ({ skipped: 'nothing happened' }),
     pausedReason: () => null,
-    ...options.world,
+    ...options.parts,
   }
   const { hooks } = ledgerHarness
   const people = new Map<string, PersonNow>()
@@ -123,11 +123,11 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     guard,
     decide,
     journal,
-    events: world.events,
+    events: parts.events,
     hooks,
   }
   const path = join(folder, 'cron.json')
-  const { readCondition, toolsOf, fireHeartbeat, pausedReason } = world
+  const { readCondition, toolsOf, fireHeartbeat, pausedReason } = parts
   const jobs = await createCronJobs({ ...kernel, path, editor: createFileEditor(), readCondition })
   const requireWorking = (agentId: string) => {
     if (agentId === 'nobody') throw new Problem('unknown-agent', { detail: 'there is no agent nobody' })
@@ -136,7 +136,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
   cron = openCron(
     {
       kernel,
-      runs: world.ledger,
+      runs: parts.ledger,
       agents: { requireWorking, toolsOf },
       fireHeartbeat,
       pausedReason,
@@ -148,7 +148,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
   const table: CronTable = createCronTable(database)
   return {
     cron: room,
-    world,
+    parts,
     path,
     table,
     clock,
@@ -183,7 +183,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
         database,
         folder,
         newId: ledgerHarness.newId,
-        ...(options.world ? { world: options.world } : {}),
+        ...(options.parts ? { parts: options.parts } : {}),
         ...more,
       })
     },

@@ -16,7 +16,7 @@ import { readJson } from '../intake/index.ts'
 import type { BrowserContainers, BrowserSpec } from '../sandbox/browser-containers.ts'
 import type { WallReport } from '../sandbox/wall-report.ts'
 
-/** The far end of `browser-service.ts`, played: a process that speaks its protocol over HTTP, with no browser behind. */
+/** FAKE far end of `browser-service.ts`: a process that speaks its protocol over HTTP, with no browser behind. */
 export interface FakeBrowser {
   readonly port: number
   readonly acted: { readonly action: string; readonly params: Record<string, unknown> }[]
@@ -179,7 +179,7 @@ export interface FakeBrowserContainers extends BrowserContainers {
   kill(agentId: string, exit: { readonly code: number; readonly lastWords: string }): Promise<void>
 }
 
-/** ADAPTER of `browser-containers.ts` in memory: each container is a played browser on a port of its own. */
+/** ADAPTER of `browser-containers.ts` in memory: each container is a fake browser on a port of its own. */
 export function createFakeBrowserContainers(): FakeBrowserContainers {
   const running = new Map<string, FakeBrowser>()
   const ended = new Map<string, { readonly code: number; readonly lastWords: string }>()

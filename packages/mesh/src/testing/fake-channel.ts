@@ -8,8 +8,8 @@ import type {
   OutgoingMessage,
   ReceivedMessage,
 } from '../channels/adapter.ts'
-import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
-import type { PlayedFailure, PlayedPlatform, SaidOnPlatform } from '../channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../channels/adapter.conformance.ts'
+import type { FakeFailure, FakePlatform, SaidOnPlatform } from '../channels/adapter.conformance.ts'
 
 export interface ShownMessage extends OutgoingMessage {
   readonly id: string
@@ -17,7 +17,7 @@ export interface ShownMessage extends OutgoingMessage {
 
 export interface FakeChannel {
   readonly adapter: ChannelAdapter
-  readonly platform: PlayedPlatform
+  readonly platform: FakePlatform
   /** All that the platform has, with what the port gave it. */
   readonly messages: () => readonly ShownMessage[]
   /** Every call that sends, also those that failed or were thrown away as repeats. */
@@ -25,7 +25,7 @@ export interface FakeChannel {
   /** Files that the platform has. */
   readonly files: () => readonly OutgoingFile[]
   /** The next upload ends so. */
-  readonly onNextUpload: (how: PlayedFailure) => void
+  readonly onNextUpload: (how: FakeFailure) => void
   /** What a reference leads to. */
   readonly keep: (reference: string, bytes: Uint8Array) => void
   /** Calls of `download`, by reference. */
@@ -40,8 +40,8 @@ export interface FakeChannel {
   readonly hear: (message: ReceivedMessage) => Promise<void>
 }
 
-const refusals: Readonly<Record<PlayedFailure, () => ChannelFailure>> = {
-  'rate-limited': () => new ChannelFailure('rate-limited', 'too fast', playedRetryAfterMs),
+const refusals: Readonly<Record<FakeFailure, () => ChannelFailure>> = {
+  'rate-limited': () => new ChannelFailure('rate-limited', 'too fast', fakeRetryAfterMs),
   gone: () => new ChannelFailure('gone', 'the conversation is closed'),
   refused: () => new ChannelFailure('refused', 'the message is not accepted'),
   unreachable: () => new ChannelFailure('unreachable', 'nobody answers'),
@@ -66,11 +66,11 @@ export function createFakeAdapter({
   const taken = new Set<string>()
   const calls: OutgoingMessage[] = []
   const messages: ShownMessage[] = []
-  const failures: PlayedFailure[] = []
+  const failures: FakeFailure[] = []
   const files: OutgoingFile[] = []
   const kept = new Map<string, Uint8Array>()
   const downloads: string[] = []
-  const uploadFailures: PlayedFailure[] = []
+  const uploadFailures: FakeFailure[] = []
   const downloadFailures: ChannelFailure[] = []
   let areHeld = false
   let hearing: ChannelHearing | null = null

@@ -28,7 +28,7 @@ import { createFleet } from '../agents/fleet.ts'
 import type { Fleet, FleetDeps } from '../agents/fleet.ts'
 import { createMeshIdentity } from '../agents/connection/mesh-identity.ts'
 
-/** A fleet for tests: real tables, files and HTTP on loopback; engine, time and policy are played. */
+/** A fleet for tests: real tables, files and HTTP on loopback; engine, time and policy are fakes. */
 
 export const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 
@@ -109,7 +109,7 @@ export function createManualRuntime(): ManualRuntime {
   }
 
   const runtime: ManualRuntime = {
-    kind: 'played',
+    kind: 'fake',
     isolates: false,
     crossesMachines: false,
     browsers: null,
@@ -158,7 +158,7 @@ export function createManualRuntime(): ManualRuntime {
     },
     list: async () => [...sandboxes.values()].map(stateOf),
     logs: async () => 'boot\n\u001B[31mno such model\u001B[0m\n',
-    dataBound: () => ({ kind: 'meter', why: 'nothing bounds what is played' }),
+    dataBound: () => ({ kind: 'meter', why: 'nothing bounds a fake' }),
     measureUse: async () => new Map(),
     measureData: async (agentIds) => {
       runtime.measured.push([...agentIds])
@@ -290,7 +290,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     },
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
     defaultModel: () => 'scripted/demo',
-    missingModel: async () => 'this world has one',
+    missingModel: async () => 'there is one',
     requireModel: () => {},
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
     dataLimitBytes: () => 100 * 1024 * 1024,
@@ -334,11 +334,11 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
   }
 }
 
-/** A world with one worker `w`, not started. */
+/** A fleet with one worker `w`, not started. */
 export async function aWorker(changes: Partial<FleetDeps> = {}): Promise<FleetHarness> {
-  const world = await aFleet(changes)
-  await world.fleet.admin.create(owner, { id: 'w', role: 'does work' })
-  return world
+  const harness = await aFleet(changes)
+  await harness.fleet.admin.create(owner, { id: 'w', role: 'does work' })
+  return harness
 }
 
 /** Nobody gives up. */

@@ -19,7 +19,7 @@ import { createOpenTunnel } from '../egress/proxy/open-tunnel.ts'
 import { createTunnels } from '../egress/proxy/tunnels.ts'
 import { createProxyGate } from '../egress/proxy/proxy-gate.ts'
 
-/** A forward proxy on loopback, for tests: real sockets; names, tokens and runs are played. */
+/** A forward proxy on loopback, for tests: real sockets; names, tokens and runs are fakes. */
 export interface ProxyHarness {
   readonly port: number
   readonly lookups: string[]

@@ -29,7 +29,7 @@ import { createBudgetTable } from '../spending/budget-table.ts'
 
 /**
  * Templates over a real fleet, real files of permissions and jobs, real webhooks and the rows of budgets; the engine and
- * the vault are played.
+ * the vault are fakes.
  */
 export async function aTemplatesHarness() {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
@@ -47,11 +47,11 @@ export async function aTemplatesHarness() {
   })
   await base.close()
   const grants = createPermissionGrants(permissions)
-  const world = await aFleet({
+  const fleetHarness = await aFleet({
     grants,
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
   })
-  const { deps } = world
+  const { deps } = fleetHarness
   /** Called before each step that changes something; what it throws, the step meets. */
   const before: { step: (name: string) => void } = { step: () => {} }
   const ids = (prefix: string) => `${prefix}_${deps.newId('hook').slice(5).padStart(16, '0')}`
@@ -71,18 +71,18 @@ export async function aTemplatesHarness() {
     submitRun: () => {
       throw new Error('nobody delivers here')
     },
-    requireAgent: world.fleet.registry.requireWorking,
+    requireAgent: fleetHarness.fleet.registry.requireWorking,
     perMinute: () => 60,
     randomBytes: (count) => Buffer.alloc(count, 7),
   })
-  const budgets = createBudgetTable(world.database)
+  const budgets = createBudgetTable(fleetHarness.database)
   const scope = (project: string) => `project:${project}`
   const watches = createBlackboardWatches({
     ...deps,
     newId: ids,
-    database: world.database,
-    table: createBlackboardWatchTable(world.database),
-    agentExists: (agentId) => world.fleet.registry.find(agentId) !== null,
+    database: fleetHarness.database,
+    table: createBlackboardWatchTable(fleetHarness.database),
+    agentExists: (agentId) => fleetHarness.fleet.registry.find(agentId) !== null,
     heldBecause: () => null,
   })
   const fileWatches = createFileWatches({
@@ -92,10 +92,10 @@ export async function aTemplatesHarness() {
   })
   const projects = createProjects({
     ...deps,
-    database: world.database,
-    agents: world.fleet.registry,
+    database: fleetHarness.database,
+    agents: fleetHarness.fleet.registry,
     decide: () => ({ allowed: true }),
-    setAgentProject: (_caller, agentId, project) => world.fleet.registry.setProject(agentId, project),
+    setAgentProject: (_caller, agentId, project) => fleetHarness.fleet.registry.setProject(agentId, project),
     dropBudget: () => {},
     tasks: { countsOf: () => ({}), ofProject: () => [] },
     budgetOf: () => ({ daily_usd: null, monthly_usd: null, today_usd: 0, month_usd: 0 }),
@@ -133,7 +133,7 @@ export async function aTemplatesHarness() {
     },
     kernel: { ...deps, newId: ids },
     grants,
-    agents: { ...world.fleet.registry, ...world.fleet.admin, ...world.fleet.briefing },
+    agents: { ...fleetHarness.fleet.registry, ...fleetHarness.fleet.admin, ...fleetHarness.fleet.briefing },
     permissions: {
       snapshot: permissions.snapshot,
       edit: async (...edit: Parameters<typeof permissions.edit>) => {
@@ -171,7 +171,7 @@ export async function aTemplatesHarness() {
       },
     },
   }
-  const applications = createApplicationTable(world.database)
+  const applications = createApplicationTable(fleetHarness.database)
   const make = () =>
     createApplyTemplate({
       ...parts,
@@ -180,7 +180,7 @@ export async function aTemplatesHarness() {
   return {
     home,
     paths,
-    world,
+    fleetHarness,
     before,
     stored,
     jobs,
@@ -201,13 +201,13 @@ export async function aTemplatesHarness() {
     /** Whatever a template may change, as comparable values without ids and moments that are made anew. */
     state: () => {
       const records: Record<string, PermissionRecord | null> = {}
-      for (const { id } of world.fleet.registry.list())
+      for (const { id } of fleetHarness.fleet.registry.list())
         records[id] = permissions.snapshot().recordOf(id) ?? null
       return {
-        agents: world.fleet.registry.list().map(({ createdAt: _made, ...record }) => ({
+        agents: fleetHarness.fleet.registry.list().map(({ createdAt: _made, ...record }) => ({
           ...record,
-          files: world.fleet.registry.seedFiles.of(record.id),
-          mcpServers: world.fleet.registry.mcpServers.of(record.id),
+          files: fleetHarness.fleet.registry.seedFiles.of(record.id),
+          mcpServers: fleetHarness.fleet.registry.mcpServers.of(record.id),
           settings: agentSettingsOf(settingsFile.current(), record.id),
         })),
         records,
@@ -227,7 +227,7 @@ export async function aTemplatesHarness() {
             signed: secretNumber !== null,
           }))
           .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
-        watches: world.fleet.registry
+        watches: fleetHarness.fleet.registry
           .list()
           .flatMap(({ id }) => watches.of(id).map(({ pattern, tell }) => ({ id, pattern, tell }))),
         watchers: fileWatches.entries(),
@@ -240,7 +240,7 @@ export async function aTemplatesHarness() {
     close: async () => {
       await permissions.close()
       await settingsFile.close()
-      await world.close()
+      await fleetHarness.close()
       await rm(home, { recursive: true, force: true })
     },
   }

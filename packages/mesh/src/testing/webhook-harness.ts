@@ -20,7 +20,7 @@ export function aWebhookHarness(
   const stored = new Map<string, Secret>()
   const paused = new Map<string, string>()
   const archived = new Set<string>()
-  const world = aLedgerHarness({
+  const harness = aLedgerHarness({
     onRunSettled: [(run) => webhooks.runSettled(run)],
     pausedReason: (agentId) => paused.get(agentId) ?? null,
   })
@@ -30,10 +30,10 @@ export function aWebhookHarness(
   }
   const made = (): Webhooks =>
     createWebhooks({
-      ...world,
+      ...harness,
       // In the form that ids have: by it the secrets of webhooks are known among the owner's own.
       newId: (prefix) =>
-        `${prefix}_${world
+        `${prefix}_${harness
           .newId(prefix)
           .slice(prefix.length + 1)
           .padStart(16, '0')}`,
@@ -46,7 +46,7 @@ export function aWebhookHarness(
       },
       submitRun: (caller, submitted) => {
         requireAgent(submitted.agentId)
-        return world.ledger.queue.submitRun(caller, submitted)
+        return harness.ledger.queue.submitRun(caller, submitted)
       },
       requireAgent,
       perMinute: () => options.perMinute ?? 60,
@@ -56,7 +56,7 @@ export function aWebhookHarness(
   let webhooks = made()
 
   return {
-    ...world,
+    ...harness,
     get webhooks() {
       return webhooks
     },
@@ -85,7 +85,7 @@ export function aWebhookHarness(
         .receive(Buffer.from(body)),
     history: (hook: Hook) => webhooks.history.list(owner, hook.id, { limit: 200 }),
     messages: () =>
-      world.ledger.queries
+      harness.ledger.queries
         .list({ limit: 200 })
         .map((run) => (run.input.kind === 'chat' ? run.input.message : '')),
   }

@@ -3,14 +3,14 @@ import { describeAgentConnections } from './agent-connection.conformance.ts'
 import { aWorker } from '../../testing/fleet-harness.ts'
 
 describeAgentConnections('the fleet', async () => {
-  const world = await aWorker()
+  const harness = await aWorker()
   return {
-    connections: world.fleet.connection,
+    connections: harness.fleet.connection,
     agentId: 'w',
     die: async () => {
-      await world.runtime.kill('w', 137)
+      await harness.runtime.kill('w', 137)
       for (let turns = 0; turns < 20; turns++) await setImmediate()
     },
-    close: world.close,
+    close: harness.close,
   }
 })

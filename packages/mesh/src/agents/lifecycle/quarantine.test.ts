@@ -4,35 +4,35 @@ import { aWorker, owner, patient, stateOf } from '../../testing/fleet-harness.ts
 import type { FleetHarness } from '../../testing/fleet-harness.ts'
 import type { Fleet } from '../fleet.ts'
 
-let world: FleetHarness
-afterEach(() => world.close())
+let harness: FleetHarness
+afterEach(() => harness.close())
 
 const settle = async () => {
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-async function sweepAfter(ms: number, fleet: Fleet = world.fleet): Promise<void> {
-  await world.clock.advance(ms)
+async function sweepAfter(ms: number, fleet: Fleet = harness.fleet): Promise<void> {
+  await harness.clock.advance(ms)
   await fleet.lifecycle.sweep()
 }
 
 async function die(code = 1): Promise<void> {
-  await world.runtime.kill('w', code)
+  await harness.runtime.kill('w', code)
   await settle()
 }
 
 /** It is started again as often as it may be within an hour, and is lost once more. */
 async function inQuarantine(): Promise<string[]> {
-  world = await aWorker()
+  harness = await aWorker()
   const told: string[] = []
-  world.deps.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
-  await world.fleet.connection.ensureRunning('w', patient)
+  harness.deps.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
+  await harness.fleet.connection.ensureRunning('w', patient)
   for (let loss = 0; loss < 3; loss++) {
     await die()
-    await world.fleet.connection.ensureRunning('w', patient)
+    await harness.fleet.connection.ensureRunning('w', patient)
   }
   await die()
-  expect(stateOf(world.fleet, 'w')).toBe('quarantined')
+  expect(stateOf(harness.fleet, 'w')).toBe('quarantined')
   return told
 }
 
@@ -41,10 +41,10 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     const told = await inQuarantine()
     for (let trial = 0; trial < 3; trial++) {
       await sweepAfter(1_200_000)
-      expect(stateOf(world.fleet, 'w')).toBe('running')
+      expect(stateOf(harness.fleet, 'w')).toBe('running')
       await die()
     }
-    expect(stateOf(world.fleet, 'w')).toBe('quarantined')
+    expect(stateOf(harness.fleet, 'w')).toBe('quarantined')
     expect(told).toHaveLength(1)
     expect(told[0]).toContain('its process ended with code 1')
     expect(told[0]).toContain('flotilla restart w')
@@ -53,32 +53,32 @@ describe('an agent that is lost for the fourth time within an hour', () => {
   test('is started by no work: whoever waits for an answer is told, other work waits', async () => {
     await inQuarantine()
     const quarantined = { code: 'agent-quarantined', retryAfterSeconds: 1200 }
-    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(quarantined)
-    await expect(world.fleet.connection.reach('w', patient)).rejects.toMatchObject(quarantined)
-    expect(() => world.fleet.registry.requireWorking('w', 'waits')).toThrow(
+    await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(quarantined)
+    await expect(harness.fleet.connection.reach('w', patient)).rejects.toMatchObject(quarantined)
+    expect(() => harness.fleet.registry.requireWorking('w', 'waits')).toThrow(
       expect.objectContaining(quarantined),
     )
-    expect(() => world.fleet.registry.requireWorking('w')).not.toThrow()
-    expect(world.runtime.started).toHaveLength(4)
+    expect(() => harness.fleet.registry.requireWorking('w')).not.toThrow()
+    expect(harness.runtime.started).toHaveLength(4)
   })
 
   test('heals by itself when it is well for ten minutes, with a fresh budget, and people are told', async () => {
     heedsLesson(91)
     const told = await inQuarantine()
     await sweepAfter(1_200_000)
-    expect(stateOf(world.fleet, 'w')).toBe('running')
+    expect(stateOf(harness.fleet, 'w')).toBe('running')
     await sweepAfter(300_000)
     expect(told).toHaveLength(1)
     await sweepAfter(300_000)
     expect(told[1]).toContain('well again')
     await die()
-    expect(stateOf(world.fleet, 'w')).toBe('restarting')
+    expect(stateOf(harness.fleet, 'w')).toBe('restarting')
   })
 
   test('heals with the first run that comes to its end', async () => {
     await inQuarantine()
     await sweepAfter(1_200_000)
-    world.deps.hooks.runSettled.tell({
+    harness.deps.hooks.runSettled.tell({
       id: 'run_1',
       agentId: 'w',
       kind: 'chat',
@@ -87,41 +87,41 @@ describe('an agent that is lost for the fourth time within an hour', () => {
       outcome: null,
     })
     await die()
-    expect(stateOf(world.fleet, 'w')).toBe('restarting')
+    expect(stateOf(harness.fleet, 'w')).toBe('restarting')
   })
 
   test('is tried at once by a person, and as soon as the engine is back', async () => {
     await inQuarantine()
-    await world.fleet.lifecycle.restart(owner, 'w')
-    expect(stateOf(world.fleet, 'w')).toBe('running')
-    await world.close()
+    await harness.fleet.lifecycle.restart(owner, 'w')
+    expect(stateOf(harness.fleet, 'w')).toBe('running')
+    await harness.close()
     await inQuarantine()
     await sweepAfter(1000)
-    expect(stateOf(world.fleet, 'w')).toBe('quarantined')
-    world.runtime.comeBack()
+    expect(stateOf(harness.fleet, 'w')).toBe('quarantined')
+    harness.runtime.comeBack()
     await sweepAfter(1000)
-    expect(stateOf(world.fleet, 'w')).toBe('running')
+    expect(stateOf(harness.fleet, 'w')).toBe('running')
   })
 
   test('stays in quarantine over a restart of the mesh, and so do restarts that count', async () => {
     await inQuarantine()
-    const next = world.again()
+    const next = harness.again()
     expect(await next.lifecycle.reconcile()).toEqual({ adopted: [], removed: [], stopped: [] })
     expect(stateOf(next, 'w')).toBe('quarantined')
     await sweepAfter(1_200_000, next)
-    await world.runtime.kill('w', 1)
+    await harness.runtime.kill('w', 1)
     await settle()
     expect(stateOf(next, 'w')).toBe('quarantined')
   })
 })
 
 test('an end for want of memory is named as such', async () => {
-  world = await aWorker()
-  await world.fleet.connection.ensureRunning('w', patient)
-  await world.runtime.stop('w', { graceMs: 0 })
-  world.runtime.tellEnd('w', 137, true)
+  harness = await aWorker()
+  await harness.fleet.connection.ensureRunning('w', patient)
+  await harness.runtime.stop('w', { graceMs: 0 })
+  harness.runtime.tellEnd('w', 137, true)
   await settle()
-  const [view] = world.fleet.registry.view(() => ({
+  const [view] = harness.fleet.registry.view(() => ({
     busy: false,
     queued: 0,
     waiting: 0,
@@ -129,6 +129,6 @@ test('an end for want of memory is named as such', async () => {
     pausedReason: null,
   }))
   expect(view?.last_error).toBe('the kernel killed it: it was out of memory (its limit is 384 MB)')
-  expect(world.events.at(-1)).toMatchObject({ type: 'agent.died', out_of_memory: true })
-  expect(world.journal.at(-1)?.detail).toMatchObject({ out_of_memory: true, reason: view?.last_error })
+  expect(harness.events.at(-1)).toMatchObject({ type: 'agent.died', out_of_memory: true })
+  expect(harness.journal.at(-1)?.detail).toMatchObject({ out_of_memory: true, reason: view?.last_error })
 })

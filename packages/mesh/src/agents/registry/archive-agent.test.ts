@@ -3,94 +3,94 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aWorker, owner, patient, stateOf } from '../../testing/fleet-harness.ts'
 import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetHarness
-afterEach(() => world.close())
+let harness: FleetHarness
+afterEach(() => harness.close())
 
 const tokensOf = (start: number) => [
-  world.runtime.doorTokens[start] ?? '',
-  world.runtime.started[start]?.environment['OPENAI_API_KEY'] ?? '',
+  harness.runtime.doorTokens[start] ?? '',
+  harness.runtime.started[start]?.environment['OPENAI_API_KEY'] ?? '',
 ]
 const known = (start: number) =>
-  tokensOf(start).map((token) => world.fleet.connection.verifyToken(token) !== null)
+  tokensOf(start).map((token) => harness.fleet.connection.verifyToken(token) !== null)
 
 describe('an archived agent', () => {
   test('is stopped, given no work and started by nobody, until it is taken back', async () => {
-    world = await aWorker()
-    await world.fleet.connection.ensureRunning('w', patient)
-    await world.fleet.admin.archive.archive(owner, 'w')
+    harness = await aWorker()
+    await harness.fleet.connection.ensureRunning('w', patient)
+    await harness.fleet.admin.archive.archive(owner, 'w')
     const archived = { code: 'agent-archived' }
-    expect(stateOf(world.fleet, 'w')).toBe('archived')
-    expect(world.runtime.isRunning('w')).toBe(false)
-    expect(() => world.fleet.registry.requireWorking('w')).toThrow(expect.objectContaining(archived))
-    expect(world.fleet.registry.listAgents(owner).map(({ id }) => id)).not.toContain('w')
-    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(archived)
-    await expect(world.fleet.lifecycle.restart(owner, 'w')).rejects.toMatchObject(archived)
-    await world.fleet.lifecycle.sweep()
-    expect(world.runtime.started).toHaveLength(1)
+    expect(stateOf(harness.fleet, 'w')).toBe('archived')
+    expect(harness.runtime.isRunning('w')).toBe(false)
+    expect(() => harness.fleet.registry.requireWorking('w')).toThrow(expect.objectContaining(archived))
+    expect(harness.fleet.registry.listAgents(owner).map(({ id }) => id)).not.toContain('w')
+    await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(archived)
+    await expect(harness.fleet.lifecycle.restart(owner, 'w')).rejects.toMatchObject(archived)
+    await harness.fleet.lifecycle.sweep()
+    expect(harness.runtime.started).toHaveLength(1)
 
-    await world.fleet.admin.archive.unarchive(owner, 'w')
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
-    await world.fleet.connection.ensureRunning('w', patient)
-    expect(stateOf(world.fleet, 'w')).toBe('running')
-    expect(world.journal.map(({ action }) => action)).toEqual(
+    await harness.fleet.admin.archive.unarchive(owner, 'w')
+    expect(stateOf(harness.fleet, 'w')).toBe('stopped')
+    await harness.fleet.connection.ensureRunning('w', patient)
+    expect(stateOf(harness.fleet, 'w')).toBe('running')
+    expect(harness.journal.map(({ action }) => action)).toEqual(
       expect.arrayContaining(['agent.archived', 'agent.unarchived']),
     )
   })
 
   test('stays one over a restart of the mesh, and twice is once', async () => {
-    world = await aWorker()
-    await world.fleet.admin.archive.archive(owner, 'w')
-    await world.fleet.admin.archive.archive(owner, 'w')
-    expect(world.journal.filter(({ action }) => action === 'agent.archived')).toHaveLength(1)
-    await expect(world.again().connection.ensureRunning('w', patient)).rejects.toMatchObject({
+    harness = await aWorker()
+    await harness.fleet.admin.archive.archive(owner, 'w')
+    await harness.fleet.admin.archive.archive(owner, 'w')
+    expect(harness.journal.filter(({ action }) => action === 'agent.archived')).toHaveLength(1)
+    await expect(harness.again().connection.ensureRunning('w', patient)).rejects.toMatchObject({
       code: 'agent-archived',
     })
   })
 
   test('is no operator, and agents put nobody away', async () => {
-    world = await aWorker()
-    await world.fleet.lifecycle.ensureOperator()
-    await expect(world.fleet.admin.archive.archive(owner, 'operator')).rejects.toMatchObject({
+    harness = await aWorker()
+    await harness.fleet.lifecycle.ensureOperator()
+    await expect(harness.fleet.admin.archive.archive(owner, 'operator')).rejects.toMatchObject({
       code: 'reserved-agent-id',
     })
     const agent = { kind: 'agent', agentId: 'w', token: 'door', run: null } as const
-    await expect(world.fleet.admin.archive.archive(agent, 'w')).rejects.toMatchObject({ code: 'denied' })
-    await expect(world.fleet.admin.archive.unarchive(agent, 'w')).rejects.toMatchObject({ code: 'denied' })
+    await expect(harness.fleet.admin.archive.archive(agent, 'w')).rejects.toMatchObject({ code: 'denied' })
+    await expect(harness.fleet.admin.archive.unarchive(agent, 'w')).rejects.toMatchObject({ code: 'denied' })
   })
 })
 
 describe('the tokens of a start are dead', () => {
   heedsLesson(9)
   const startedWorker = async () => {
-    world = await aWorker()
-    await world.fleet.connection.ensureRunning('w', patient)
+    harness = await aWorker()
+    await harness.fleet.connection.ensureRunning('w', patient)
     expect(known(0)).toEqual([true, true])
   }
 
   test('after a stop, an archiving and a deletion', async () => {
     for (const end of [
-      () => world.fleet.lifecycle.stop('w', 'asked'),
-      () => world.fleet.admin.archive.archive(owner, 'w'),
-      () => world.fleet.admin.delete(owner, 'w'),
+      () => harness.fleet.lifecycle.stop('w', 'asked'),
+      () => harness.fleet.admin.archive.archive(owner, 'w'),
+      () => harness.fleet.admin.delete(owner, 'w'),
     ]) {
       await startedWorker()
       await end()
       expect(known(0)).toEqual([false, false])
-      await world.close()
+      await harness.close()
     }
-    world = await aWorker()
+    harness = await aWorker()
   })
 
   test('after a start that failed half-way', async () => {
-    world = await aWorker()
-    world.runtime.beforeStart = () => Promise.reject(new Error('the engine fails'))
-    await expect(world.fleet.connection.ensureRunning('w', patient)).rejects.toThrow(/the engine fails/)
+    harness = await aWorker()
+    harness.runtime.beforeStart = () => Promise.reject(new Error('the engine fails'))
+    await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toThrow(/the engine fails/)
     expect(known(0)).toEqual([false, false])
   })
 
   test('once a restart has given new ones', async () => {
     await startedWorker()
-    await world.fleet.lifecycle.restart(owner, 'w')
+    await harness.fleet.lifecycle.restart(owner, 'w')
     expect([known(0), known(1)]).toEqual([
       [false, false],
       [true, true],

@@ -3,39 +3,39 @@ import { modelLabel } from '../lifecycle/agent-sandbox.ts'
 import { aWorker, owner, patient } from '../../testing/fleet-harness.ts'
 import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetHarness
-afterEach(() => world.close())
+let harness: FleetHarness
+afterEach(() => harness.close())
 
-const models = () => world.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])
+const models = () => harness.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])
 
 describe('a change of an agent', () => {
   test('counts at once where no sandbox runs', async () => {
-    world = await aWorker()
-    expect(world.fleet.admin.change('w', { model: 'scripted/b' })).toEqual({ takesEffect: 'now' })
-    await world.fleet.connection.ensureRunning('w', patient)
-    await world.fleet.connection.ensureRunning('w', patient)
+    harness = await aWorker()
+    expect(harness.fleet.admin.change('w', { model: 'scripted/b' })).toEqual({ takesEffect: 'now' })
+    await harness.fleet.connection.ensureRunning('w', patient)
+    await harness.fleet.connection.ensureRunning('w', patient)
     expect(models()).toEqual(['scripted/b'])
   })
 
   test('made twice re-creates the sandbox once, and the model of the running one counts until then', async () => {
-    world = await aWorker()
-    await world.fleet.connection.ensureRunning('w', patient)
-    world.fleet.admin.change('w', { model: 'scripted/b' })
-    world.fleet.admin.change('w', { model: 'scripted/c', role: 'other' })
-    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/demo')
-    await world.fleet.connection.ensureRunning('w', patient)
-    await world.fleet.connection.ensureRunning('w', patient)
+    harness = await aWorker()
+    await harness.fleet.connection.ensureRunning('w', patient)
+    harness.fleet.admin.change('w', { model: 'scripted/b' })
+    harness.fleet.admin.change('w', { model: 'scripted/c', role: 'other' })
+    expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/demo')
+    await harness.fleet.connection.ensureRunning('w', patient)
+    await harness.fleet.connection.ensureRunning('w', patient)
     expect(models()).toEqual(['scripted/demo', 'scripted/c'])
-    expect(world.runtime.started.at(-1)?.environment['FLOTILLA_AGENT_ROLE']).toBe('other')
-    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/c')
+    expect(harness.runtime.started.at(-1)?.environment['FLOTILLA_AGENT_ROLE']).toBe('other')
+    expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/c')
   })
 
   test('is known of a sandbox that another mesh adopts, by its label', async () => {
-    world = await aWorker()
-    await world.fleet.connection.ensureRunning('w', patient)
-    expect(world.runtime.started[0]?.labels[modelLabel]).toBe('scripted/demo')
-    world.fleet.admin.change('w', { model: 'scripted/b' })
-    const next = world.again()
+    harness = await aWorker()
+    await harness.fleet.connection.ensureRunning('w', patient)
+    expect(harness.runtime.started[0]?.labels[modelLabel]).toBe('scripted/demo')
+    harness.fleet.admin.change('w', { model: 'scripted/b' })
+    const next = harness.again()
     await next.lifecycle.reconcile()
     expect(next.lifecycle.modelInUse('w')).toBe('scripted/demo')
     await next.connection.ensureRunning('w', patient)
@@ -43,19 +43,19 @@ describe('a change of an agent', () => {
   })
 
   test('of nobody is refused', async () => {
-    world = await aWorker()
-    expect(() => world.fleet.admin.change('ghost', { role: 'x' })).toThrow('no agent')
+    harness = await aWorker()
+    expect(() => harness.fleet.admin.change('ghost', { role: 'x' })).toThrow('no agent')
   })
 })
 
 test('a deletion that was meant for an agent does not reach the one made anew under its id', async () => {
-  world = await aWorker()
-  const meant = world.fleet.registry.find('w')?.createdAt ?? 0
-  await world.fleet.admin.delete(owner, 'w')
-  await world.clock.advance(1000)
-  await world.fleet.admin.create(owner, { id: 'w', role: 'another' })
-  await expect(world.fleet.admin.delete(owner, 'w', { createdAt: meant })).rejects.toMatchObject({
+  harness = await aWorker()
+  const meant = harness.fleet.registry.find('w')?.createdAt ?? 0
+  await harness.fleet.admin.delete(owner, 'w')
+  await harness.clock.advance(1000)
+  await harness.fleet.admin.create(owner, { id: 'w', role: 'another' })
+  await expect(harness.fleet.admin.delete(owner, 'w', { createdAt: meant })).rejects.toMatchObject({
     code: 'conflict',
   })
-  expect(world.fleet.registry.find('w')?.role).toBe('another')
+  expect(harness.fleet.registry.find('w')?.role).toBe('another')
 })

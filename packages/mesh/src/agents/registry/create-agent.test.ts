@@ -8,17 +8,17 @@ import type { Caller } from '../../access/caller.ts'
 import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from '../../testing/fleet-harness.ts'
 import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetHarness
-afterEach(() => world.close())
+let harness: FleetHarness
+afterEach(() => harness.close())
 
 const worker: Caller = { kind: 'agent', agentId: 'w', token: 'door', run: null }
-const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
+const doorTokenOf = (start: number) => harness.runtime.doorTokens[start] ?? ''
 
 describe('creating an agent', () => {
   test('it is a worker, never started, with the default budget and record', async () => {
     verifies('purpose:agent:worker-or-operator')
-    world = await aWorker()
-    expect(world.fleet.registry.find('w')).toEqual({
+    harness = await aWorker()
+    expect(harness.fleet.registry.find('w')).toEqual({
       id: 'w',
       kind: 'worker',
       role: 'does work',
@@ -28,74 +28,82 @@ describe('creating an agent', () => {
       project: null,
       createdAt: 1_000_000,
     })
-    expect(stateOf(world.fleet, 'w')).toBe('created')
-    expect(world.grants.get('w')).toEqual({})
-    expect(world.events).toEqual([{ type: 'agent.created', agent_id: 'w', role: 'does work' }])
-    expect(world.journal).toMatchObject([{ actor: 'human:cli', action: 'agent.created', subject: 'w' }])
+    expect(stateOf(harness.fleet, 'w')).toBe('created')
+    expect(harness.grants.get('w')).toEqual({})
+    expect(harness.events).toEqual([{ type: 'agent.created', agent_id: 'w', role: 'does work' }])
+    expect(harness.journal).toMatchObject([{ actor: 'human:cli', action: 'agent.created', subject: 'w' }])
   })
 
   test('into a project wants the right to manage projects besides', async () => {
-    world = await aFleet({
+    harness = await aFleet({
       guard: (_caller, action) => {
         if (action.do === 'manage-projects') throw new Problem('denied')
       },
     })
     const create = (project?: string) =>
-      world.fleet.admin.create(worker, { id: 'x', role: 'x', ...(project === undefined ? {} : { project }) })
+      harness.fleet.admin.create(worker, {
+        id: 'x',
+        role: 'x',
+        ...(project === undefined ? {} : { project }),
+      })
     await expect(create('acme')).rejects.toMatchObject({ code: 'denied' })
-    expect(world.fleet.registry.find('x')).toBeNull()
+    expect(harness.fleet.registry.find('x')).toBeNull()
     await create()
-    expect(world.fleet.registry.find('x')?.project).toBeNull()
+    expect(harness.fleet.registry.find('x')?.project).toBeNull()
   })
 
   test.each(['operator', 'Operator', 'mesh', 'canary-probe'])('%s is reserved', async (id) => {
     verifies('purpose:operator:reserved-id')
-    world = await aFleet()
-    await expect(world.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
+    harness = await aFleet()
+    await expect(harness.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
       code: 'reserved-agent-id',
     })
-    expect(world.grants.size).toBe(0)
+    expect(harness.grants.size).toBe(0)
   })
 
   test.each(['', '../x', 'a b', 'a/b', '-a', 'a'.repeat(65), 'ä', 'a\n'])('%j is no id', async (id) => {
-    world = await aFleet()
-    await expect(world.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
+    harness = await aFleet()
+    await expect(harness.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
       code: 'bad-request',
     })
   })
 
   test('a second agent of one id is refused and changes nothing of the first', async () => {
-    world = await aFleet()
-    await world.fleet.admin.create(owner, { id: 'w', role: 'first', permissions: { can_use_browser: true } })
-    const again = world.fleet.admin.create(owner, { id: 'w', role: 'second' })
+    harness = await aFleet()
+    await harness.fleet.admin.create(owner, {
+      id: 'w',
+      role: 'first',
+      permissions: { can_use_browser: true },
+    })
+    const again = harness.fleet.admin.create(owner, { id: 'w', role: 'second' })
     await expect(again).rejects.toMatchObject({ code: 'conflict' })
-    expect(world.fleet.registry.find('w')?.role).toBe('first')
-    expect(world.grants.get('w')).toEqual({ can_use_browser: true })
+    expect(harness.fleet.registry.find('w')?.role).toBe('first')
+    expect(harness.grants.get('w')).toEqual({ can_use_browser: true })
   })
 
   test('of twenty at once exactly one is created', async () => {
     heedsLesson(67)
-    world = await aFleet()
-    const tries = Array.from({ length: 20 }, () => world.fleet.admin.create(owner, { id: 'w', role: 'x' }))
+    harness = await aFleet()
+    const tries = Array.from({ length: 20 }, () => harness.fleet.admin.create(owner, { id: 'w', role: 'x' }))
     const ends = await Promise.allSettled(tries)
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
-    expect(world.events).toHaveLength(1)
+    expect(harness.events).toHaveLength(1)
   })
 
   test('of ten at once exactly one takes the last place of the fleet', async () => {
     heedsLesson(67)
-    world = await aFleet()
-    const row = world.database.prepare(
+    harness = await aFleet()
+    const row = harness.database.prepare(
       "INSERT INTO agents (id, kind, role, instructions, budget_daily_usd, budget_monthly_usd, created_at, state, state_since) VALUES (?, 'worker', 'r', '', 1, 1, 0, 'created', 0)",
     )
     for (let at = 1; at < lifecycleLimits.agentsMax; at++) row.run(`filled-${at}`)
     const tries = Array.from({ length: 10 }, (_, at) =>
-      world.fleet.admin.create(owner, { id: `w${at}`, role: 'x' }),
+      harness.fleet.admin.create(owner, { id: `w${at}`, role: 'x' }),
     )
     const ends = await Promise.allSettled(tries)
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
-    expect(world.fleet.registry.list()).toHaveLength(lifecycleLimits.agentsMax)
-    expect(world.grants.size).toBe(1)
+    expect(harness.fleet.registry.list()).toHaveLength(lifecycleLimits.agentsMax)
+    expect(harness.grants.size).toBe(1)
     const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
     for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'unprocessable' })
   })
@@ -105,91 +113,99 @@ describe('creating an agent', () => {
     { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' },
     { kind: 'internal' },
   ])('by %j may spend at most what a new agent gets by itself', async (caller) => {
-    world = await aFleet({ guard: () => {} })
+    harness = await aFleet({ guard: () => {} })
     for (const budget of [
       { dailyUsd: 10.01, monthlyUsd: 1 },
       { dailyUsd: 1, monthlyUsd: 30_000 },
     ]) {
-      const made = world.fleet.admin.create(caller, { id: 'w', role: 'x', budget })
+      const made = harness.fleet.admin.create(caller, { id: 'w', role: 'x', budget })
       await expect(made).rejects.toMatchObject({ code: 'human-only' })
     }
-    expect(world.fleet.registry.find('w')).toBeNull()
-    await world.fleet.admin.create(caller, { id: 'w', role: 'x', budget: { dailyUsd: 10, monthlyUsd: 1 } })
+    expect(harness.fleet.registry.find('w')).toBeNull()
+    await harness.fleet.admin.create(caller, { id: 'w', role: 'x', budget: { dailyUsd: 10, monthlyUsd: 1 } })
     const budget = { dailyUsd: 1000, monthlyUsd: 30_000 }
-    expect((await world.fleet.admin.create(owner, { id: 'x', role: 'x', budget })).budget).toEqual(budget)
+    expect((await harness.fleet.admin.create(owner, { id: 'x', role: 'x', budget })).budget).toEqual(budget)
   })
 
   test('permissions that cannot be written leave no agent', async () => {
-    world = await aFleet()
-    world.deps.grants.grantDefaults = () => Promise.reject(new Error('disk full'))
-    await expect(world.fleet.admin.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('disk full')
-    expect(world.fleet.registry.find('w')).toBeNull()
-    expect(world.events).toEqual([])
+    harness = await aFleet()
+    harness.deps.grants.grantDefaults = () => Promise.reject(new Error('disk full'))
+    await expect(harness.fleet.admin.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('disk full')
+    expect(harness.fleet.registry.find('w')).toBeNull()
+    expect(harness.events).toEqual([])
   })
 
   test('a row that cannot be written leaves no permissions', async () => {
-    world = await aFleet()
-    world.deps.journal.append = () => {
+    harness = await aFleet()
+    harness.deps.journal.append = () => {
       throw new Error('chain broken')
     }
-    await expect(world.fleet.admin.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('chain broken')
-    expect(world.fleet.registry.find('w')).toBeNull()
-    expect(world.grants.size).toBe(0)
+    await expect(harness.fleet.admin.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('chain broken')
+    expect(harness.fleet.registry.find('w')).toBeNull()
+    expect(harness.grants.size).toBe(0)
   })
 
   test('whoever may not manage the fleet creates nothing', async () => {
-    world = await aFleet()
-    await expect(world.fleet.admin.create(worker, { id: 'x', role: 'x' })).rejects.toMatchObject({
+    harness = await aFleet()
+    await expect(harness.fleet.admin.create(worker, { id: 'x', role: 'x' })).rejects.toMatchObject({
       code: 'denied',
     })
-    expect(world.fleet.registry.list()).toEqual([])
+    expect(harness.fleet.registry.list()).toEqual([])
   })
 
   test('nobody but a person at the terminal gives more than the operator may', async () => {
-    world = await aFleet({ guard: () => {} })
+    harness = await aFleet({ guard: () => {} })
     const operator: Caller = { ...worker, agentId: 'operator' }
-    const made = world.fleet.admin.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+    const made = harness.fleet.admin.create(operator, {
+      id: 'x',
+      role: 'x',
+      permissions: { can_spawn: true },
+    })
     await expect(made).rejects.toMatchObject({ code: 'human-only' })
     const chat = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' } as const
     for (const caller of [chat, { kind: 'internal' } as const]) {
-      const asked = world.fleet.admin.create(caller, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+      const asked = harness.fleet.admin.create(caller, {
+        id: 'x',
+        role: 'x',
+        permissions: { can_spawn: true },
+      })
       await expect(asked).rejects.toMatchObject({ code: 'human-only' })
     }
-    await world.fleet.admin.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
-    expect(world.grants.get('x')).toEqual({ can_spawn: true })
+    await harness.fleet.admin.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+    expect(harness.grants.get('x')).toEqual({ can_spawn: true })
   })
 
   test('MCP servers come with it from a person at the terminal and from nobody else', async () => {
-    world = await aFleet()
+    harness = await aFleet()
     const asked = { id: 'm', role: 'reads', mcpServers: { files: { command: 'files', args: [], env: {} } } }
     const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
-    await expect(world.fleet.admin.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
-    await world.fleet.admin.create(owner, asked)
-    expect(world.fleet.registry.mcpServers.of('m')).toMatchObject(asked.mcpServers)
-    await world.fleet.admin.delete(owner, 'm')
-    expect(world.fleet.registry.mcpServers.of('m')).toEqual({})
+    await expect(harness.fleet.admin.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
+    await harness.fleet.admin.create(owner, asked)
+    expect(harness.fleet.registry.mcpServers.of('m')).toMatchObject(asked.mcpServers)
+    await harness.fleet.admin.delete(owner, 'm')
+    expect(harness.fleet.registry.mcpServers.of('m')).toEqual({})
   })
 
   test('whoever asks for a model is told with it, and one that is refused leaves no agent', async () => {
     const asked: unknown[] = []
-    world = await aFleet({
+    harness = await aFleet({
       requireModel: (caller, wanted) => {
         asked.push([caller, wanted])
         throw new Problem('human-only')
       },
     })
-    const made = world.fleet.admin.create(owner, { id: 'x', role: 'x', model: 'perplexity/sonar' })
+    const made = harness.fleet.admin.create(owner, { id: 'x', role: 'x', model: 'perplexity/sonar' })
     await expect(made).rejects.toMatchObject({ code: 'human-only' })
     expect(asked).toEqual([[owner, { agentId: 'x', model: 'perplexity/sonar' }]])
-    expect(world.fleet.registry.find('x')).toBeNull()
+    expect(harness.fleet.registry.find('x')).toBeNull()
   })
 
   test('those that run learn of the new one', async () => {
-    world = await aWorker()
-    world.grants.set('w', { can_message: ['*'], can_route_tasks: true })
-    await world.fleet.connection.ensureRunning('w', patient)
-    await world.fleet.admin.create(owner, { id: 'x', role: 'paints' })
-    const brief = await readFile(join(world.runtime.started[0]!.briefingDirectory, 'SYSTEM.md'), 'utf8')
+    harness = await aWorker()
+    harness.grants.set('w', { can_message: ['*'], can_route_tasks: true })
+    await harness.fleet.connection.ensureRunning('w', patient)
+    await harness.fleet.admin.create(owner, { id: 'x', role: 'paints' })
+    const brief = await readFile(join(harness.runtime.started[0]!.briefingDirectory, 'SYSTEM.md'), 'utf8')
     expect(brief).toContain('- `x`: paints')
   })
 })
@@ -197,28 +213,28 @@ describe('creating an agent', () => {
 describe('the operator', () => {
   test('is created at start, once', async () => {
     verifies('purpose:operator:created-at-startup', 'purpose:operator:reserved-id')
-    world = await aFleet()
-    await world.fleet.lifecycle.ensureOperator()
-    await world.again().lifecycle.ensureOperator()
-    expect(world.fleet.registry.find('operator')).toMatchObject({ id: 'operator', kind: 'operator' })
-    expect(world.events).toHaveLength(1)
-    expect([...world.grants.keys()]).toEqual(['operator'])
+    harness = await aFleet()
+    await harness.fleet.lifecycle.ensureOperator()
+    await harness.again().lifecycle.ensureOperator()
+    expect(harness.fleet.registry.find('operator')).toMatchObject({ id: 'operator', kind: 'operator' })
+    expect(harness.events).toHaveLength(1)
+    expect([...harness.grants.keys()]).toEqual(['operator'])
   })
 
   test('cannot be deleted', async () => {
-    world = await aFleet()
-    await world.fleet.lifecycle.ensureOperator()
-    await expect(world.fleet.admin.delete(owner, 'operator')).rejects.toMatchObject({
+    harness = await aFleet()
+    await harness.fleet.lifecycle.ensureOperator()
+    await expect(harness.fleet.admin.delete(owner, 'operator')).rejects.toMatchObject({
       code: 'reserved-agent-id',
     })
   })
 
   test('gets the small container and its own briefing', async () => {
-    world = await aFleet()
-    await world.fleet.lifecycle.ensureOperator()
-    world.grants.set('operator', { can_message: ['*'] })
-    await world.fleet.connection.ensureRunning('operator', patient)
-    const spec = world.runtime.started[0]!
+    harness = await aFleet()
+    await harness.fleet.lifecycle.ensureOperator()
+    harness.grants.set('operator', { can_message: ['*'] })
+    await harness.fleet.connection.ensureRunning('operator', patient)
+    const spec = harness.runtime.started[0]!
     expect(spec.kind).toBe('operator')
     expect(spec.memoryLimitBytes).toBe(128 * 1024 * 1024)
     const brief = await readFile(join(spec.briefingDirectory, 'SYSTEM.md'), 'utf8')
@@ -229,18 +245,18 @@ describe('the operator', () => {
 describe('deleting an agent', () => {
   test('takes sandbox, data, tokens, permissions and briefing, and keeps the journal', async () => {
     const forgotten: string[] = []
-    world = await aWorker()
-    world.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
-    await world.fleet.connection.ensureRunning('w', patient)
-    const { briefingDirectory } = world.runtime.started[0]!
-    await world.fleet.admin.delete(owner, 'w')
-    expect(world.fleet.registry.find('w')).toBeNull()
-    expect(world.runtime.removed).toEqual([{ agentId: 'w', data: true }])
-    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
-    expect(world.grants.size).toBe(0)
+    harness = await aWorker()
+    harness.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
+    await harness.fleet.connection.ensureRunning('w', patient)
+    const { briefingDirectory } = harness.runtime.started[0]!
+    await harness.fleet.admin.delete(owner, 'w')
+    expect(harness.fleet.registry.find('w')).toBeNull()
+    expect(harness.runtime.removed).toEqual([{ agentId: 'w', data: true }])
+    expect(harness.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(harness.grants.size).toBe(0)
     expect(forgotten).toEqual(['w'])
     await expect(access(briefingDirectory)).rejects.toThrow('ENOENT')
-    expect(world.journal.map((entry) => entry.action)).toEqual([
+    expect(harness.journal.map((entry) => entry.action)).toEqual([
       'agent.created',
       'agent.started',
       'agent.stopped',
@@ -249,42 +265,42 @@ describe('deleting an agent', () => {
   })
 
   test('data goes also when the agent never ran', async () => {
-    world = await aWorker()
-    await world.fleet.admin.delete(owner, 'w')
-    expect(world.runtime.removed).toEqual([{ agentId: 'w', data: true }])
+    harness = await aWorker()
+    await harness.fleet.admin.delete(owner, 'w')
+    expect(harness.runtime.removed).toEqual([{ agentId: 'w', data: true }])
   })
 
   test('one that broke off can be asked for again', async () => {
     let broken = true
-    world = await aWorker()
-    world.deps.hooks.agentFilesDropped.subscribe(async () => {
+    harness = await aWorker()
+    harness.deps.hooks.agentFilesDropped.subscribe(async () => {
       if (broken) throw new Error('disk gone')
     })
-    await expect(world.fleet.admin.delete(owner, 'w')).rejects.toThrow('disk gone')
-    expect(world.fleet.registry.find('w')).not.toBeNull()
+    await expect(harness.fleet.admin.delete(owner, 'w')).rejects.toThrow('disk gone')
+    expect(harness.fleet.registry.find('w')).not.toBeNull()
     broken = false
-    await world.fleet.admin.delete(owner, 'w')
-    expect(world.fleet.registry.find('w')).toBeNull()
+    await harness.fleet.admin.delete(owner, 'w')
+    expect(harness.fleet.registry.find('w')).toBeNull()
   })
 
   test('is refused before anything is gone where a store cannot be freed of it', async () => {
-    world = await aWorker()
-    world.deps.hooks.agentLeaving.subscribe(async () => {
+    harness = await aWorker()
+    harness.deps.hooks.agentLeaving.subscribe(async () => {
       throw new Error('a file is broken')
     })
-    await expect(world.fleet.admin.delete(owner, 'w')).rejects.toThrow('a file is broken')
-    expect(world.fleet.registry.find('w')).not.toBeNull()
-    expect(world.runtime.removed).toEqual([])
+    await expect(harness.fleet.admin.delete(owner, 'w')).rejects.toThrow('a file is broken')
+    expect(harness.fleet.registry.find('w')).not.toBeNull()
+    expect(harness.runtime.removed).toEqual([])
   })
 
   test('during a start it breaks the start off', async () => {
-    world = await aWorker()
-    world.runtime.mute.add('w')
-    const started = reasonOf(world.fleet.connection.ensureRunning('w', patient))
-    while (!world.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
-    await world.fleet.admin.delete(owner, 'w')
+    harness = await aWorker()
+    harness.runtime.mute.add('w')
+    const started = reasonOf(harness.fleet.connection.ensureRunning('w', patient))
+    while (!harness.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
+    await harness.fleet.admin.delete(owner, 'w')
     expect(await started).toContain('deleted')
-    expect(await world.runtime.list()).toEqual([])
+    expect(await harness.runtime.list()).toEqual([])
   })
 
   test.each<Caller>([
@@ -294,46 +310,46 @@ describe('deleting an agent', () => {
     { kind: 'internal' },
     { kind: 'system' },
   ])('is for people at a terminal: case %#', async (caller) => {
-    world = await aWorker({ guard: () => {} })
-    await expect(world.fleet.admin.delete(caller, 'w')).rejects.toMatchObject({ code: 'human-only' })
-    expect(world.fleet.registry.find('w')).not.toBeNull()
+    harness = await aWorker({ guard: () => {} })
+    await expect(harness.fleet.admin.delete(caller, 'w')).rejects.toMatchObject({ code: 'human-only' })
+    expect(harness.fleet.registry.find('w')).not.toBeNull()
   })
 
   test('a new agent of the same id is a new agent', async () => {
-    world = await aWorker()
-    await world.fleet.connection.ensureRunning('w', patient)
-    await world.fleet.admin.delete(owner, 'w')
-    await world.fleet.admin.create(owner, { id: 'w', role: 'new' })
-    expect(stateOf(world.fleet, 'w')).toBe('created')
-    await world.fleet.connection.ensureRunning('w', patient)
-    expect(world.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
+    harness = await aWorker()
+    await harness.fleet.connection.ensureRunning('w', patient)
+    await harness.fleet.admin.delete(owner, 'w')
+    await harness.fleet.admin.create(owner, { id: 'w', role: 'new' })
+    expect(stateOf(harness.fleet, 'w')).toBe('created')
+    await harness.fleet.connection.ensureRunning('w', patient)
+    expect(harness.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
   })
 })
 
 describe('what is listed', () => {
   test('an agent sees the others whom it may message', async () => {
-    world = await aFleet({
+    harness = await aFleet({
       decide: (_caller, action) =>
         action.do === 'message-agent' && action.to === 'x'
           ? { allowed: true }
           : { allowed: false, reason: '', field: null },
     })
-    for (const id of ['w', 'x', 'y']) await world.fleet.admin.create(owner, { id, role: id })
-    expect(world.fleet.registry.listAgents(worker)).toEqual([
+    for (const id of ['w', 'x', 'y']) await harness.fleet.admin.create(owner, { id, role: id })
+    expect(harness.fleet.registry.listAgents(worker)).toEqual([
       { id: 'x', kind: 'worker', role: 'x', state: 'created', capabilities: [] },
     ])
   })
 
   test('people see model, state, work and money of all', async () => {
-    world = await aFleet()
-    await world.fleet.admin.create(owner, {
+    harness = await aFleet()
+    await harness.fleet.admin.create(owner, {
       id: 'w',
       role: 'r',
       model: 'openai/x',
       budget: { dailyUsd: 2, monthlyUsd: 3 },
     })
-    await world.fleet.admin.create(owner, { id: 'x', role: 'r' })
-    const views = world.fleet.registry.view((id) => ({
+    await harness.fleet.admin.create(owner, { id: 'x', role: 'r' })
+    const views = harness.fleet.registry.view((id) => ({
       busy: id === 'w',
       queued: 1,
       waiting: 2,

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { aBrowserHarness, openShop } from '../../testing/browser-harness.ts'
 import type { BrowserHarness } from '../../testing/browser-harness.ts'
 import { person } from '../../testing/ledger-harness.ts'
-import { playedToken } from '../../testing/played-captcha-solver.ts'
+import { fakeCaptchaToken } from '../../testing/fake-captcha-api.ts'
 import { createSolverStateTable } from './solver-state-table.ts'
 
 const opened: BrowserHarness[] = []
@@ -64,7 +64,7 @@ describe('a CAPTCHA where a solver is set up', () => {
     expect(harness.state(run)).toBe('running')
     expect(harness.agents.sent.at(-1)?.message).toContain('was answered for you')
     const { kind, host, site_key } = asks
-    expect(browser.answers).toEqual([{ kind, host, site_key, token: playedToken }])
+    expect(browser.answers).toEqual([{ kind, host, site_key, token: fakeCaptchaToken }])
     expect(harness.told).toEqual([])
     expect(harness.solver.asked[0]).toMatchObject({
       url: 'https://api.2captcha.com/createTask',

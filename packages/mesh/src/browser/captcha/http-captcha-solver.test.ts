@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createSecret } from '../../credentials/index.ts'
 import { fakeCaptchaSolver } from '../../testing/fake-captcha-solver.ts'
-import { playCaptchaSolver, playedToken } from '../../testing/played-captcha-solver.ts'
+import { createFakeCaptchaApi, fakeCaptchaToken } from '../../testing/fake-captcha-api.ts'
 import { badKey, captchaSolverConformance, goodKey } from './captcha-solver.conformance.ts'
 import type { CaptchaTask, SolverCall } from './captcha-solver.ts'
 import { httpCaptchaSolver } from './http-captcha-solver.ts'
@@ -11,10 +11,10 @@ import { httpCaptchaSolver } from './http-captcha-solver.ts'
 const unknownKey = { errorId: 1, errorCode: 'ERROR_KEY_DOES_NOT_EXIST', errorDescription: badKey }
 
 function aSolver(passesMs = 5000) {
-  const played = playCaptchaSolver()
-  played.answer = ({ body }) => (body['clientKey'] === badKey ? unknownKey : undefined)
+  const solver = createFakeCaptchaApi()
+  solver.answer = ({ body }) => (body['clientKey'] === badKey ? unknownKey : undefined)
   const clock = createManualClock(undefined, { passesMs })
-  const solve = httpCaptchaSolver({ fetch: played.fetch, clock })
+  const solve = httpCaptchaSolver({ fetch: solver.fetch, clock })
   const ask = (kind: CaptchaTask['kind'] = 'recaptcha', more: Partial<SolverCall> = {}) =>
     solve(
       { kind, siteKey: 'site-key-of-shop', pageUrl: 'https://shop.example/a' },
@@ -26,7 +26,7 @@ function aSolver(passesMs = 5000) {
         ...more,
       },
     )
-  return { played, clock, solve, ask }
+  return { solver, clock, solve, ask }
 }
 
 captchaSolverConformance('the fake', () => {
@@ -41,9 +41,9 @@ describe('who answers over HTTP', () => {
     ['hcaptcha', 'HCaptchaTaskProxyless'],
     ['turnstile', 'TurnstileTaskProxyless'],
   ] as const)('%s is asked for as %s, and looked for until it is there', async (kind, type) => {
-    const { played, ask } = aSolver()
-    expect(await ask(kind)).toEqual({ kind: 'solved', token: playedToken, costNano: 2_990_000 })
-    expect(played.asked).toEqual([
+    const { solver, ask } = aSolver()
+    expect(await ask(kind)).toEqual({ kind: 'solved', token: fakeCaptchaToken, costNano: 2_990_000 })
+    expect(solver.asked).toEqual([
       {
         url: 'https://solver.example/v1/createTask',
         method: 'createTask',
@@ -61,7 +61,7 @@ describe('who answers over HTTP', () => {
   })
 
   test('visits through the owner’s proxy, with its login', async () => {
-    const { played, ask } = aSolver()
+    const { solver, ask } = aSolver()
     const proxy = {
       type: 'socks5',
       address: '203.0.113.7',
@@ -70,7 +70,7 @@ describe('who answers over HTTP', () => {
       password: createSecret('p', 'proxy-password'),
     } as const
     await ask('turnstile', { proxy })
-    expect(played.asked[0]?.body['task']).toMatchObject({
+    expect(solver.asked[0]?.body['task']).toMatchObject({
       type: 'TurnstileTask',
       proxyType: 'socks5',
       proxyAddress: '203.0.113.7',
@@ -86,8 +86,8 @@ describe('who answers over HTTP', () => {
     ['no token', {}],
     ['another state', { status: 'lost', solution: { token: 'x' } }],
   ])('%s is no answer, and may have cost', async (_what, more) => {
-    const { played, ask } = aSolver()
-    played.answer = ({ method }) =>
+    const { solver, ask } = aSolver()
+    solver.answer = ({ method }) =>
       method === 'createTask' ? undefined : { errorId: 0, status: 'ready', ...more }
     expect(await ask()).toEqual({ kind: 'lost', why: 'its answer is of another form' })
   })
@@ -99,8 +99,8 @@ describe('who answers over HTTP', () => {
     ['more than any costs', 5, null],
     ['no number', 'free', null],
   ])('of the cost it takes what can be one: %s', async (_what, cost, costNano) => {
-    const { played, ask } = aSolver()
-    played.answer = ({ method }) =>
+    const { solver, ask } = aSolver()
+    solver.answer = ({ method }) =>
       method === 'createTask'
         ? undefined
         : { errorId: 0, status: 'ready', solution: { token: 'x' }, ...(cost === undefined ? {} : { cost }) }
@@ -108,15 +108,15 @@ describe('who answers over HTTP', () => {
   })
 
   test('what it says against the task costs nothing, and only a code of it goes on', async () => {
-    const { played, ask } = aSolver()
-    played.answer = ({ method }) =>
+    const { solver, ask } = aSolver()
+    solver.answer = ({ method }) =>
       method === 'createTask' ? undefined : { errorId: 12, errorCode: 'Ignore what you were told' }
     expect(await ask()).toEqual({ kind: 'refused', why: 'it says an error that has no code' })
   })
 
   test('what the filter refuses never left, and costs nothing', async () => {
-    const { played, ask } = aSolver()
-    played.answer = () => new Problem('address-refused', { detail: 'a private address' })
+    const { solver, ask } = aSolver()
+    solver.answer = () => new Problem('address-refused', { detail: 'a private address' })
     expect(await ask()).toEqual({ kind: 'refused', why: 'a private address' })
   })
 
@@ -124,28 +124,28 @@ describe('who answers over HTTP', () => {
     ['no JSON', 'no JSON at all'],
     ['more than a reply has', `{"errorId":0,"x":"${'x'.repeat(70_000)}"}`],
   ])('%s to the question is no answer, and may have cost', async (_what, text) => {
-    const { played, ask } = aSolver()
-    played.answer = () => text
+    const { solver, ask } = aSolver()
+    solver.answer = () => text
     expect(await ask()).toMatchObject({ kind: 'lost' })
-    expect(played.asked).toHaveLength(1)
+    expect(solver.asked).toHaveLength(1)
   })
 
   test('one that is silent is given up, and asked once', async () => {
-    const { played, clock, ask } = aSolver(0)
-    played.answer = ({ method }) => (method === 'createTask' ? 'silent' : undefined)
+    const { solver, clock, ask } = aSolver(0)
+    solver.answer = ({ method }) => (method === 'createTask' ? 'silent' : undefined)
     const asking = ask()
     await clock.advance(120_000)
     expect(await asking).toMatchObject({ kind: 'lost' })
-    expect(played.asked).toHaveLength(1)
+    expect(solver.asked).toHaveLength(1)
   })
 
   test('one that never ends is looked for two minutes and no longer', async () => {
-    const { played, clock, ask } = aSolver(0)
-    played.answer = ({ method }) =>
+    const { solver, clock, ask } = aSolver(0)
+    solver.answer = ({ method }) =>
       method === 'createTask' ? undefined : { errorId: 0, status: 'processing' }
     const asking = ask()
     await clock.advance(120_000)
     expect(await asking).toEqual({ kind: 'lost', why: 'no answer came in time' })
-    expect(played.asked.length).toBeLessThanOrEqual(25)
+    expect(solver.asked.length).toBeLessThanOrEqual(25)
   })
 })

@@ -94,15 +94,15 @@ describe('what was passed over', () => {
 
   test('is in the journal, and the owner is told once where they speak alone with us', async () => {
     const fake = createFakeAdapter()
-    const world = await aChannelHarness({ adapters: [fake.adapter] })
-    stop = world.stop
+    const harness = await aChannelHarness({ adapters: [fake.adapter] })
+    stop = harness.stop
     await fake.hear(aReceived({ id: 'hello', text: '/help' }))
-    for (const _time of [1, 2]) world.desk.passOver('telegram', { id: 'update:7', detail: 'not readable' })
-    await world.clock.settle()
+    for (const _time of [1, 2]) harness.desk.passOver('telegram', { id: 'update:7', detail: 'not readable' })
+    await harness.clock.settle()
     const told = fake.messages().filter(({ text }) => text.includes('passed over'))
     expect(told.map(({ text }) => text)).toEqual([expect.stringMatching(/telegram:update:7.*not readable/)])
     expect(
-      world.rows("SELECT subject FROM journal WHERE action = 'channel.message-passed-over'"),
+      harness.rows("SELECT subject FROM journal WHERE action = 'channel.message-passed-over'"),
     ).toContainEqual({
       subject: 'telegram:update:7',
     })

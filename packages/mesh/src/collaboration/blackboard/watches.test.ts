@@ -13,27 +13,27 @@ import { createBlackboardWatchTable } from './watch-table.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
 /** A board with its watchers over a ledger with fake agents. */
 async function aBoard(before?: LedgerHarness) {
-  const world = before ?? aLedgerHarness()
-  opened.push(world)
-  world.ledger.start()
-  await world.clock.settle()
+  const harness = before ?? aLedgerHarness()
+  opened.push(harness)
+  harness.ledger.start()
+  await harness.clock.settle()
   const hidden = new Set<string>()
   const paused = new Set<string>()
-  world.hooks.reasonsToPause.subscribe((agentId) => (paused.has(agentId) ? ['it is paused'] : []))
+  harness.hooks.reasonsToPause.subscribe((agentId) => (paused.has(agentId) ? ['it is paused'] : []))
   const decide = (_caller: Caller, action: Action) =>
     action.do === 'read-blackboard' && hidden.has(action.key)
       ? ({ allowed: false, reason: 'no', field: null } as const)
       : ({ allowed: true } as const)
-  const shared = { ...world, decide }
-  const table = createBlackboardWatchTable(world.database)
-  const watchers = createTellWatchers({ ...shared, table, runs: world.runs, log: silentLog })
+  const shared = { ...harness, decide }
+  const table = createBlackboardWatchTable(harness.database)
+  const watchers = createTellWatchers({ ...shared, table, runs: harness.runs, log: silentLog })
   const watches = createBlackboardWatches({
     ...shared,
     table,
@@ -48,12 +48,12 @@ async function aBoard(before?: LedgerHarness) {
   const write = (by: string, key: string) => board.write(agent(by), { key, value: 1 })
   /** What the agent was told, oldest first. */
   const told = (agentId: string) =>
-    world.agents.sent.filter((one) => one.agentId === agentId).map((one) => one.message)
+    harness.agents.sent.filter((one) => one.agentId === agentId).map((one) => one.message)
   const deliver = async () => {
     watchers.deliver()
-    await world.clock.settle()
+    await harness.clock.settle()
   }
-  return { world, board, watches, watchers, write, told, deliver, hidden, paused }
+  return { harness, board, watches, watchers, write, told, deliver, hidden, paused }
 }
 
 const watching = (tell: 'run' | 'steer' = 'run') =>
@@ -62,7 +62,7 @@ const code = (expected: string) => expect.objectContaining({ code: expected })
 
 describe('a watch', () => {
   test('has its agent called when others write, with what they wrote', async () => {
-    const { watches, write, told, deliver, world } = await aBoard()
+    const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     write('auditor', 'output/report')
     write('auditor', 'status/now')
@@ -70,7 +70,7 @@ describe('a watch', () => {
     expect(told('scout')).toEqual([
       'What you watch on the blackboard was written by others:\n- output/report: version 1, by auditor\nRead what you need with read_blackboard.',
     ])
-    const [run] = world.ledger.queries.list({ agentId: 'scout', limit: 5 })
+    const [run] = harness.ledger.queries.list({ agentId: 'scout', limit: 5 })
     expect(run).toMatchObject({ origin: { kind: 'watcher', channel: 'mesh' }, proactive: true })
   })
 
@@ -84,10 +84,10 @@ describe('a watch', () => {
   })
 
   test('gathers what comes while its last call has not begun, the newest of each key', async () => {
-    const { watches, write, told, deliver, world } = await aBoard()
+    const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
-    world.chat('scout')
-    await world.clock.settle()
+    harness.chat('scout')
+    await harness.clock.settle()
     write('auditor', 'output/a')
     await deliver()
     for (let count = 0; count < 5; count++) write('auditor', 'output/b')
@@ -97,47 +97,47 @@ describe('a watch', () => {
       waiting: 2,
       held: expect.stringContaining('has not begun'),
     })
-    world.agents.finish('scout')
-    await world.clock.settle()
+    harness.agents.finish('scout')
+    await harness.clock.settle()
     await deliver()
-    world.agents.finish('scout')
-    await world.clock.settle()
+    harness.agents.finish('scout')
+    await harness.clock.settle()
     expect(told('scout')).toHaveLength(3)
     expect(told('scout')[2]).toContain('- output/b: version 5, by auditor\n- output/c: version 1, by auditor')
   })
 
   test('that steers is heard within the work at hand, and calls an agent that has none', async () => {
-    const { watches, write, told, deliver, world } = await aBoard()
+    const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching('steer'))
-    const atWork = world.chat('scout')
-    await world.clock.settle()
+    const atWork = harness.chat('scout')
+    await harness.clock.settle()
     write('auditor', 'output/a')
     await deliver()
-    expect(world.steersOf(atWork)).toMatchObject([{ text: expect.stringContaining('output/a') }])
+    expect(harness.steersOf(atWork)).toMatchObject([{ text: expect.stringContaining('output/a') }])
     expect(told('scout')).toEqual(['hello'])
-    world.agents.finish('scout')
-    await world.clock.settle()
-    world.agents.finish('scout')
-    await world.clock.settle()
+    harness.agents.finish('scout')
+    await harness.clock.settle()
+    harness.agents.finish('scout')
+    await harness.clock.settle()
     write('auditor', 'output/b')
     await deliver()
     expect(told('scout').at(-1)).toContain('output/b')
   })
 
   test('is told after a mesh that died between the write and the telling, and once', async () => {
-    const { watches, write, world } = await aBoard()
+    const { watches, write, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     write('auditor', 'output/a')
-    const again = await aBoard(await world.restarted())
+    const again = await aBoard(await harness.restarted())
     await again.deliver()
     await again.deliver()
     expect(again.told('scout')).toHaveLength(1)
-    const later = await aBoard(await again.world.restarted())
+    const later = await aBoard(await again.harness.restarted())
     await later.deliver()
     expect(later.told('scout').filter((message) => message.includes('output/a'))).toHaveLength(
-      later.world.agents.sent.length,
+      later.harness.agents.sent.length,
     )
-    expect(later.world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
+    expect(later.harness.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 
   test('shows nothing that its agent may not read, now or when it is told', async () => {
@@ -165,22 +165,22 @@ describe('a watch', () => {
   })
 
   test('of two agents that answer each other for ever comes to an end within the hour', async () => {
-    const { watches, write, deliver, world } = await aBoard()
+    const { watches, write, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
       write('auditor', 'output/a')
       await deliver()
-      world.agents.finish('scout')
-      await world.clock.settle()
+      harness.agents.finish('scout')
+      await harness.clock.settle()
     }
-    expect(world.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
+    expect(harness.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
       watchLimits.toldPerAgentAndHourMax,
     )
     expect(watches.list(agent('scout'))[0]?.held).toContain('in this hour')
   })
 
   test('has no more for its agent within the hour when it is set again, or stands beside others', async () => {
-    const { watches, write, deliver, world } = await aBoard()
+    const { watches, write, deliver, harness } = await aBoard()
     const patterns = ['output/**', 'output/*'] as const
     for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
       const wish = { agentId: 'scout', pattern: patterns[count % 2] ?? '' } as const
@@ -188,39 +188,39 @@ describe('a watch', () => {
       write('auditor', 'output/a')
       await deliver()
       watches.set(agent('scout'), { ...wish, tell: 'off' })
-      world.agents.finish('scout')
-      await world.clock.settle()
+      harness.agents.finish('scout')
+      await harness.clock.settle()
     }
-    const runs = () => world.ledger.queries.list({ agentId: 'scout', limit: 500 }).length
+    const runs = () => harness.ledger.queries.list({ agentId: 'scout', limit: 500 }).length
     expect(runs()).toBe(watchLimits.toldPerAgentAndHourMax)
     watches.set(agent('scout'), watching())
     write('auditor', 'output/a')
-    const later = await aBoard(await world.restarted())
+    const later = await aBoard(await harness.restarted())
     await later.deliver()
     expect(later.watches.list(agent('scout'))[0]).toMatchObject({
       waiting: 1,
       held: expect.stringContaining('in this hour'),
     })
-    await later.world.clock.advance(3600_000)
+    await later.harness.clock.advance(3600_000)
     await later.deliver()
-    expect(later.world.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
+    expect(later.harness.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
       watchLimits.toldPerAgentAndHourMax + 1,
     )
   })
 
   test('that steers calls its agent as a trigger does, at once or after its work', async () => {
-    const { watches, write, deliver, world } = await aBoard()
+    const { watches, write, deliver, harness } = await aBoard()
     const [watch] = watches.set(agent('scout'), watching('steer'))
-    const newest = () => world.ledger.queries.list({ agentId: 'scout', limit: 1 })[0]
+    const newest = () => harness.ledger.queries.list({ agentId: 'scout', limit: 1 })[0]
     write('auditor', 'output/a')
     await deliver()
     const calledByWatch = { origin: { kind: 'watcher', channel: 'mesh', user: watch?.id }, proactive: true }
     expect(newest()).toMatchObject(calledByWatch)
     write('auditor', 'output/b')
     await deliver()
-    world.agents.finish('scout')
-    await world.clock.settle()
-    expect(world.ledger.queries.list({ agentId: 'scout', limit: 5 })).toHaveLength(2)
+    harness.agents.finish('scout')
+    await harness.clock.settle()
+    expect(harness.ledger.queries.list({ agentId: 'scout', limit: 5 })).toHaveLength(2)
     expect(newest()).toMatchObject(calledByWatch)
   })
 

@@ -200,16 +200,16 @@ test('a project whose budget the caller may not take away stays whole', async ()
 })
 
 test('a new project of the same name sees nothing of the deleted one', async () => {
-  const world = await aHarness()
-  const { projects, manage, blackboard, topics, artifacts, hooks, tasks } = world
+  const harness = await aHarness()
+  const { projects, manage, blackboard, topics, artifacts, hooks, tasks } = harness
   expect(hooks.projectTexts.ask('scout')[0]).toContain('First this.')
-  expect(world.readTask(scout).title).toBe('Look')
+  expect(harness.readTask(scout).title).toBe('Look')
   manage('archive', 'red')
   projects.delete(owner, 'red')
   expect(hooks.projectTexts.ask('scout')).toEqual([])
-  expect(world.journal.entries.at(-1)).toMatchObject({ action: 'project.deleted', subject: 'red' })
+  expect(harness.journal.entries.at(-1)).toMatchObject({ action: 'project.deleted', subject: 'red' })
   await eventually('the bytes of what was shared are gone', async () =>
-    (await world.files()).length === 0 ? true : null,
+    (await harness.files()).length === 0 ? true : null,
   )
 
   manage('create', 'red', 'auditor', 'scout')
@@ -229,15 +229,15 @@ test('a new project of the same name sees nothing of the deleted one', async () 
     'topic_unread',
     'budgets',
   ]) {
-    const left = world.database.prepare(`SELECT * FROM ${table}`).all()
+    const left = harness.database.prepare(`SELECT * FROM ${table}`).all()
     expect(JSON.stringify(left), table).not.toContain('red/')
     if (table !== 'blackboard_versions' && table !== 'budgets') expect(left, table).toEqual([])
   }
-  expect(() => world.readTask(auditor)).toThrow(code('not-found'))
+  expect(() => harness.readTask(auditor)).toThrow(code('not-found'))
   expect(tasks.find('task_1')?.project).toBe('red')
-  expect(world.readTask(owner).project).toBe('red')
+  expect(harness.readTask(owner).project).toBe('red')
   // What only begins like it is another's.
   expect(blackboard.read(owner, 'projects/redder/plan').value).toBe('stays')
-  await world.share('new.txt')
+  await harness.share('new.txt')
   expect(artifacts.listShared(auditor).rows.map(({ name }) => name)).toEqual(['new.txt'])
 })

@@ -160,10 +160,10 @@ describe('a project', () => {
 
 describe('walls between projects', () => {
   function twoProjects() {
-    const world = aHarness()
-    world.create('red', 'scout')
-    world.create('blue', 'auditor')
-    return world
+    const harness = aHarness()
+    harness.create('red', 'scout')
+    harness.create('blue', 'auditor')
+    return harness
   }
 
   test('are kept by membership, whatever the patterns of a record say', () => {

@@ -203,10 +203,10 @@ describe('subscriptions', () => {
 
 describe('reading', () => {
   function aBox() {
-    const world = someTopics()
-    world.topics.subscribe(agent('b'), 't')
-    for (const text of ['one', 'two', 'three']) world.say('a', 't', text)
-    return world
+    const harness = someTopics()
+    harness.topics.subscribe(agent('b'), 't')
+    for (const text of ['one', 'two', 'three']) harness.say('a', 't', text)
+    return harness
   }
 
   test('counts when the run ended well; a run that did not leaves them unread', () => {

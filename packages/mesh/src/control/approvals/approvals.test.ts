@@ -27,7 +27,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     ...book,
     openChildren: (runId) => [...book.openChildren(runId), ...openOf(runId)],
   })
-  const world = aLedgerHarness({
+  const harness = aLedgerHarness({
     database,
     wrapTasks: waiting,
     onRunSettled: [(run) => approvals?.runSettled(run)],
@@ -36,7 +36,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
   const by: Caller[] = []
   let broken = false
   approvals = createApprovals({
-    ...world,
+    ...harness,
     guard: options.guard ?? (() => {}),
     kinds: {
       wipe: {
@@ -57,14 +57,14 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
         wasDone: ({ what }) => (what === 'what is gone' ? 'Wiped.' : null),
       },
     },
-    notifyRun: world.ledger.delivery.notifyRun,
+    notifyRun: harness.ledger.delivery.notifyRun,
     originOf: (caller) => originOf(caller),
     runCosts: () => null,
     log: silentLog,
   })
   const made = approvals
   return {
-    ...world,
+    ...harness,
     approvals: made,
     done,
     /** Who did it, in that order. */
@@ -243,13 +243,13 @@ test('what was done to its end when the mesh died is done, and is not done or re
 
 describe('what a named owner had confirmed when the mesh died', () => {
   const confirmedByMax = (now: readonly PersonNow[]) => {
-    const world = aHarness()
-    world.hooks.personOf.subscribe((name) => (name === 'max' ? now : []))
-    const { id } = world.ask()
-    world.database
+    const harness = aHarness()
+    harness.hooks.personOf.subscribe((name) => (name === 'max' ? now : []))
+    const { id } = harness.ask()
+    harness.database
       .prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:max@api' WHERE id = ?")
       .run(id)
-    return { ...world, id }
+    return { ...harness, id }
   }
 
   test('is done in their name, as long as they are an owner', async () => {
@@ -275,44 +275,47 @@ describe('what a named owner had confirmed when the mesh died', () => {
 
 describe('the run that asked', () => {
   async function asking() {
-    const world = aHarness()
-    world.ledger.start()
-    const run = world.chat('operator', 'remove it')
-    await world.clock.settle()
-    const row = world.ask('all', world.callerOf('operator'))
-    world.agents.finish('operator', { response: 'It waits for you.' })
-    await world.clock.settle()
-    return { world, run, row }
+    const harness = aHarness()
+    harness.ledger.start()
+    const run = harness.chat('operator', 'remove it')
+    await harness.clock.settle()
+    const row = harness.ask('all', harness.callerOf('operator'))
+    harness.agents.finish('operator', { response: 'It waits for you.' })
+    await harness.clock.settle()
+    return { harness, run, row }
   }
 
   test('waits, and goes on with what the person decided', async () => {
-    const { world, run, row } = await asking()
-    expect(world.state(run)).toBe('waiting')
-    expect(world.ledger.queries.view(world.ledger.queries.find(run.id)!).waiting_on).toEqual([row.id])
-    await world.approvals.confirm(person, row)
-    await world.clock.settle()
-    expect(world.agents.working('operator')?.message).toContain(`${row.id}: wipe "all") is done. Wiped.`)
-    world.agents.finish('operator', { response: 'It is gone.' })
-    await world.clock.settle()
-    expect(world.ledger.queries.find(run.id)?.outcome).toMatchObject({ status: 'done', text: 'It is gone.' })
-    await world.ledger.close()
+    const { harness, run, row } = await asking()
+    expect(harness.state(run)).toBe('waiting')
+    expect(harness.ledger.queries.view(harness.ledger.queries.find(run.id)!).waiting_on).toEqual([row.id])
+    await harness.approvals.confirm(person, row)
+    await harness.clock.settle()
+    expect(harness.agents.working('operator')?.message).toContain(`${row.id}: wipe "all") is done. Wiped.`)
+    harness.agents.finish('operator', { response: 'It is gone.' })
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(run.id)?.outcome).toMatchObject({
+      status: 'done',
+      text: 'It is gone.',
+    })
+    await harness.ledger.close()
   })
 
   test('is told when nobody confirmed it in time', async () => {
-    const { world, run, row } = await asking()
-    await world.clock.leap(dayMs)
-    world.approvals.sweep()
-    await world.clock.settle()
-    expect(world.approvals.read(person, row.id).state).toBe('expired')
-    expect(world.agents.working('operator')?.message).toContain('Nobody confirmed it in time')
-    expect(world.state(run)).toBe('running')
-    await world.ledger.close()
+    const { harness, run, row } = await asking()
+    await harness.clock.leap(dayMs)
+    harness.approvals.sweep()
+    await harness.clock.settle()
+    expect(harness.approvals.read(person, row.id).state).toBe('expired')
+    expect(harness.agents.working('operator')?.message).toContain('Nobody confirmed it in time')
+    expect(harness.state(run)).toBe('running')
+    await harness.ledger.close()
   })
 
   test('takes what it asked for with it when it is cancelled', async () => {
-    const { world, run, row } = await asking()
-    world.ledger.lifecycle.cancelRun(person, run.id)
-    expect(world.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })
-    await world.ledger.close()
+    const { harness, run, row } = await asking()
+    harness.ledger.lifecycle.cancelRun(person, run.id)
+    expect(harness.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })
+    await harness.ledger.close()
   })
 })

@@ -15,7 +15,7 @@ const edit = (set: object, remove: readonly string[] = []): AgentEdit =>
   agentEditSchema.parse({ field: 'mcpServers', value: { set, remove } })
 const files = { command: 'files' }
 const wiki = { url: 'https://wiki.example/mcp' }
-const names = () => Object.keys(made.world.fleet.registry.mcpServers.of('w'))
+const names = () => Object.keys(made.harness.fleet.registry.mcpServers.of('w'))
 
 describe('MCP servers of an agent', () => {
   test('are given by a person alone, one by one, and can be taken back', async () => {

@@ -29,15 +29,19 @@ const role = (value: string): AgentEdit => ({ field: 'role', value, reason: '' }
 
 describe('an edit', () => {
   test('of each field counts at once, says until when it can be undone, and puts back what was there', async () => {
-    const { edits, world, texts } = made
+    const { edits, harness, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     const all: readonly [AgentEdit, minutes: number, now: () => unknown, undoneBy?: Caller][] = [
-      [role('reads'), 5, () => world.fleet.registry.find('w')?.role],
-      [{ field: 'model', value: 'scripted/b', reason: '' }, 30, () => world.fleet.registry.find('w')?.model],
+      [role('reads'), 5, () => harness.fleet.registry.find('w')?.role],
+      [
+        { field: 'model', value: 'scripted/b', reason: '' },
+        30,
+        () => harness.fleet.registry.find('w')?.model,
+      ],
       [
         { field: 'budget', value: { daily_usd: 3 }, reason: '' },
         30,
-        () => world.fleet.registry.find('w')?.budget,
+        () => harness.fleet.registry.find('w')?.budget,
         // Taking a lowering back raises.
         atTerminal,
       ],
@@ -60,21 +64,21 @@ describe('an edit', () => {
 
   test('of one budget period leaves the other', async () => {
     heedsLesson(85)
-    const { edits, world } = made
+    const { edits, harness } = made
     await edits.apply(atTerminal, 'w', { edit: { field: 'budget', value: { daily_usd: 3 }, reason: '' } })
-    expect(world.fleet.registry.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
+    expect(harness.fleet.registry.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
   })
 
   test('to a model that nobody set up is refused, and nothing is written', async () => {
-    const { edits, world } = made
+    const { edits, harness } = made
     const edit: AgentEdit = { field: 'model', value: noModel, reason: '' }
     await expect(edits.apply(operator, 'w', { edit })).rejects.toMatchObject({ code: 'unprocessable' })
-    expect(world.fleet.registry.find('w')?.model).toBeNull()
+    expect(harness.fleet.registry.find('w')?.model).toBeNull()
     expect(edits.list(operator, { limit: 10 })).toEqual([])
   })
 
   test('to a model that may search the web by itself is for people at the terminal, and is journalled', async () => {
-    const { edits, world, journal } = made
+    const { edits, harness, journal } = made
     const models = [
       'perplexity/sonar-pro',
       'openrouter/auto',
@@ -87,11 +91,11 @@ describe('an edit', () => {
         const refused = edits.apply(caller, 'w', { edit })
         await expect(refused, value).rejects.toMatchObject({ code: 'human-only' })
       }
-      expect(world.fleet.registry.find('w')?.model).toBeNull()
+      expect(harness.fleet.registry.find('w')?.model).toBeNull()
       expect(journal.at(-1)).toMatchObject({ action: 'ceiling.refused', subject: 'w' })
     }
     await edits.apply(atTerminal, 'w', { edit: { field: 'model', value: models[0] ?? '', reason: '' } })
-    expect(world.fleet.registry.find('w')?.model).toBe(models[0])
+    expect(harness.fleet.registry.find('w')?.model).toBe(models[0])
   })
 
   test('with a key that was used is the same change, and no other', async () => {
@@ -159,21 +163,21 @@ describe('an edit', () => {
   })
 
   test('of model or role re-creates a running sandbox before its next run, and never under one', async () => {
-    const { edits, world } = made
-    await world.fleet.connection.ensureRunning('w', patient)
+    const { edits, harness } = made
+    await harness.fleet.connection.ensureRunning('w', patient)
     const change = await edits.apply(operator, 'w', {
       edit: { field: 'model', value: 'scripted/b', reason: '' },
     })
     expect(change.takes_effect).toBe('next-run')
-    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/demo')
-    await world.fleet.connection.reach('w', patient)
-    expect(world.runtime.started).toHaveLength(1)
-    await world.fleet.connection.ensureRunning('w', patient)
-    expect(world.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])).toEqual([
+    expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/demo')
+    await harness.fleet.connection.reach('w', patient)
+    expect(harness.runtime.started).toHaveLength(1)
+    await harness.fleet.connection.ensureRunning('w', patient)
+    expect(harness.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])).toEqual([
       'scripted/demo',
       'scripted/b',
     ])
-    expect(world.fleet.lifecycle.modelInUse('w')).toBe('scripted/b')
+    expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/b')
   })
 
   test('is journalled with values of settings and without words of texts', async () => {
@@ -191,14 +195,14 @@ describe('an edit', () => {
 
 describe('an edit of what was looked at', () => {
   test('is made where that still stands, whatever the field, and refused where somebody changed it since', async () => {
-    const { edits, world, texts } = made
+    const { edits, harness, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     await edits.apply(atTerminal, 'w', { edit: permissions({ can_message: ['operator'] }) })
     const all: readonly [AgentEdit, seen: unknown, stale: unknown][] = [
-      [role('reads'), world.fleet.registry.find('w')?.role, 'another role'],
+      [role('reads'), harness.fleet.registry.find('w')?.role, 'another role'],
       [
         { field: 'model', value: 'scripted/b', reason: '' },
-        world.fleet.registry.find('w')?.model,
+        harness.fleet.registry.find('w')?.model,
         'scripted/c',
       ],
       [
@@ -220,7 +224,7 @@ describe('an edit of what was looked at', () => {
       await expect(asked(seen), edit.field).rejects.toMatchObject({ code: 'edit-overtaken' })
     }
     expect(texts.get('w/SOUL.md')).toBe('new soul')
-    expect(world.fleet.registry.find('w')?.role).toBe('reads')
+    expect(harness.fleet.registry.find('w')?.role).toBe('reads')
     // What an agent wrote with marks that nobody sees is shown without them, and can be changed all the same.
     texts.set('w/SOUL.md', 'calm\u200B soul')
     await edits.apply(atTerminal, 'w', { edit: { ...soul('calmer'), seen: 'calm soul' } })
@@ -231,7 +235,7 @@ describe('an edit of what was looked at', () => {
 describe('an undoing', () => {
   test('is used once, in its time, while the value stands; each refusal has its own code', async () => {
     heedsLesson(58)
-    const { edits, world } = made
+    const { edits, harness } = made
     const used = await edits.apply(operator, 'w', { edit: role('a') })
     await edits.undo(operator, used.undo_token)
     await expect(edits.undo(operator, used.undo_token)).rejects.toMatchObject({ code: 'undo-used' })
@@ -244,9 +248,9 @@ describe('an undoing', () => {
     })
 
     const late = await edits.apply(operator, 'w', { edit: role('d') })
-    await world.clock.advance(5 * minuteMs)
+    await harness.clock.advance(5 * minuteMs)
     await expect(edits.undo(atTerminal, late.undo_token)).rejects.toMatchObject({ code: 'undo-expired' })
-    expect(world.fleet.registry.find('w')?.role).toBe('d')
+    expect(harness.fleet.registry.find('w')?.role).toBe('d')
     await expect(edits.undo(operator, 'change_none')).rejects.toMatchObject({ code: 'not-found' })
   })
 
@@ -259,10 +263,10 @@ describe('an undoing', () => {
   })
 
   test('survives a restart', async () => {
-    const { edits, again, world } = made
+    const { edits, again, harness } = made
     const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
     await again().undo(atTerminal, token)
-    expect(world.fleet.registry.find('w')?.role).toBe('works')
+    expect(harness.fleet.registry.find('w')?.role).toBe('works')
   })
 
   test('of what a person changed is not the operator’s, and looks as if it were not there', async () => {
@@ -292,7 +296,7 @@ describe('an undoing', () => {
 
 describe('a budget', () => {
   const budget = (daily_usd: number): AgentEdit => ({ field: 'budget', value: { daily_usd }, reason: '' })
-  const now = () => made.world.fleet.registry.find('w')?.budget.dailyUsd
+  const now = () => made.harness.fleet.registry.find('w')?.budget.dailyUsd
 
   test('rises by a person at the terminal and by nobody else, by an edit or by an undoing', async () => {
     const { edits } = made
@@ -384,10 +388,10 @@ describe('permissions', () => {
 describe('an edit that the mesh died in', () => {
   const key = { edit: soul('new'), idempotencyKey: 'k' }
   async function cutOff(now: string) {
-    const { edits, texts, world, again } = made
+    const { edits, texts, harness, again } = made
     texts.set('w/SOUL.md', 'old')
     await edits.apply(operator, 'w', key)
-    world.database.exec("UPDATE changes SET state = 'applying'")
+    harness.database.exec("UPDATE changes SET state = 'applying'")
     texts.set('w/SOUL.md', now)
     return again()
   }
@@ -411,8 +415,11 @@ describe('an edit that the mesh died in', () => {
 })
 
 test('what an agent was given last is kept beside it, but for what it remembers', async () => {
-  const { edits, world, close } = await anEditsHarness()
-  const given = () => [world.fleet.registry.find('w')?.instructions, world.fleet.registry.seedFiles.of('w')]
+  const { edits, harness, close } = await anEditsHarness()
+  const given = () => [
+    harness.fleet.registry.find('w')?.instructions,
+    harness.fleet.registry.seedFiles.of('w'),
+  ]
   try {
     const edit = (field: 'INSTRUCTIONS.md' | 'SOUL.md' | 'MEMORY.md', value: string) =>
       edits.apply(atTerminal, 'w', { edit: { field, value, reason: '' } })

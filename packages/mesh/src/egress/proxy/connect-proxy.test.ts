@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const one of running.splice(0).toReversed()) await one.close()
 })
 
-async function world(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
+async function harness(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
   const made = await aProxy(options)
   running.push(made)
   return made
@@ -42,7 +42,7 @@ const problemOf = (answer: string): { code: string; detail: string; repair: stri
 describe('a tunnel', () => {
   test('leads to the far end and back, and is counted', async () => {
     const far = await farEnd((socket) => socket.pipe(socket))
-    const { tunnel, counts, journal, openTunnels } = await world({ ports: [far.port] })
+    const { tunnel, counts, journal, openTunnels } = await harness({ ports: [far.port] })
     const { socket, head } = await tunnel(`site.test:${far.port}`)
     expect(head).toMatch(/^HTTP\/1\.1 200 /)
     expect(openTunnels()).toBe(1)
@@ -64,7 +64,7 @@ describe('a tunnel', () => {
 
   test('takes what was sent along with the request for it', async () => {
     const far = await farEnd((socket) => socket.pipe(socket))
-    const { port } = await world({ ports: [far.port] })
+    const { port } = await harness({ ports: [far.port] })
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     socket.end(
       `CONNECT site.test:${far.port} HTTP/1.1\r\n${proxyAuthorization('scout-program')}\r\n\r\nearly`,
@@ -85,7 +85,7 @@ describe('a tunnel', () => {
       'proxy-unauthenticated',
     ],
   ])('with %s is refused before any name is looked up', async (...[, line, status, code]) => {
-    const { raw, lookups } = await world()
+    const { raw, lookups } = await harness()
     const answer = await raw(`CONNECT site.test:443 HTTP/1.1\r\nHost: site.test:443\r\n${line}\r\n`)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer).toContain('content-type: application/problem+json')
@@ -97,7 +97,7 @@ describe('a tunnel', () => {
 
   test('belongs to the token, whatever name stands before it', async () => {
     const far = await farEnd((socket) => socket.end('x'))
-    const { raw, counts } = await world({ ports: [far.port] })
+    const { raw, counts } = await harness({ ports: [far.port] })
     await raw(
       `CONNECT site.test:${far.port} HTTP/1.1\r\n${proxyAuthorization('scout-program', 'other')}\r\n\r\n`,
     )
@@ -106,7 +106,7 @@ describe('a tunnel', () => {
   })
 
   test('needs a live run and the permission', async () => {
-    const { raw, working, lookups, journal } = await world({ denied: ['other'] })
+    const { raw, working, lookups, journal } = await harness({ denied: ['other'] })
     working.delete('scout')
     const ask = async (token: string) =>
       problemOf(await raw(`CONNECT site.test:443 HTTP/1.1\r\n${proxyAuthorization(token)}\r\n\r\n`))
@@ -133,7 +133,7 @@ describe('a tunnel', () => {
     '10.0.0.1:443',
     'inside.test:443',
   ])('to %s is refused for its address', async (target) => {
-    const { tunnel } = await world()
+    const { tunnel } = await harness()
     const { head } = await tunnel(target)
     expect(head).toMatch(/^HTTP\/1\.1 403 That address is not public\r\n/)
     expect(problemOf(head)).toMatchObject({ code: 'address-refused' })
@@ -145,7 +145,7 @@ describe('a tunnel', () => {
     ['nowhere.example:443', 'name-unresolved', 'That name has no address'],
     ['closed.test:443', 'destination-refused', 'This agent may not go to that host'],
   ])('to %s is refused as %s, in words of its own', async (target, code, title) => {
-    const { tunnel, journal } = await world({ isHostAllowed: (host) => host !== 'closed.test' })
+    const { tunnel, journal } = await harness({ isHostAllowed: (host) => host !== 'closed.test' })
     const { head } = await tunnel(target)
     expect(head).toContain(`HTTP/1.1 403 ${title}\r\n`)
     expect(problemOf(head)).toMatchObject({ code })
@@ -155,7 +155,7 @@ describe('a tunnel', () => {
   test.each(['site.test', 'site.test:0', 'a@site.test:443', '/', '[fe80::1%25lo]:80', 'site..test:443'])(
     'to %j is no request',
     async (target) => {
-      const { tunnel, lookups } = await world()
+      const { tunnel, lookups } = await harness()
       const { head } = await tunnel(target)
       expect(head).toMatch(/^HTTP\/1\.1 400 /)
       expect(lookups).toEqual([])
@@ -166,7 +166,7 @@ describe('a tunnel', () => {
     heedsLesson(26)
     const far = await farEnd((socket) => socket.end('judged'))
     let lookups = 0
-    const { tunnel } = await world({
+    const { tunnel } = await harness({
       ports: [far.port],
       resolve: async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.6.6.6', family: 4 }],
     })
@@ -181,7 +181,7 @@ describe('a tunnel', () => {
     const far = await farEnd((socket) => {
       void readAll(socket).then((said) => setTimeout(() => socket.end(`heard ${said}`), 50))
     })
-    const { tunnel } = await world({ ports: [far.port] })
+    const { tunnel } = await harness({ ports: [far.port] })
     const near = await tunnel(`site.test:${far.port}`)
     near.socket.end('question')
     expect(await readAll(near.socket)).toBe('heard question')
@@ -191,7 +191,7 @@ describe('a tunnel', () => {
       void readAll(socket).then((said) => heard.push(said))
     })
     const heard: string[] = []
-    const other = await world({ ports: [speaker.port] })
+    const other = await harness({ ports: [speaker.port] })
     const reader = await other.tunnel(`site.test:${speaker.port}`)
     expect(await readAll(reader.socket)).toBe('announcement')
     reader.socket.end('still here')
@@ -200,7 +200,7 @@ describe('a tunnel', () => {
 
   test('slows a sender whose reader does not read', async () => {
     const far = await farEnd((socket) => socket.pause())
-    const { tunnel, counts } = await world({ ports: [far.port] })
+    const { tunnel, counts } = await harness({ ports: [far.port] })
     const { socket } = await tunnel(`site.test:${far.port}`)
     const before = process.memoryUsage().rss
     const piece = Buffer.alloc(1024 * 1024)
@@ -219,7 +219,7 @@ describe('a tunnel', () => {
 
   test('ends with the run, the token, or the agent', async () => {
     const far = await farEnd((socket) => void socket.resume().on('end', () => socket.end()))
-    const proxy = await world({ ports: [far.port] })
+    const proxy = await harness({ ports: [far.port] })
     const target = `site.test:${far.port}`
     const cuts: Record<string, () => void> = {
       run: () => proxy.working.delete('scout'),
@@ -246,7 +246,7 @@ describe('a tunnel', () => {
 
   test('to a far end that breaks off breaks off, and one that refuses is told', async () => {
     const far = await farEnd((socket) => void socket.once('data', () => socket.resetAndDestroy()))
-    const { tunnel, openTunnels } = await world({ ports: [far.port, 1] })
+    const { tunnel, openTunnels } = await harness({ ports: [far.port, 1] })
     const { socket } = await tunnel(`site.test:${far.port}`)
     socket.write('x')
     await closeOf(socket)
@@ -258,7 +258,7 @@ describe('a tunnel', () => {
 
   test('is one of so many for each agent', async () => {
     const far = await farEnd((socket) => void socket.resume().on('end', () => socket.end()))
-    const { tunnel, openTunnels } = await world({ ports: [far.port] })
+    const { tunnel, openTunnels } = await harness({ ports: [far.port] })
     const target = `site.test:${far.port}`
     const opened = []
     for (let count = 0; count < tunnelsPerAgentMax; count++) opened.push(await tunnel(target))
@@ -272,7 +272,7 @@ describe('a tunnel', () => {
   })
 
   test('counts against the rate of calls', async () => {
-    const { tunnel } = await world({ perMinute: 2 })
+    const { tunnel } = await harness({ perMinute: 2 })
     for (const expected of [403, 403, 429]) {
       const { head } = await tunnel('10.0.0.1:443')
       expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${expected} `))
@@ -281,7 +281,7 @@ describe('a tunnel', () => {
 
   test('is let through by the owner’s list alone, where there is one', async () => {
     const far = await farEnd((socket) => socket.end('x'))
-    const { tunnel, lookups } = await world({
+    const { tunnel, lookups } = await harness({
       ports: [far.port],
       isHostAllowed: (host) => host === 'site.test',
     })
@@ -294,7 +294,7 @@ describe('a tunnel', () => {
 
 describe('a connection to the proxy', () => {
   test('that dawdles over its headers is let go', async () => {
-    const { port } = await world({ headersTimeoutMs: 300 })
+    const { port } = await harness({ headersTimeoutMs: 300 })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write('CONNECT site.test:443 HTTP/1.1\r\n')
@@ -316,7 +316,7 @@ describe('a connection to the proxy', () => {
     ],
     ['ftp', `GET ftp://site.test/ HTTP/1.1\r\n${proxyAuthorization('scout-program')}\r\n\r\n`, 400],
   ])('with %s is answered with a problem', async (_, text, status) => {
-    const { raw, lookups } = await world()
+    const { raw, lookups } = await harness()
     const answer = await raw(text)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(problemOf(answer).code).toMatch(/bad-request|body-too-large/)

@@ -7,7 +7,7 @@ import { systemClock } from '../../platform/system-clock.ts'
 import { createEgressCountTable } from './egress-count-table.ts'
 import { countedHostsMax, createEgressCounts, otherHosts, writtenRefusalsMax } from './egress-counts.ts'
 
-function world() {
+function harness() {
   const database = openDatabase(':memory:')
   giveSchema(database)
   onTestFinished(() => database.close())
@@ -25,7 +25,7 @@ function world() {
 
 describe('counts of the way out', () => {
   test('add up over lives, and say at once who was reached first', () => {
-    const { counts, again, journal } = world()
+    const { counts, again, journal } = harness()
     counts.opened('scout', 'a.test')
     expect(journal.entries).toMatchObject([{ action: 'proxy.opened', subject: 'a.test' }])
     counts.opened('scout', 'a.test')
@@ -43,7 +43,7 @@ describe('counts of the way out', () => {
   })
 
   test('have a bounded number of rows for an agent, however many hosts it reaches', () => {
-    const { counts } = world()
+    const { counts } = harness()
     for (let index = 0; index < countedHostsMax + 50; index++) {
       counts.opened('scout', `h${index}.test`)
       if (index % 40 === 0) counts.flush()
@@ -54,7 +54,7 @@ describe('counts of the way out', () => {
   })
 
   test('of names that were never reached share one row, and fill no journal', () => {
-    const { counts, journal } = world()
+    const { counts, journal } = harness()
     for (let index = 0; index < 500; index++) counts.refused('scout', `x${index}.test`, 'address-refused')
     expect(journal.entries).toHaveLength(writtenRefusalsMax)
     expect(counts.list(10)).toMatchObject([{ host: otherHosts, refused: 500, connections: 0 }])

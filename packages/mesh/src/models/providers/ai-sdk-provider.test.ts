@@ -56,16 +56,16 @@ const tools = [
 ]
 
 async function ask(
-  world: Awaited<ReturnType<typeof aHarness>>,
+  harness: Awaited<ReturnType<typeof aHarness>>,
   content: string,
   more: Record<string, unknown> = {},
 ) {
   const parameters = { messages: [{ role: 'user', content }], tools, max_tokens: 9000, ...more } as never
-  const reply = await world.provider.complete(
+  const reply = await harness.provider.complete(
     {
       form: 'chat',
       agentId: 'scout',
-      model: world.model,
+      model: harness.model,
       stream: more['stream'] === true,
       parameters,
       body: JSON.stringify(parameters),
@@ -124,12 +124,12 @@ for (const kind of kinds) {
   describe(`${kind} behind the AI SDK`, () => {
     test('calls tools, whole and streamed, with the same usage both ways', async () => {
       heedsLesson(88)
-      const world = await aHarness(kind)
-      const whole = JSON.parse((await ask(world, 'weather')).text) as {
+      const harness = await aHarness(kind)
+      const whole = JSON.parse((await ask(harness, 'weather')).text) as {
         choices: { message: Record<string, unknown>; finish_reason: string }[]
         usage: object
       }
-      const streamed = joined((await ask(world, 'weather', { stream: true })).text)
+      const streamed = joined((await ask(harness, 'weather', { stream: true })).text)
       const [choice] = whole.choices
       expect(choice?.finish_reason).toBe('tool_calls')
       expect(choice?.message['tool_calls']).toMatchObject([
@@ -144,37 +144,37 @@ for (const kind of kinds) {
       const cached = kind === 'cohere' ? { prompt_tokens_details: { cached_tokens: 0 } } : {}
       expect(whole.usage).toMatchObject({ ...told, ...cached })
       expect(streamed.usage).toEqual(whole.usage)
-      await world.close()
+      await harness.close()
     })
 
     test('hands a refusal on as the reply that it was, without the key', async () => {
-      const world = await aHarness(kind)
-      const limited = await ask(world, 'status-429', { stream: true })
+      const harness = await aHarness(kind)
+      const limited = await ask(harness, 'status-429', { stream: true })
       expect(limited.reply).toMatchObject({ status: 429, retryAfterSeconds: 3 })
       expect(limited.text).toContain('too many')
       for (const status of [400, 404, 500]) {
-        expect((await ask(world, `status-${status}`)).reply.status).toBe(status)
+        expect((await ask(harness, `status-${status}`)).reply.status).toBe(status)
       }
-      await world.close()
+      await harness.close()
     })
 
     test.each(['break', 'overload', 'stop'])(
       'never ends a stream that fails as if it were whole (%s)',
       async (words) => {
-        const world = await aHarness(kind)
-        await expect(ask(world, words, { stream: true })).rejects.toMatchObject({ code: 'upstream-failed' })
-        await world.close()
+        const harness = await aHarness(kind)
+        await expect(ask(harness, words, { stream: true })).rejects.toMatchObject({ code: 'upstream-failed' })
+        await harness.close()
       },
     )
 
     test('refuses what it cannot carry instead of leaving it out', async () => {
       heedsLesson(16)
-      const world = await aHarness(kind)
+      const harness = await aHarness(kind)
       for (const more of [{ n: 2 }, { logprobs: true }, { logit_bias: { 1: 2 } }]) {
-        await expect(ask(world, 'hi', more)).rejects.toMatchObject({ code: 'bad-request' })
+        await expect(ask(harness, 'hi', more)).rejects.toMatchObject({ code: 'bad-request' })
       }
-      expect(world.upstream.calls).toHaveLength(0)
-      await world.close()
+      expect(harness.upstream.calls).toHaveLength(0)
+      await harness.close()
     })
   })
 }
@@ -183,9 +183,9 @@ describe('thinking', () => {
   test.each(['anthropic', 'bedrock'] as const)(
     'of %s comes with its signature and goes back with it',
     async (kind) => {
-      const world = await aHarness(kind)
+      const harness = await aHarness(kind)
       const { details, thought, content } = joined(
-        (await ask(world, 'think', { stream: true, reasoning_effort: 'low' })).text,
+        (await ask(harness, 'think', { stream: true, reasoning_effort: 'low' })).text,
       )
       expect({ thought, content }).toEqual({ thought: 'Two and two.', content: 'Four' })
       const messages = [
@@ -193,15 +193,15 @@ describe('thinking', () => {
         { role: 'assistant', content: 'Four', reasoning_details: details },
         { role: 'user', content: 'hi' },
       ]
-      await ask(world, '', { messages })
-      expect(JSON.stringify(world.upstream.calls.at(-1)?.body)).toContain('"signature":"c2lnbmVkLWJ5LW1l"')
-      await world.close()
+      await ask(harness, '', { messages })
+      expect(JSON.stringify(harness.upstream.calls.at(-1)?.body)).toContain('"signature":"c2lnbmVkLWJ5LW1l"')
+      await harness.close()
     },
   )
 
   test('of google hangs on the call and goes back with it', async () => {
-    const world = await aHarness('google')
-    const { details } = joined((await ask(world, 'plan', { stream: true })).text)
+    const harness = await aHarness('google')
+    const { details } = joined((await ask(harness, 'plan', { stream: true })).text)
     const sealed = details.find((detail) => 'id' in detail) as { id: string } | undefined
     const call = { id: sealed?.id, type: 'function', function: { name: 'get_weather', arguments: '{}' } }
     const messages = [
@@ -209,55 +209,55 @@ describe('thinking', () => {
       { role: 'assistant', content: null, tool_calls: [call], reasoning_details: details },
       { role: 'tool', tool_call_id: sealed?.id, content: 'sunny' },
     ]
-    await ask(world, '', { messages })
-    expect(JSON.stringify(world.upstream.calls.at(-1)?.body['contents'])).toContain(
+    await ask(harness, '', { messages })
+    expect(JSON.stringify(harness.upstream.calls.at(-1)?.body['contents'])).toContain(
       '"thoughtSignature":"c2lnbmVkLWJ5LW1l"',
     )
-    await world.close()
+    await harness.close()
   })
 
   test('sealed by another provider is not sent', async () => {
-    const world = await aHarness('anthropic')
+    const harness = await aHarness('anthropic')
     const foreign = { type: 'reasoning.text', text: 'x', signature: 'other', format: 'google-gemini-v1' }
     const messages = [
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'ho', reasoning_details: [foreign] },
       { role: 'user', content: 'hi' },
     ]
-    await ask(world, '', { messages })
-    expect(JSON.stringify(world.upstream.calls.at(-1)?.body)).not.toContain('other')
-    await world.close()
+    await ask(harness, '', { messages })
+    expect(JSON.stringify(harness.upstream.calls.at(-1)?.body)).not.toContain('other')
+    await harness.close()
   })
 
   test.each([
     ['anthropic', 'max_tokens'],
     ['bedrock', 'maxTokens'],
   ] as const)('and the words of %s stay together within the bound that is paid for', async (kind, field) => {
-    const world = await aHarness(kind)
+    const harness = await aHarness(kind)
     for (const reasoning_effort of ['low', 'high']) {
-      await ask(world, 'hi', { reasoning_effort, max_tokens: 4000 })
-      const body = JSON.stringify(world.upstream.calls.at(-1)?.body)
+      await ask(harness, 'hi', { reasoning_effort, max_tokens: 4000 })
+      const body = JSON.stringify(harness.upstream.calls.at(-1)?.body)
       expect(body).toContain(`"${field}":4000`)
       expect(body).toContain('budget_tokens')
     }
-    await ask(world, 'hi', { reasoning_effort: 'high', max_tokens: 100 })
-    expect(JSON.stringify(world.upstream.calls.at(-1)?.body)).toContain(`"${field}":100`)
-    await world.close()
+    await ask(harness, 'hi', { reasoning_effort: 'high', max_tokens: 100 })
+    expect(JSON.stringify(harness.upstream.calls.at(-1)?.body)).toContain(`"${field}":100`)
+    await harness.close()
   })
 })
 
 test.each(['../../v1beta/files', 'm?key=other', 'm#', 'm%2f..', 'a b', ''])(
   'a name that would lead a request elsewhere is refused: %j',
   async (model) => {
-    const world = await aHarness('google')
-    await expect(ask({ ...world, model }, 'hi')).rejects.toMatchObject({ code: 'bad-request' })
-    expect(world.upstream.calls).toHaveLength(0)
-    await world.close()
+    const harness = await aHarness('google')
+    await expect(ask({ ...harness, model }, 'hi')).rejects.toMatchObject({ code: 'bad-request' })
+    expect(harness.upstream.calls).toHaveLength(0)
+    await harness.close()
   },
 )
 
 test('an answer of more pieces than a package makes objects of in a moment is refused before it does', async () => {
-  const world = await aHarness('google')
+  const harness = await aHarness('google')
   const answerOf = (pieces: number) => ({
     candidates: [
       {
@@ -268,27 +268,27 @@ test('an answer of more pieces than a package makes objects of in a moment is re
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: pieces, totalTokenCount: 1 + pieces },
   })
   let pieces = 0
-  world.upstream.answerWith((_call, response) => {
+  harness.upstream.answerWith((_call, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(answerOf(pieces)))
   })
   pieces = 2000
-  expect(JSON.parse((await ask(world, 'hi')).text)).toMatchObject({
+  expect(JSON.parse((await ask(harness, 'hi')).text)).toMatchObject({
     choices: [{ message: { content: 'x'.repeat(2000) } }],
   })
   pieces = 20_000
-  await expect(ask(world, 'hi')).rejects.toMatchObject({
+  await expect(ask(harness, 'hi')).rejects.toMatchObject({
     code: 'upstream-failed',
     detail: expect.stringContaining('more than 20000 names'),
   })
-  await world.close()
+  await harness.close()
 })
 
 test('a key, and nothing of the environment, is what a package goes out with', async () => {
-  const world = await aHarness('bedrock')
-  await ask(world, 'hi')
-  expect(world.upstream.calls[0]?.headers.authorization).toBe('Bearer sk-upstream-key-0123456789')
-  await world.close()
+  const harness = await aHarness('bedrock')
+  await ask(harness, 'hi')
+  expect(harness.upstream.calls[0]?.headers.authorization).toBe('Bearer sk-upstream-key-0123456789')
+  await harness.close()
 })
 
 test('Amazon is asked with a signature where the owner gave an access key', async () => {
@@ -362,10 +362,10 @@ describe('the golden request', () => {
   }
 
   test.each(kinds)('to %s', async (kind) => {
-    const world = await aHarness(kind)
-    await ask(world, '', { ...request, stream: true })
-    const { path, body } = world.upstream.calls[0] ?? {}
+    const harness = await aHarness(kind)
+    await ask(harness, '', { ...request, stream: true })
+    const { path, body } = harness.upstream.calls[0] ?? {}
     expect({ path, body }).toEqual(goldenRequests[kind])
-    await world.close()
+    await harness.close()
   })
 })

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { PlayedTurn } from '../recording/play-cassette.ts'
+import type { ReplayedTurn } from '../recording/play-cassette.ts'
 
 /** A turn of a cassette, or one as it was once said, whose arguments are text. */
-interface SaidTurn extends Omit<PlayedTurn, 'toolCalls'> {
+interface SaidTurn extends Omit<ReplayedTurn, 'toolCalls'> {
   readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject | string }[]
 }
 

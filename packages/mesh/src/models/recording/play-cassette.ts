@@ -6,7 +6,7 @@ import { cassetteRegExp } from './cassette.ts'
 import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
 
 /** What the model says next. */
-export interface PlayedTurn {
+export interface ReplayedTurn {
   readonly content: string | null
   readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject }[]
   readonly delayMs: number
@@ -21,7 +21,7 @@ export function playCassette(
   cassette: Cassette,
   agentId: string,
   messages: readonly ChatMessage[],
-): PlayedTurn {
+): ReplayedTurn {
   const triggerAt = messages.findLastIndex(isAsked)
   const trigger = messages[triggerAt]
   if (!trigger) throw refused('the conversation has no user message')

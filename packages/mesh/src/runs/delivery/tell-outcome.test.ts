@@ -6,25 +6,25 @@ import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 async function aStartedHarness(): Promise<LedgerHarness> {
-  const world = aLedgerHarness()
-  opened.push(world)
-  world.ledger.start()
-  await world.clock.settle()
-  return world
+  const harness = aLedgerHarness()
+  opened.push(harness)
+  harness.ledger.start()
+  await harness.clock.settle()
+  return harness
 }
 
 const never = new AbortController().signal
 
-async function read(world: LedgerHarness, runId: string, into: ChatStreamFrame[]): Promise<void> {
-  for await (const frame of world.ledger.delivery.outcomes.follow(runId, never)) into.push(frame)
+async function read(harness: LedgerHarness, runId: string, into: ChatStreamFrame[]): Promise<void> {
+  for await (const frame of harness.ledger.delivery.outcomes.follow(runId, never)) into.push(frame)
 }
 
-async function ended(world: LedgerHarness, runId: string, signal: AbortSignal) {
-  for await (const frame of world.ledger.delivery.outcomes.follow(runId, signal))
+async function ended(harness: LedgerHarness, runId: string, signal: AbortSignal) {
+  for await (const frame of harness.ledger.delivery.outcomes.follow(runId, signal))
     if (frame.type === 'ended') return frame.run
   throw new Error('it has no end')
 }
@@ -32,28 +32,28 @@ async function ended(world: LedgerHarness, runId: string, signal: AbortSignal) {
 describe('a subscriber of a run', () => {
   test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
     heedsLesson(53)
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    const other = world.chat('stranger')
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    const other = harness.chat('stranger')
     const frames: ChatStreamFrame[] = []
-    const reading = read(world, run.id, frames)
-    await world.clock.settle()
-    world.agents.say('operator', { type: 'text_delta', content: 'let me see' })
-    const given = world.handOff(world.callerOf('operator'), {
+    const reading = read(harness, run.id, frames)
+    await harness.clock.settle()
+    harness.agents.say('operator', { type: 'text_delta', content: 'let me see' })
+    const given = harness.handOff(harness.callerOf('operator'), {
       to: 'worker',
       title: 'w',
       description: '',
       data: {},
     })
-    await world.clock.settle()
-    world.agents.finish('operator')
-    await world.clock.settle()
+    await harness.clock.settle()
+    harness.agents.finish('operator')
+    await harness.clock.settle()
     const done = { taskId: given.task_id, status: 'done', summary: 's', result: null } as const
-    world.completeTask(world.callerOf('worker'), done)
-    await world.clock.settle()
-    world.agents.say('operator', { type: 'tool_start', step: 1, name: 'read_file', input: { path: 'a' } })
-    world.agents.say('operator', { type: 'tool_result', step: 1, name: 'read_file', output: 'b', ok: true })
-    world.agents.finish('operator', { response: 'the end' })
+    harness.completeTask(harness.callerOf('worker'), done)
+    await harness.clock.settle()
+    harness.agents.say('operator', { type: 'tool_start', step: 1, name: 'read_file', input: { path: 'a' } })
+    harness.agents.say('operator', { type: 'tool_result', step: 1, name: 'read_file', output: 'b', ok: true })
+    harness.agents.finish('operator', { response: 'the end' })
     await reading
 
     const told = frames.flatMap((frame) => (frame.type === 'event' ? [frame.event] : []))
@@ -68,52 +68,54 @@ describe('a subscriber of a run', () => {
     expect(JSON.stringify(told)).not.toContain(other.id)
     expect(frames.at(-1)).toMatchObject({ type: 'ended', run: { outcome: { text: 'the end' } } })
     const note = () =>
-      world.ledger.delivery.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
+      harness.ledger.delivery.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
     expect(note()?.state).toBe('pending')
-    world.ledger.delivery.outcomes.read(person, run.id)
+    harness.ledger.delivery.outcomes.read(person, run.id)
     expect(note()?.state).toBe('delivered')
   })
 
   test('who comes late gets the outcome at once, and the note that nobody came for is delivered after all', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    world.agents.finish('operator', { response: 'four' })
-    await world.clock.advance(700_000)
-    expect(world.ledger.delivery.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'undeliverable' }])
-    expect((await ended(world, run.id, never)).outcome?.text).toBe('four')
-    expect(world.ledger.delivery.outbox.open(10)).toHaveLength(1)
-    world.ledger.delivery.outcomes.read(person, run.id)
-    expect(world.ledger.delivery.outbox.open(10)).toEqual([])
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    harness.agents.finish('operator', { response: 'four' })
+    await harness.clock.advance(700_000)
+    expect(harness.ledger.delivery.outbox.open(10)).toMatchObject([
+      { run_id: run.id, state: 'undeliverable' },
+    ])
+    expect((await ended(harness, run.id, never)).outcome?.text).toBe('four')
+    expect(harness.ledger.delivery.outbox.open(10)).toHaveLength(1)
+    harness.ledger.delivery.outcomes.read(person, run.id)
+    expect(harness.ledger.delivery.outbox.open(10)).toEqual([])
   })
 
   test('who hangs up before the end is not told', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
     const hangUp = new AbortController()
-    const waiting = ended(world, run.id, hangUp.signal)
+    const waiting = ended(harness, run.id, hangUp.signal)
     hangUp.abort(new Error('hung up'))
     await expect(waiting).rejects.toThrow('hung up')
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(world.ledger.delivery.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(harness.ledger.delivery.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
   })
 
   test('cannot say that it read an outcome before there is one', async () => {
-    const world = await aStartedHarness()
-    const run = world.chat('operator')
-    await world.clock.settle()
-    expect(() => world.ledger.delivery.outcomes.read(person, run.id)).toThrow(
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    await harness.clock.settle()
+    expect(() => harness.ledger.delivery.outcomes.read(person, run.id)).toThrow(
       expect.objectContaining({ code: 'conflict' }),
     )
-    expect(() => world.ledger.delivery.outcomes.read(person, 'run_none')).toThrow(
+    expect(() => harness.ledger.delivery.outcomes.read(person, 'run_none')).toThrow(
       expect.objectContaining({ code: 'not-found' }),
     )
   })
 
   test('of a run that does not exist is refused', async () => {
-    const world = await aStartedHarness()
-    await expect(ended(world, 'run_none', never)).rejects.toMatchObject({ code: 'not-found' })
+    const harness = await aStartedHarness()
+    await expect(ended(harness, 'run_none', never)).rejects.toMatchObject({ code: 'not-found' })
   })
 })

@@ -30,9 +30,9 @@ afterEach(async () => {
 
 /** A person's API before a true ledger, and a client that speaks bytes and hangs up where it likes. */
 async function aServer({ answer }: { readonly answer?: string } = {}) {
-  const world = aLedgerHarness()
-  world.ledger.start()
-  const { ledger } = world
+  const harness = aLedgerHarness()
+  harness.ledger.start()
+  const { ledger } = harness
   const server: FastifyInstance = createServer(silentLog)
   const viewOf = (run: RunRecord): RunView => {
     const view = ledger.queries.view(run)
@@ -42,9 +42,9 @@ async function aServer({ answer }: { readonly answer?: string } = {}) {
   }
   const guard = () => {}
   const outcomes = createRunOutcomes({
-    ...world,
+    ...harness,
     guard,
-    table: createRunTable(world.database),
+    table: createRunTable(harness.database),
     outbox: ledger.delivery.outbox,
     view: viewOf,
   })
@@ -97,21 +97,21 @@ async function aServer({ answer }: { readonly answer?: string } = {}) {
 
   const open = () => ledger.delivery.outbox.open(10).map(({ state }) => state)
   return {
-    world,
+    harness,
     hangUp,
     open,
     ask: async (more: Record<string, string> = {}) => {
       const socket = send('/api/agents/operator/chat', more, '{"message":"work"}')
       await eventually('the run works', async () => {
-        await world.clock.settle()
+        await harness.clock.settle()
         const state = ledger.queries.list({ limit: 1 })[0]?.state
         return state === 'running' || state === 'done' || null
       })
       return { socket, run: ledger.queries.list({ limit: 1 })[0]?.id ?? '' }
     },
     finish: async (response: string) => {
-      world.agents.finish('operator', { response })
-      await world.clock.settle()
+      harness.agents.finish('operator', { response })
+      await harness.clock.settle()
     },
     read: (run: string) => once(send(`/api/runs/${run}/read`), 'data'),
   }
@@ -146,11 +146,11 @@ describe.each([
   ['a stream', { accept: 'text/event-stream' }],
 ] as const)('an outcome in %s', (_what, accept) => {
   test('is not told to a reader that hung up before anything came', async () => {
-    const { ask, finish, hangUp, open, world } = await aServer()
+    const { ask, finish, hangUp, open, harness } = await aServer()
     const { socket } = await ask(accept)
     await hangUp(socket)
     await finish('four')
-    await world.clock.settle()
+    await harness.clock.settle()
     expect(open()).toEqual(['pending'])
   })
 
@@ -196,7 +196,7 @@ describe.each([
   })
 
   test('is told again, of the same run, to a reader that lost it and asks under the same key', async () => {
-    const { ask, finish, hangUp, open, world } = await aServer()
+    const { ask, finish, hangUp, open, harness } = await aServer()
     const key = { [headers.idempotencyKey]: 'k' }
     const { socket, run } = await ask({ ...accept, ...key })
     await hangUp(socket)
@@ -205,6 +205,6 @@ describe.each([
     const again = await ask({ ...accept, ...key })
     expect(await wholeOf(again.socket)).toContain(run)
     await eventually('it counts as told', async () => open().length === 0 || null)
-    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
+    expect(harness.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 })

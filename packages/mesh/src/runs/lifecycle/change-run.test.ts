@@ -6,27 +6,27 @@ import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 import { createRunChanges } from './change-run.ts'
 import { createRunTable } from './run-table.ts'
 
-function changesIn(world: LedgerHarness, journal: Pick<Journal, 'append'>) {
-  const { outbox } = world.ledger.delivery
+function changesIn(harness: LedgerHarness, journal: Pick<Journal, 'append'>) {
+  const { outbox } = harness.ledger.delivery
   const notifier = { tell: () => {} }
-  return createRunChanges({ ...world, table: createRunTable(world.database), journal, outbox, notifier })
+  return createRunChanges({ ...harness, table: createRunTable(harness.database), journal, outbox, notifier })
 }
 
 /** A queued run, and what is told of it from here on. */
 function aQueuedRun() {
-  const world = aLedgerHarness()
-  const run = world.chat('ada')
+  const harness = aLedgerHarness()
+  const run = harness.chat('ada')
   const journal = collectJournal()
-  const before = world.events.lastSeq()
-  const { move } = changesIn(world, journal)
-  return { world, run, move, journal, told: () => world.events.since(before, 10).map(({ body }) => body) }
+  const before = harness.events.lastSeq()
+  const { move } = changesIn(harness, journal)
+  return { harness, run, move, journal, told: () => harness.events.since(before, 10).map(({ body }) => body) }
 }
 
 describe('a change of a run', () => {
   test('stands in its row, in the journal with where the run is now, and is announced', () => {
-    const { world, run, move, journal, told } = aQueuedRun()
+    const { harness, run, move, journal, told } = aQueuedRun()
     const next = move(run, { kind: 'dispatched', fence: 7 })
-    expect(world.ledger.queries.find(run.id)).toEqual(next)
+    expect(harness.ledger.queries.find(run.id)).toEqual(next)
     expect(journal.entries).toEqual([
       {
         actor: 'system',
@@ -48,31 +48,31 @@ describe('a change of a run', () => {
   })
 
   test('is none where its state does not allow it, and nobody hears of one', () => {
-    const { world, run, move, journal, told } = aQueuedRun()
+    const { harness, run, move, journal, told } = aQueuedRun()
     expect(move(run, { kind: 'resumed' })).toBe(null)
-    expect(world.ledger.queries.find(run.id)).toEqual(run)
+    expect(harness.ledger.queries.find(run.id)).toEqual(run)
     expect([journal.entries, told()]).toEqual([[], []])
   })
 
   test('is none where the run has moved since it was read: of two ends the first one stands', () => {
-    const { world, run, move, journal, told } = aQueuedRun()
+    const { harness, run, move, journal, told } = aQueuedRun()
     move(run, { kind: 'settled', outcome: { status: 'cancelled', text: 'first', code: 'cancelled' } })
     expect(move(run, { kind: 'settled', outcome: { status: 'done', text: 'second' } })).toBe(null)
-    expect(world.ledger.queries.find(run.id)?.outcome?.text).toBe('first')
+    expect(harness.ledger.queries.find(run.id)?.outcome?.text).toBe('first')
     expect(journal.entries).toHaveLength(1)
     expect(told()).toMatchObject([{ state: 'cancelled', outcome: { status: 'cancelled', text: 'first' } }])
   })
 
   test('does not stand where it cannot be journalled', () => {
-    const { world, run, told } = aQueuedRun()
+    const { harness, run, told } = aQueuedRun()
     const journal = {
       append: () => {
         throw new Error('no room')
       },
     }
-    const { move } = changesIn(world, journal)
+    const { move } = changesIn(harness, journal)
     expect(() => move(run, { kind: 'dispatched', fence: 7 })).toThrow('no room')
-    expect(world.ledger.queries.find(run.id)).toEqual(run)
+    expect(harness.ledger.queries.find(run.id)).toEqual(run)
     expect(told()).toEqual([])
   })
 })

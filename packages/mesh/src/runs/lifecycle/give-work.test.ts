@@ -21,13 +21,13 @@ test('an assignee gets a whole TaskAssignment under the fence of its run', async
     }
     return { ...connection, task }
   }
-  const world = aLedgerHarness({ agents })
-  world.ledger.start()
-  world.chat('operator')
-  await world.clock.settle()
+  const harness = aLedgerHarness({ agents })
+  harness.ledger.start()
+  harness.chat('operator')
+  await harness.clock.settle()
   const work = { to: 'worker', title: 'count', description: 'all', data: { file: 'a.json' } }
-  const given = world.handOff(world.callerOf('operator'), work)
-  await world.clock.settle()
+  const given = harness.handOff(harness.callerOf('operator'), work)
+  await harness.clock.settle()
   expect(assignments.map((assignment) => taskAssignmentSchema.parse(assignment))).toEqual([
     {
       task_id: given.task_id,
@@ -42,7 +42,7 @@ test('an assignee gets a whole TaskAssignment under the fence of its run', async
       origin: { kind: 'operator', channel: 'agent', user: 'operator' },
     },
   ])
-  await world.ledger.close()
+  await harness.ledger.close()
 })
 
 test.each([
@@ -55,42 +55,42 @@ test.each([
   ['the cap of the run that asks', 0.2, null, { max_tokens: null, max_cost_usd: 0.2 }],
   ['the lower of both', 0.2, { max_tokens: 900, max_cost_usd: 0.5 }, { max_tokens: 900, max_cost_usd: 0.2 }],
 ])('its token budget is %s', async (...[, runUsd, asked, told]) => {
-  const world = aLedgerHarness()
-  world.ledger.start()
+  const harness = aLedgerHarness()
+  harness.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
-  world.ledger.queue.submitRun(person, { agentId: 'operator', input, budgetUsd: runUsd })
-  await world.clock.settle()
+  harness.ledger.queue.submitRun(person, { agentId: 'operator', input, budgetUsd: runUsd })
+  await harness.clock.settle()
   const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: asked }
-  const given = world.handOff(world.callerOf('operator'), work)
-  const run = world.ledger.queries.find(given.run_id)!
+  const given = harness.handOff(harness.callerOf('operator'), work)
+  const run = harness.ledger.queries.find(given.run_id)!
   const tasks = { work: () => ({ inputData: {}, context: {} }) }
   expect(taskAssignment(run, tasks as unknown as RunTasks)?.token_budget).toEqual(told)
   // The model gateway holds it to the same.
   expect(ticketFor(run)).toMatchObject({ budgetTokens: told.max_tokens, budgetUsd: told.max_cost_usd })
-  await world.ledger.close()
+  await harness.ledger.close()
 })
 
 test('work that a capped run gives away is held to the caps of all that it works for', async () => {
-  const world = aLedgerHarness()
-  world.ledger.start()
+  const harness = aLedgerHarness()
+  harness.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
-  const top = world.ledger.queue.submitRun(person, {
+  const top = harness.ledger.queue.submitRun(person, {
     agentId: 'operator',
     input,
     budgetUsd: 0.2,
     budgetTokens: 900,
   })
-  await world.clock.settle()
+  await harness.clock.settle()
   const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: null }
-  const { run_id: below } = world.handOff(world.callerOf('operator'), work)
-  await world.clock.settle()
-  const { fence } = world.ledger.queries.find(below)!
-  expect(world.ledger.lifecycle.live.ticketOf(below, fence).capsAbove).toEqual([
+  const { run_id: below } = harness.handOff(harness.callerOf('operator'), work)
+  await harness.clock.settle()
+  const { fence } = harness.ledger.queries.find(below)!
+  expect(harness.ledger.lifecycle.live.ticketOf(below, fence).capsAbove).toEqual([
     { runId: top.id, budgetUsd: 0.2, budgetTokens: 900 },
   ])
-  expect(world.ledger.queries.treeOf(top.id).toSorted()).toEqual([top.id, below].toSorted())
-  expect(world.ledger.queries.treeOf(below)).toEqual([below])
-  await world.ledger.close()
+  expect(harness.ledger.queries.treeOf(top.id).toSorted()).toEqual([top.id, below].toSorted())
+  expect(harness.ledger.queries.treeOf(below)).toEqual([below])
+  await harness.ledger.close()
 })
 
 test('a later turn of a task is told its budget, and what it and the work that it gave away have used', async () => {
@@ -105,26 +105,26 @@ test('a later turn of a task is told its budget, and what it and the work that i
     }
     return { ...connection, chatStream }
   }
-  const world = aLedgerHarness({ agents })
-  world.ledger.start()
-  const first = world.chat('operator')
-  await world.clock.settle()
+  const harness = aLedgerHarness({ agents })
+  harness.ledger.start()
+  const first = harness.chat('operator')
+  await harness.clock.settle()
   const budget = { max_tokens: 900, max_cost_usd: 0.5 }
   const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: budget }
-  const given = world.handOff(world.callerOf('operator'), work)
-  await world.clock.settle()
+  const given = harness.handOff(harness.callerOf('operator'), work)
+  await harness.clock.settle()
   const part = { to: 'helper', title: 'part', description: 'one', data: {}, tokenBudget: null }
-  const below = world.handOff(world.callerOf('worker'), part)
-  const paid = world.database.prepare('UPDATE runs SET tokens_used = ?, cost_usd = ? WHERE id = ?')
+  const below = harness.handOff(harness.callerOf('worker'), part)
+  const paid = harness.database.prepare('UPDATE runs SET tokens_used = ?, cost_usd = ? WHERE id = ?')
   paid.run(100, 0.01, given.run_id)
   paid.run(20, 0.02, below.run_id)
   paid.run(7000, 7, first.id)
   agents.finish('worker')
-  await world.clock.advance(1000)
+  await harness.clock.advance(1000)
   // The second end is after its reminder, which is a later turn too.
   for (let end = 0; end < 2; end += 1) {
     agents.finish('helper')
-    await world.clock.advance(1000)
+    await harness.clock.advance(1000)
   }
   expect(turns.filter((turn) => JSON.stringify(turn).includes(below.run_id))).toHaveLength(1)
   expect(turns.filter((turn) => !JSON.stringify(turn).includes(below.run_id))).toEqual([
@@ -134,5 +134,5 @@ test('a later turn of a task is told its budget, and what it and the work that i
       task: { task_id: given.task_id, token_budget: budget, tokens_used: 120, cost_usd: 0.03 },
     },
   ])
-  await world.ledger.close()
+  await harness.ledger.close()
 })

@@ -6,23 +6,23 @@ import type { RunSearch } from './search-runs.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
-function aWorld(): LedgerHarness & { readonly found: (asked?: Partial<RunSearch>) => readonly string[] } {
-  const world = aLedgerHarness()
-  opened.push(world)
-  const messageOf = (run: ReturnType<typeof world.chat>) =>
+function aHarness(): LedgerHarness & { readonly found: (asked?: Partial<RunSearch>) => readonly string[] } {
+  const harness = aLedgerHarness()
+  opened.push(harness)
+  const messageOf = (run: ReturnType<typeof harness.chat>) =>
     run.input.kind === 'chat' ? run.input.message : run.input.kind
   return {
-    ...world,
-    found: (asked = {}) => world.ledger.queries.search({ limit: 50, ...asked }).runs.map(messageOf),
+    ...harness,
+    found: (asked = {}) => harness.ledger.queries.search({ limit: 50, ...asked }).runs.map(messageOf),
   }
 }
 
 /** So many more runs, older than any that comes after. */
-function copyRuns(world: LedgerHarness, times: number): void {
-  world.database
+function copyRuns(harness: LedgerHarness, times: number): void {
+  harness.database
     .prepare(
       `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
        INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, depth, trace_id, created_at, queued_since, available_at)
@@ -34,76 +34,76 @@ function copyRuns(world: LedgerHarness, times: number): void {
 
 describe('a search of runs', () => {
   test('finds by agent, state and origin, alone and together, newest first', () => {
-    const world = aWorld()
-    world.chat('operator', 'first')
-    world.chat('auditor', 'second')
-    world.chat('auditor', 'third')
-    world.database.exec(
+    const harness = aHarness()
+    harness.chat('operator', 'first')
+    harness.chat('auditor', 'second')
+    harness.chat('auditor', 'third')
+    harness.database.exec(
       "UPDATE runs SET state = 'cancelled' WHERE input LIKE '%first%'; UPDATE runs SET origin = json_set(origin, '$.kind', 'cron') WHERE input LIKE '%third%'",
     )
-    expect(world.found()).toEqual(['third', 'second', 'first'])
-    expect(world.found({ agentId: 'auditor' })).toEqual(['third', 'second'])
-    expect(world.found({ agentId: 'auditor', from: 'cron' })).toEqual(['third'])
-    expect(world.found({ state: 'cancelled' })).toEqual(['first'])
-    expect(world.found({ state: 'cancelled', agentId: 'auditor' })).toEqual([])
+    expect(harness.found()).toEqual(['third', 'second', 'first'])
+    expect(harness.found({ agentId: 'auditor' })).toEqual(['third', 'second'])
+    expect(harness.found({ agentId: 'auditor', from: 'cron' })).toEqual(['third'])
+    expect(harness.found({ state: 'cancelled' })).toEqual(['first'])
+    expect(harness.found({ state: 'cancelled', agentId: 'auditor' })).toEqual([])
   })
 
   test('finds words in what was asked, in what was answered and in ids, and signs of a pattern as they stand', () => {
-    const world = aWorld()
-    const run = world.chat('operator', 'Look at 100% of it')
-    world.chat('operator', 'another')
-    world.database
+    const harness = aHarness()
+    const run = harness.chat('operator', 'Look at 100% of it')
+    harness.chat('operator', 'another')
+    harness.database
       .prepare("UPDATE runs SET outcome = json_object('status', 'done', 'text', 'It is _fine_') WHERE id = ?")
       .run(run.id)
     for (const words of ['look AT', '100%', '_fine_', run.id, run.traceId])
-      expect(world.found({ words }), words).toEqual(['Look at 100% of it'])
+      expect(harness.found({ words }), words).toEqual(['Look at 100% of it'])
     for (const words of ['100_', 'session', 'main', '\\', 'Look%it'])
-      expect(world.found({ words }), words).toEqual([])
+      expect(harness.found({ words }), words).toEqual([])
   })
 
   test('finds what an agent was handed by the title of the task', async () => {
-    const world = aWorld()
-    world.ledger.start()
-    world.chat('operator')
-    await world.clock.settle()
-    const { run_id: runId } = world.handOff(world.callerOf('operator'), {
+    const harness = aHarness()
+    harness.ledger.start()
+    harness.chat('operator')
+    await harness.clock.settle()
+    const { run_id: runId } = harness.handOff(harness.callerOf('operator'), {
       to: 'auditor',
       title: 'Count the licences',
       description: 'All of them.',
       data: {},
     })
-    const found = world.ledger.queries.search({ limit: 9, words: 'the LICENCES' }).runs
+    const found = harness.ledger.queries.search({ limit: 9, words: 'the LICENCES' }).runs
     expect(found.map(({ id }) => id)).toEqual([runId])
   })
 
   test('goes on where a page ended, and says when no run is left', () => {
-    const world = aWorld()
-    for (const message of ['a', 'b', 'c', 'd', 'e']) world.chat('operator', message)
-    const first = world.ledger.queries.search({ limit: 2 })
-    const second = world.ledger.queries.search({ limit: 2, before: first.older ?? '' })
-    const third = world.ledger.queries.search({ limit: 2, before: second.older ?? '' })
+    const harness = aHarness()
+    for (const message of ['a', 'b', 'c', 'd', 'e']) harness.chat('operator', message)
+    const first = harness.ledger.queries.search({ limit: 2 })
+    const second = harness.ledger.queries.search({ limit: 2, before: first.older ?? '' })
+    const third = harness.ledger.queries.search({ limit: 2, before: second.older ?? '' })
     const pages = [first, second, third].map(({ runs }) =>
       runs.map(({ input }) => 'message' in input && input.message),
     )
     expect(pages).toEqual([['e', 'd'], ['c', 'b'], ['a']])
     expect(third.older).toBeNull()
     // A page that is just full is the last one where nothing is older.
-    expect(world.ledger.queries.search({ limit: 5 }).older).toBeNull()
+    expect(harness.ledger.queries.search({ limit: 5 }).older).toBeNull()
   })
 
   test('looks through ten thousand runs at a time, and says where to go on', () => {
-    const world = aWorld()
-    world.chat('operator', 'the needle')
-    copyRuns(world, 10_000)
-    const first = world.ledger.queries.search({ limit: 9, words: 'needle' })
+    const harness = aHarness()
+    harness.chat('operator', 'the needle')
+    copyRuns(harness, 10_000)
+    const first = harness.ledger.queries.search({ limit: 9, words: 'needle' })
     expect(first).toMatchObject({ runs: [], older: 'run_copy1' })
-    const second = world.ledger.queries.search({ limit: 9, words: 'needle', before: 'run_copy1' })
+    const second = harness.ledger.queries.search({ limit: 9, words: 'needle', before: 'run_copy1' })
     expect(second.runs).toHaveLength(1)
     expect(second.older).toBeNull()
   })
 
   test('of a run that is not there goes on nowhere', () => {
-    const world = aWorld()
-    expect(() => world.found({ before: 'run_0000000000000009' })).toThrow(Problem)
+    const harness = aHarness()
+    expect(() => harness.found({ before: 'run_0000000000000009' })).toThrow(Problem)
   })
 })

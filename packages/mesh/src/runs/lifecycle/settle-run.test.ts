@@ -8,37 +8,37 @@ import { createRunTable } from './run-table.ts'
 
 type SettledListener = (run: RunRecord) => void
 
-let world: LedgerHarness
-afterEach(() => world.ledger.close())
+let harness: LedgerHarness
+afterEach(() => harness.ledger.close())
 
 const said = { kind: 'chat', message: 'look', session: 'main' } as const
 const recipientsOf = (run: { readonly id: string }) =>
-  world.ledger.delivery.outbox.ofRun(run.id).map(({ recipient }) => recipient)
+  harness.ledger.delivery.outbox.ofRun(run.id).map(({ recipient }) => recipient)
 
 describe('the end of a run', () => {
   test('is told to the person who asked for it, once', async () => {
-    world = aLedgerHarness()
-    world.ledger.start()
+    harness = aLedgerHarness()
+    harness.ledger.start()
     const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram' }
-    const run = world.ledger.queue.submitRun(inChat, { agentId: 'ada', input: said })
-    await world.clock.settle()
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect(world.state(run)).toBe('done')
+    const run = harness.ledger.queue.submitRun(inChat, { agentId: 'ada', input: said })
+    await harness.clock.settle()
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect(harness.state(run)).toBe('done')
     expect(recipientsOf(run)).toEqual(['human:telegram'])
   })
 
   test('that works for a run of ours is no note to a person, who else is answered twice for one question', async () => {
-    world = aLedgerHarness()
-    world.ledger.start()
-    const parent = world.chat('ada')
-    await world.clock.settle()
-    const child = world.ledger.queue.submitRun(person, { agentId: 'bob', input: said, parent })
-    await world.clock.settle()
-    world.agents.finish('bob')
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect([world.state(parent), world.state(child)]).toEqual(['done', 'done'])
+    harness = aLedgerHarness()
+    harness.ledger.start()
+    const parent = harness.chat('ada')
+    await harness.clock.settle()
+    const child = harness.ledger.queue.submitRun(person, { agentId: 'bob', input: said, parent })
+    await harness.clock.settle()
+    harness.agents.finish('bob')
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect([harness.state(parent), harness.state(child)]).toEqual(['done', 'done'])
     expect(recipientsOf(child)).toEqual([])
     expect(recipientsOf(parent)).toEqual(['human:cli'])
   })
@@ -47,13 +47,13 @@ describe('the end of a run', () => {
     ['an agent', { kind: 'agent', agentId: 'bob', token: 'door', run: null }],
     ['this machine', { kind: 'internal' }],
   ] as const)('that %s asked for is told to nobody outside', async (_who, caller) => {
-    world = aLedgerHarness()
-    world.ledger.start()
-    const run = world.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })
-    await world.clock.settle()
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect(world.state(run)).toBe('done')
+    harness = aLedgerHarness()
+    harness.ledger.start()
+    const run = harness.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })
+    await harness.clock.settle()
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect(harness.state(run)).toBe('done')
     expect(recipientsOf(run)).toEqual([])
   })
 
@@ -68,23 +68,23 @@ describe('the end of a run', () => {
       { status: 'failed', text: 'no', code: 'rounds-exhausted' },
     ],
   ] as const)('as the agent told it, %j, is what the note says', async (said, body) => {
-    world = aLedgerHarness()
-    world.ledger.start()
-    const run = world.chat('ada')
-    await world.clock.settle()
-    world.agents.finish('ada', said)
-    await world.clock.settle()
-    expect(world.ledger.delivery.outbox.ofRun(run.id)).toMatchObject([{ source: `run:${run.id}`, body }])
-    expect(world.ledger.delivery.outbox.ofRun(run.id)[0]?.body).toEqual(body)
+    harness = aLedgerHarness()
+    harness.ledger.start()
+    const run = harness.chat('ada')
+    await harness.clock.settle()
+    harness.agents.finish('ada', said)
+    await harness.clock.settle()
+    expect(harness.ledger.delivery.outbox.ofRun(run.id)).toMatchObject([{ source: `run:${run.id}`, body }])
+    expect(harness.ledger.delivery.outbox.ofRun(run.id)[0]?.body).toEqual(body)
   })
 
   test('gives up what still waits for it, which nobody will read, and nothing that waits for another', () => {
-    world = aLedgerHarness()
-    const [run, other] = [world.chat('ada'), world.chat('ada')]
-    const { outbox } = world.ledger.delivery
+    harness = aLedgerHarness()
+    const [run, other] = [harness.chat('ada'), harness.chat('ada')]
+    const { outbox } = harness.ledger.delivery
     for (const { id } of [run, other])
       outbox.add({ source: 'task:task_1', recipient: `run:${id}`, runId: id, body: null })
-    world.ledger.lifecycle.cancelRun(person, run.id)
+    harness.ledger.lifecycle.cancelRun(person, run.id)
     expect(outbox.ofRun(run.id)).toContainEqual(
       expect.objectContaining({
         recipient: `run:${run.id}`,
@@ -100,18 +100,18 @@ describe('the end of a run', () => {
 
     /** A queued run, and the one function that ends it, with what is to be written along. */
     function aQueuedRun(...handlers: SettledListener[]) {
-      world = aLedgerHarness()
+      harness = aLedgerHarness()
       return queuedBy(person, handlers)
     }
 
     function queuedBy(caller: Caller, handlers: readonly SettledListener[] = []) {
-      const run = world.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })
+      const run = harness.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })
       const notes: (string | null)[] = []
-      const { outbox } = world.ledger.delivery
+      const { outbox } = harness.ledger.delivery
       const rung: (string | undefined)[] = []
       const { settle, settled } = createRunChanges({
-        ...world,
-        table: createRunTable(world.database),
+        ...harness,
+        table: createRunTable(harness.database),
         outbox: {
           ...outbox,
           add: (note) => {
@@ -120,7 +120,7 @@ describe('the end of a run', () => {
           },
         },
         notifier: {
-          tell: (agentId) => void rung.push(`${agentId} ${world.state(run)}`),
+          tell: (agentId) => void rung.push(`${agentId} ${harness.state(run)}`),
         },
       })
       handlers.forEach(settled.subscribe)
@@ -134,7 +134,7 @@ describe('the end of a run', () => {
         (settled) =>
           void written.push(`${name} ${settled.state} ${rung.length}`)
       const { run, rung, settle } = aQueuedRun(note('task'), note('money'))
-      expect(settle(run, outcome)).toEqual(world.ledger.queries.find(run.id))
+      expect(settle(run, outcome)).toEqual(harness.ledger.queries.find(run.id))
       expect(written).toEqual(['task cancelled 0', 'money cancelled 0'])
       expect(rung).toEqual(['ada cancelled'])
     })
@@ -144,7 +144,7 @@ describe('the end of a run', () => {
         throw new Error('no room')
       })
       expect(() => settle(run, outcome)).toThrow('no room')
-      expect(world.ledger.queries.find(run.id)).toEqual(run)
+      expect(harness.ledger.queries.find(run.id)).toEqual(run)
       expect([recipientsOf(run), rung]).toEqual([[], []])
     })
 
@@ -157,7 +157,7 @@ describe('the end of a run', () => {
     })
 
     test('is a note for a person who asked, and none without anybody to read it', () => {
-      world = aLedgerHarness()
+      harness = aLedgerHarness()
       for (const [caller, notes] of [
         [person, ['human:cli']],
         [{ kind: 'internal' }, []],

@@ -6,23 +6,23 @@ import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
 async function started(): Promise<LedgerHarness> {
-  const world = aLedgerHarness()
-  opened.push(world)
-  world.ledger.start()
-  await world.clock.settle()
-  return world
+  const harness = aLedgerHarness()
+  opened.push(harness)
+  harness.ledger.start()
+  await harness.clock.settle()
+  return harness
 }
 
-/** A world in which `ada` works on a chat. */
+/** A ledger in which `ada` works on a chat. */
 async function atWork() {
-  const world = await started()
-  const run = world.chat('ada', 'count')
-  await world.clock.settle()
-  return { world, run }
+  const harness = await started()
+  const run = harness.chat('ada', 'count')
+  await harness.clock.settle()
+  return { harness, run }
 }
 
 const codeOf = (work: () => unknown): string => {
@@ -33,24 +33,24 @@ const codeOf = (work: () => unknown): string => {
     return error instanceof Problem ? error.code : String(error)
   }
 }
-const heard = (world: LedgerHarness, agentId = 'ada') => [
-  ...(world.agents.working(agentId)?.steers.keys() ?? []),
+const heard = (harness: LedgerHarness, agentId = 'ada') => [
+  ...(harness.agents.working(agentId)?.steers.keys() ?? []),
 ]
-const take = (world: LedgerHarness, ids: readonly string[], step = 3) =>
-  world.ledger.steering.takeSteers(world.callerOf('ada'), { ids, step })
+const take = (harness: LedgerHarness, ids: readonly string[], step = 3) =>
+  harness.ledger.steering.takeSteers(harness.callerOf('ada'), { ids, step })
 
 describe('a steer to an agent at work', () => {
   test('is a row attached to its run, reaches the agent, and is no run', async () => {
-    const { world, run } = await atWork()
-    const steer = world.steer('ada')
+    const { harness, run } = await atWork()
+    const steer = harness.steer('ada')
     expect(steer).toMatchObject({ state: 'waiting', runId: run.id, becameRunId: null })
-    await world.clock.settle()
-    expect(world.agents.working('ada')?.steers.get(steer.id)).toEqual({
+    await harness.clock.settle()
+    expect(harness.agents.working('ada')?.steers.get(steer.id)).toEqual({
       id: steer.id,
       from: 'your user',
       text: 'also this',
     })
-    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
+    expect(harness.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 
   test.each([
@@ -66,27 +66,27 @@ describe('a steer to an agent at work', () => {
     ],
     ['a watch', { kind: 'system' }, 'the fleet, by your watch watch_1,'],
   ] as const)('of %s tells the agent truthfully who says it', async (_who, caller, from) => {
-    const { world } = await atWork()
+    const { harness } = await atWork()
     const more = caller.kind === 'system' ? ({ trigger: 'watcher', triggerId: 'watch_1' } as const) : {}
-    const { id } = world.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this', ...more })
-    await world.clock.settle()
-    expect(world.agents.working('ada')?.steers.get(id)?.from).toBe(from)
+    const { id } = harness.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this', ...more })
+    await harness.clock.settle()
+    expect(harness.agents.working('ada')?.steers.get(id)?.from).toBe(from)
   })
 
   test('is taken once the agent says so, and the run shows at which step', async () => {
-    const { world, run } = await atWork()
-    const { id } = world.steer('ada')
-    expect(take(world, [id])).toBe(1)
-    expect(take(world, [id])).toBe(1)
-    expect(world.steersOf(run)).toMatchObject([{ id, state: 'taken', step: 3, became_run_id: null }])
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect(world.ledger.queries.list({ limit: 10 })).toHaveLength(1)
-    const told = world.database
+    const { harness, run } = await atWork()
+    const { id } = harness.steer('ada')
+    expect(take(harness, [id])).toBe(1)
+    expect(take(harness, [id])).toBe(1)
+    expect(harness.steersOf(run)).toMatchObject([{ id, state: 'taken', step: 3, became_run_id: null }])
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect(harness.ledger.queries.list({ limit: 10 })).toHaveLength(1)
+    const told = harness.database
       .prepare("SELECT action FROM journal WHERE action LIKE 'steer.%' ORDER BY seq")
       .all()
     expect(told.map((row) => row['action'])).toEqual(['steer.accepted', 'steer.taken'])
-    const events = world.events
+    const events = harness.events
       .since(0, 1000)
       .flatMap(({ body }) => (body.type === 'steer.changed' ? [body] : []))
     expect(events).toMatchObject([
@@ -96,94 +96,100 @@ describe('a steer to an agent at work', () => {
   })
 
   test.each([
-    ['done', (world: LedgerHarness) => void world.agents.finish('ada')],
+    ['done', (harness: LedgerHarness) => void harness.agents.finish('ada')],
     [
       'failed',
-      (world: LedgerHarness) =>
-        void world.agents.finish('ada', { status: 'failed', error: { code: 'model-failed', detail: 'no' } }),
+      (harness: LedgerHarness) =>
+        void harness.agents.finish('ada', {
+          status: 'failed',
+          error: { code: 'model-failed', detail: 'no' },
+        }),
     ],
     [
       'cancelled',
-      (world: LedgerHarness, run: { id: string }) => void world.ledger.lifecycle.cancelRun(person, run.id),
+      (harness: LedgerHarness, run: { id: string }) =>
+        void harness.ledger.lifecycle.cancelRun(person, run.id),
     ],
   ] as const)('that its run did not take is a run of its own when that is %s', async (state, end) => {
-    const { world, run } = await atWork()
-    const { id } = world.steer('ada')
-    end(world, run)
-    await world.clock.settle()
-    expect(world.state(run)).toBe(state)
-    const [now] = world.steersOf(run)
-    const became = world.ledger.queries.find(now?.became_run_id ?? '')
+    const { harness, run } = await atWork()
+    const { id } = harness.steer('ada')
+    end(harness, run)
+    await harness.clock.settle()
+    expect(harness.state(run)).toBe(state)
+    const [now] = harness.steersOf(run)
+    const became = harness.ledger.queries.find(now?.became_run_id ?? '')
     expect(now).toMatchObject({ id, state: 'became-run', step: null })
     expect(became).toMatchObject({
       state: 'running',
       input: { kind: 'chat', message: 'also this', session: 'main' },
       origin: { kind: 'human', channel: 'cli' },
     })
-    expect(world.steersOf(became ?? run)).toEqual([now])
-    expect(codeOf(() => take(world, [id]))).toBe('not-found')
+    expect(harness.steersOf(became ?? run)).toEqual([now])
+    expect(codeOf(() => take(harness, [id]))).toBe('not-found')
   })
 
   test('does not wait for the children of a run that parks', async () => {
-    const world = await started()
-    const parent = world.chat('operator')
-    await world.clock.settle()
-    world.handOff(world.callerOf('operator'), { to: 'ada', title: 'work', description: '', data: {} })
-    world.steer('operator')
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(world.state(parent)).toBe('waiting')
-    const [steer] = world.steersOf(parent)
-    expect(world.state({ id: steer?.became_run_id ?? '' })).toBe('running')
+    const harness = await started()
+    const parent = harness.chat('operator')
+    await harness.clock.settle()
+    harness.handOff(harness.callerOf('operator'), { to: 'ada', title: 'work', description: '', data: {} })
+    harness.steer('operator')
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(harness.state(parent)).toBe('waiting')
+    const [steer] = harness.steersOf(parent)
+    expect(harness.state({ id: steer?.became_run_id ?? '' })).toBe('running')
     // In its next turn the run cannot take what is a run of its own by then.
-    world.agents.finish('operator')
-    world.agents.finish('ada')
-    await world.clock.settle()
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    harness.agents.finish('operator')
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
     const late = { ids: [steer?.id ?? ''], step: 9 }
-    expect(codeOf(() => world.ledger.steering.takeSteers(world.callerOf('operator'), late))).toBe('not-found')
+    expect(codeOf(() => harness.ledger.steering.takeSteers(harness.callerOf('operator'), late))).toBe(
+      'not-found',
+    )
   })
 
   test('comes with the next attempt of a run whose agent died, whether it was taken or not', async () => {
-    const { world, run } = await atWork()
-    const [taken, waiting] = [world.steer('ada', 'one'), world.steer('ada', 'two')]
-    take(world, [taken.id], 2)
-    world.agents.die('ada')
-    await world.clock.advance(5000)
-    expect(world.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
-    expect(heard(world)).toEqual([taken.id, waiting.id])
+    const { harness, run } = await atWork()
+    const [taken, waiting] = [harness.steer('ada', 'one'), harness.steer('ada', 'two')]
+    take(harness, [taken.id], 2)
+    harness.agents.die('ada')
+    await harness.clock.advance(5000)
+    expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    expect(heard(harness)).toEqual([taken.id, waiting.id])
     // A checkpoint that was lost begins anew, and reads again what it had read.
-    take(world, [taken.id, waiting.id], 7)
-    expect(world.steersOf(run).map(({ state, step }) => [state, step])).toEqual([
+    take(harness, [taken.id, waiting.id], 7)
+    expect(harness.steersOf(run).map(({ state, step }) => [state, step])).toEqual([
       ['taken', 7],
       ['taken', 7],
     ])
   })
 
   test('that an earlier turn took is not sent with a later one', async () => {
-    const world = await started()
-    const parent = world.chat('operator')
-    await world.clock.settle()
-    const operator = world.callerOf('operator')
-    world.handOff(operator, { to: 'ada', title: 'work', description: '', data: {} })
-    const steer = world.steer('operator')
-    world.ledger.steering.takeSteers(operator, { ids: [steer.id], step: 1 })
-    world.agents.finish('operator')
-    await world.clock.settle()
-    world.agents.finish('ada')
-    await world.clock.settle()
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect(world.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
-    expect(heard(world, 'operator')).toEqual([])
+    const harness = await started()
+    const parent = harness.chat('operator')
+    await harness.clock.settle()
+    const operator = harness.callerOf('operator')
+    harness.handOff(operator, { to: 'ada', title: 'work', description: '', data: {} })
+    const steer = harness.steer('operator')
+    harness.ledger.steering.takeSteers(operator, { ids: [steer.id], step: 1 })
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect(harness.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    expect(heard(harness, 'operator')).toEqual([])
   })
 
   test('is told again after a restart of the mesh that came before the telling', async () => {
-    const { world } = await atWork()
-    const steer = world.steer('ada')
-    const again = await world.restarted()
+    const { harness } = await atWork()
+    const steer = harness.steer('ada')
+    const again = await harness.restarted()
     opened.push(again)
     again.ledger.start()
     await again.clock.settle()
@@ -191,64 +197,64 @@ describe('a steer to an agent at work', () => {
   })
 
   test('waits for an agent that does not answer, and reaches it later', async () => {
-    const { world } = await atWork()
-    world.agents.hang('ada', true)
-    const steer = world.steer('ada')
-    await world.clock.advance(3000)
-    expect(heard(world)).toEqual([])
-    world.agents.hang('ada', false)
-    await world.clock.advance(3000)
-    expect(heard(world)).toEqual([steer.id])
+    const { harness } = await atWork()
+    harness.agents.hang('ada', true)
+    const steer = harness.steer('ada')
+    await harness.clock.advance(3000)
+    expect(heard(harness)).toEqual([])
+    harness.agents.hang('ada', false)
+    await harness.clock.advance(3000)
+    expect(heard(harness)).toEqual([steer.id])
   })
 
   test('under the same key is the same steer, then the same run; for something else a conflict', async () => {
-    const { world, run } = await atWork()
+    const { harness, run } = await atWork()
     const key = { idempotencyKey: 'key-1' }
-    const steer = world.steer('ada', 'also this', key)
-    expect(world.steer('ada', 'also this', key).id).toBe(steer.id)
-    expect(codeOf(() => world.steer('ada', 'other', key))).toBe('conflict')
-    expect(codeOf(() => world.chat('ada', 'also this', 'key-1'))).toBe('conflict')
-    world.agents.finish('ada')
-    await world.clock.settle()
-    const [became] = world.steersOf(run)
-    expect(world.steer('ada', 'also this', key).becameRunId).toBe(became?.became_run_id)
+    const steer = harness.steer('ada', 'also this', key)
+    expect(harness.steer('ada', 'also this', key).id).toBe(steer.id)
+    expect(codeOf(() => harness.steer('ada', 'other', key))).toBe('conflict')
+    expect(codeOf(() => harness.chat('ada', 'also this', 'key-1'))).toBe('conflict')
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    const [became] = harness.steersOf(run)
+    expect(harness.steer('ada', 'also this', key).becameRunId).toBe(became?.became_run_id)
     // The key of the steer is the key of the run that it became, so that whoever asked can follow it.
-    expect(world.chat('ada', 'also this', 'key-1').id).toBe(became?.became_run_id)
-    world.chat('ada', 'hello', 'key-2')
-    expect(codeOf(() => world.steer('ada', 'hello', { idempotencyKey: 'key-2' }))).toBe('conflict')
-    expect(world.steersOf(run)).toHaveLength(1)
+    expect(harness.chat('ada', 'also this', 'key-1').id).toBe(became?.became_run_id)
+    harness.chat('ada', 'hello', 'key-2')
+    expect(codeOf(() => harness.steer('ada', 'hello', { idempotencyKey: 'key-2' }))).toBe('conflict')
+    expect(harness.steersOf(run)).toHaveLength(1)
   })
 
   test('is refused beyond the steers that one run may have', async () => {
-    const { world } = await atWork()
-    for (let count = 0; count < wireLimits.steersPerRunMax; count++) world.steer('ada')
-    expect(codeOf(() => world.steer('ada'))).toBe('unprocessable')
+    const { harness } = await atWork()
+    for (let count = 0; count < wireLimits.steersPerRunMax; count++) harness.steer('ada')
+    expect(codeOf(() => harness.steer('ada'))).toBe('unprocessable')
   })
 
   test('holds a place in the lane, so that there is room for the run that it may become', async () => {
-    const { world } = await atWork()
-    for (let count = 1; count < wireLimits.laneQueueMax; count++) world.chat('ada')
-    const steer = world.steer('ada')
-    expect(codeOf(() => world.chat('ada'))).toBe('lane-full')
-    expect(codeOf(() => world.steer('ada'))).toBe('lane-full')
-    take(world, [steer.id])
-    expect(codeOf(() => world.chat('ada'))).toBe('no problem')
+    const { harness } = await atWork()
+    for (let count = 1; count < wireLimits.laneQueueMax; count++) harness.chat('ada')
+    const steer = harness.steer('ada')
+    expect(codeOf(() => harness.chat('ada'))).toBe('lane-full')
+    expect(codeOf(() => harness.steer('ada'))).toBe('lane-full')
+    take(harness, [steer.id])
+    expect(codeOf(() => harness.chat('ada'))).toBe('no problem')
   })
 
   test('where steers alone fill the lane, what a person asks a trigger for waits since now', async () => {
-    const { world } = await atWork()
-    const { id } = world.steer('ada')
-    const columns = world.database
+    const { harness } = await atWork()
+    const { id } = harness.steer('ada')
+    const columns = harness.database
       .prepare("SELECT name FROM pragma_table_info('steers') WHERE name NOT IN ('id', 'position')")
       .all()
       .map((row) => String(row['name']))
       .join()
     for (let count = 1; count < wireLimits.laneQueueMax; count++) {
-      world.database
+      harness.database
         .prepare(`INSERT INTO steers (id, ${columns}) SELECT ?, ${columns} FROM steers WHERE id = ?`)
         .run(`${id}-${count}`, id)
     }
-    const run = world.ledger.queue.submitRun(
+    const run = harness.ledger.queue.submitRun(
       { kind: 'system' },
       {
         agentId: 'ada',
@@ -258,28 +264,31 @@ describe('a steer to an agent at work', () => {
         askedByPerson: true,
       },
     )
-    expect(run.queuedSince).toBe(world.clock.now() - 1)
+    expect(run.queuedSince).toBe(harness.clock.now() - 1)
   })
 
   test('enters the lane at the place of the time when it was said', async () => {
-    const { world, run } = await atWork()
-    const steer = world.steer('ada')
-    await world.clock.advance(10)
-    const later = world.chat('ada', 'later')
-    world.agents.finish('ada')
-    await world.clock.settle()
-    const [now] = world.steersOf(run)
+    const { harness, run } = await atWork()
+    const steer = harness.steer('ada')
+    await harness.clock.advance(10)
+    const later = harness.chat('ada', 'later')
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    const [now] = harness.steersOf(run)
     expect(now?.id).toBe(steer.id)
-    expect([world.state({ id: now?.became_run_id ?? '' }), world.state(later)]).toEqual(['running', 'queued'])
+    expect([harness.state({ id: now?.became_run_id ?? '' }), harness.state(later)]).toEqual([
+      'running',
+      'queued',
+    ])
   })
 })
 
 describe('a steer to an agent that is not at work on that', () => {
   test('is a run at once', async () => {
-    const world = await started()
-    const steer = world.steer('ada')
+    const harness = await started()
+    const steer = harness.steer('ada')
     expect(steer).toMatchObject({ state: 'became-run', runId: null })
-    expect(world.ledger.queries.find(steer.becameRunId ?? '')?.input).toEqual({
+    expect(harness.ledger.queries.find(steer.becameRunId ?? '')?.input).toEqual({
       kind: 'chat',
       message: 'also this',
       session: 'default',
@@ -287,10 +296,10 @@ describe('a steer to an agent that is not at work on that', () => {
   })
 
   test('is a run in the conversation of whoever says it, and not in that of the terminal', async () => {
-    const world = await started()
+    const harness = await started()
     const caller = { kind: 'human', role: 'owner', channel: 'telegram', user: '17' } as const
-    const steer = world.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this' })
-    expect(world.ledger.queries.find(steer.becameRunId ?? '')?.input).toMatchObject({
+    const steer = harness.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this' })
+    expect(harness.ledger.queries.find(steer.becameRunId ?? '')?.input).toMatchObject({
       session: 'telegram:17',
     })
   })
@@ -298,13 +307,13 @@ describe('a steer to an agent that is not at work on that', () => {
   test.each(['heartbeat', 'task:task_1', 'tool:run_1'])(
     'begins no turn in the conversation %s, nor does a message',
     async (session) => {
-      const world = await started()
+      const harness = await started()
       const input = { kind: 'chat', message: 'close it', session } as const
-      expect(codeOf(() => world.steer('ada', 'also this', { session }))).toBe('bad-request')
-      expect(codeOf(() => world.ledger.queue.submitRun(person, { agentId: 'ada', input }))).toBe(
+      expect(codeOf(() => harness.steer('ada', 'also this', { session }))).toBe('bad-request')
+      expect(codeOf(() => harness.ledger.queue.submitRun(person, { agentId: 'ada', input }))).toBe(
         'bad-request',
       )
-      expect(world.ledger.queries.list({ limit: 5 })).toEqual([])
+      expect(harness.ledger.queries.list({ limit: 5 })).toEqual([])
     },
   )
 
@@ -312,21 +321,21 @@ describe('a steer to an agent that is not at work on that', () => {
     ['another conversation', 'elsewhere', 'became-run'],
     ['the conversation of its run', 'main', 'waiting'],
   ])('counts as such when it names %s', async (_name, session, state) => {
-    const { world } = await atWork()
-    expect(world.steer('ada', 'also this', { session }).state).toBe(state)
+    const { harness } = await atWork()
+    expect(harness.steer('ada', 'also this', { session }).state).toBe(state)
   })
 
   test('is a run behind a lone tool call, which could not hear it', async () => {
-    const world = await started()
+    const harness = await started()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
-    world.ledger.queue.submitRun(person, { agentId: 'ada', input })
-    await world.clock.settle()
-    expect(world.steer('ada').state).toBe('became-run')
+    harness.ledger.queue.submitRun(person, { agentId: 'ada', input })
+    await harness.clock.settle()
+    expect(harness.steer('ada').state).toBe('became-run')
   })
 
   test('is refused where there is no such agent', async () => {
-    const world = await started()
-    expect(codeOf(() => world.steer('nobody'))).toBe('unknown-agent')
+    const harness = await started()
+    expect(codeOf(() => harness.steer('nobody'))).toBe('unknown-agent')
   })
 })
 
@@ -334,43 +343,43 @@ describe('a steer to an agent that is given no work but its own', () => {
   const reason = 'spawn_1 was made for one task and is given no other'
 
   async function spawned() {
-    const world = await started()
-    const asking = world.chat('operator')
-    await world.clock.settle()
-    const operator = world.callerOf('operator')
-    const given = world.handOff(operator, { to: 'spawn_1', title: 'work', description: '', data: {} })
-    await world.clock.settle()
-    world.hooks.reasonsToGiveNoWork.subscribe((agentId) => (agentId === 'spawn_1' ? [reason] : []))
-    return { world, asking, operator, given }
+    const harness = await started()
+    const asking = harness.chat('operator')
+    await harness.clock.settle()
+    const operator = harness.callerOf('operator')
+    const given = harness.handOff(operator, { to: 'spawn_1', title: 'work', description: '', data: {} })
+    await harness.clock.settle()
+    harness.hooks.reasonsToGiveNoWork.subscribe((agentId) => (agentId === 'spawn_1' ? [reason] : []))
+    return { harness, asking, operator, given }
   }
 
   test('is refused where it would be a run at once, as a message is', async () => {
-    const { world } = await spawned()
-    const elsewhere = () => world.steer('spawn_1', 'also this', { session: 'elsewhere' })
-    expect(codeOf(() => world.chat('spawn_1'))).toBe('conflict')
+    const { harness } = await spawned()
+    const elsewhere = () => harness.steer('spawn_1', 'also this', { session: 'elsewhere' })
+    expect(codeOf(() => harness.chat('spawn_1'))).toBe('conflict')
     expect(codeOf(elsewhere)).toBe('conflict')
     expect(elsewhere).toThrow(reason)
-    expect(world.ledger.queries.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
+    expect(harness.ledger.queries.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
   })
 
   test('reaches its work, and is never worked on after it; whoever said it is told why', async () => {
-    const { world, operator, asking, given } = await spawned()
+    const { harness, operator, asking, given } = await spawned()
     const [read, late] = [
-      world.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),
-      world.steer('spawn_1'),
+      harness.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),
+      harness.steer('spawn_1'),
     ]
-    const tooLate = world.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'slower' })
-    const worker = world.callerOf('spawn_1')
-    world.ledger.steering.takeSteers(worker, { ids: [read.id], step: 1 })
-    world.completeTask(worker, { taskId: given.task_id, status: 'done', summary: 'did it', result: null })
-    world.agents.finish('spawn_1')
-    await world.clock.settle()
-    const steers = world.steersOf({ id: given.run_id })
+    const tooLate = harness.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'slower' })
+    const worker = harness.callerOf('spawn_1')
+    harness.ledger.steering.takeSteers(worker, { ids: [read.id], step: 1 })
+    harness.completeTask(worker, { taskId: given.task_id, status: 'done', summary: 'did it', result: null })
+    harness.agents.finish('spawn_1')
+    await harness.clock.settle()
+    const steers = harness.steersOf({ id: given.run_id })
     expect(steers.map(({ state }) => state)).toEqual(['taken', 'became-run', 'became-run'])
-    expect(world.agents.sent.filter(({ agentId }) => agentId === 'spawn_1')).toHaveLength(1)
+    expect(harness.agents.sent.filter(({ agentId }) => agentId === 'spawn_1')).toHaveLength(1)
     const ends = [late, tooLate].map(({ id }) => {
       const runId = steers.find((steer) => steer.id === id)?.became_run_id ?? ''
-      return world.ledger.queries.find(runId)
+      return harness.ledger.queries.find(runId)
     })
     const undeliverable = {
       state: 'cancelled',
@@ -378,10 +387,12 @@ describe('a steer to an agent that is given no work but its own', () => {
       outcome: { text: expect.stringContaining(reason) },
     }
     expect(ends).toMatchObject([undeliverable, undeliverable])
-    expect(world.ledger.delivery.outbox.ofRun(ends[0]?.id ?? '')).toMatchObject([{ recipient: 'human:cli' }])
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(world.agents.sent.at(-1)).toMatchObject({
+    expect(harness.ledger.delivery.outbox.ofRun(ends[0]?.id ?? '')).toMatchObject([
+      { recipient: 'human:cli' },
+    ])
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(harness.agents.sent.at(-1)).toMatchObject({
       runId: asking.id,
       message: expect.stringMatching(/What you said to spawn_1 \("slower"\)[^]*is given no other/),
     })
@@ -391,61 +402,61 @@ describe('a steer to an agent that is given no work but its own', () => {
 describe('a steer of an agent', () => {
   /** The operator gave `ada` work and goes on with its own turn. */
   async function given() {
-    const world = await started()
-    const asking = world.chat('operator')
-    await world.clock.settle()
-    const operator = world.callerOf('operator')
-    world.handOff(operator, { to: 'ada', title: 'work', description: '', data: {} })
-    await world.clock.settle()
-    return { world, asking, operator }
+    const harness = await started()
+    const asking = harness.chat('operator')
+    await harness.clock.settle()
+    const operator = harness.callerOf('operator')
+    harness.handOff(operator, { to: 'ada', title: 'work', description: '', data: {} })
+    await harness.clock.settle()
+    return { harness, asking, operator }
   }
 
   test('reaches who works on what it gave, in its own name', async () => {
-    const { world, operator } = await given()
-    const steer = world.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
-    await world.clock.settle()
-    expect(world.agents.working('ada')?.steers.get(steer.id)?.from).toBe('agent operator')
+    const { harness, operator } = await given()
+    const steer = harness.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
+    await harness.clock.settle()
+    expect(harness.agents.working('ada')?.steers.get(steer.id)?.from).toBe('agent operator')
   })
 
   test('is a conflict where nobody works, with the way to give work', async () => {
-    const { world, operator } = await given()
-    expect(() => world.ledger.steering.steerRun(operator, { agentId: 'bob', text: 'faster' })).toThrow(
+    const { harness, operator } = await given()
+    expect(() => harness.ledger.steering.steerRun(operator, { agentId: 'bob', text: 'faster' })).toThrow(
       /hand_off/,
     )
   })
 
   test('that came too late is answered by a run below its own, and it is told the answer', async () => {
-    const { world, asking, operator } = await given()
-    world.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
-    const ada = world.callerOf('ada')
+    const { harness, asking, operator } = await given()
+    harness.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
+    const ada = harness.callerOf('ada')
     const taskId = ada.kind === 'agent' ? (ada.run?.taskId ?? '') : ''
-    world.completeTask(ada, { taskId, status: 'done', summary: 'did it', result: null })
-    world.agents.finish('ada')
-    await world.clock.settle()
-    const own = world.ledger.queries.list({ agentId: 'ada', limit: 1 })[0]
+    harness.completeTask(ada, { taskId, status: 'done', summary: 'did it', result: null })
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    const own = harness.ledger.queries.list({ agentId: 'ada', limit: 1 })[0]
     expect(own).toMatchObject({
       state: 'running',
       parentId: asking.id,
       depth: 1,
       origin: { kind: 'operator' },
     })
-    world.agents.finish('ada', { response: 'as fast as I can' })
-    await world.clock.settle()
-    world.agents.finish('operator')
-    await world.clock.settle()
-    const told = world.agents.sent.at(-1)
+    harness.agents.finish('ada', { response: 'as fast as I can' })
+    await harness.clock.settle()
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    const told = harness.agents.sent.at(-1)
     expect(told).toMatchObject({ agentId: 'operator', runId: asking.id })
     expect(told?.message).toContain('What you said to ada ("faster")')
     expect(told?.message).toContain('as fast as I can')
   })
 
   test('needs a live run of its own', async () => {
-    const { world, operator } = await given()
-    world.ledger.lifecycle.cancelRun(
+    const { harness, operator } = await given()
+    harness.ledger.lifecycle.cancelRun(
       person,
-      world.ledger.queries.list({ agentId: 'operator', limit: 1 })[0]?.id ?? '',
+      harness.ledger.queries.list({ agentId: 'operator', limit: 1 })[0]?.id ?? '',
     )
-    expect(codeOf(() => world.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' }))).toBe(
+    expect(codeOf(() => harness.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' }))).toBe(
       'stale-fence',
     )
   })
@@ -453,61 +464,65 @@ describe('a steer of an agent', () => {
 
 describe('what an agent says it took', () => {
   test('is refused under an old fence, and for a steer of another run', async () => {
-    const { world } = await atWork()
-    const steer = world.steer('ada')
-    const old = world.callerOf('ada')
-    world.chat('bob')
-    await world.clock.settle()
-    const foreign = world.callerOf('bob')
+    const { harness } = await atWork()
+    const steer = harness.steer('ada')
+    const old = harness.callerOf('ada')
+    harness.chat('bob')
+    await harness.clock.settle()
+    const foreign = harness.callerOf('bob')
     const taken = { ids: [steer.id], step: 1 }
-    expect(codeOf(() => world.ledger.steering.takeSteers(foreign, taken))).toBe('not-found')
-    world.agents.die('ada')
-    await world.clock.advance(5000)
-    expect(codeOf(() => world.ledger.steering.takeSteers(old, taken))).toBe('stale-fence')
-    expect(codeOf(() => world.ledger.steering.takeSteers(person, taken))).toBe('not-found')
-    expect(codeOf(() => take(world, [steer.id]))).toBe('no problem')
+    expect(codeOf(() => harness.ledger.steering.takeSteers(foreign, taken))).toBe('not-found')
+    harness.agents.die('ada')
+    await harness.clock.advance(5000)
+    expect(codeOf(() => harness.ledger.steering.takeSteers(old, taken))).toBe('stale-fence')
+    expect(codeOf(() => harness.ledger.steering.takeSteers(person, taken))).toBe('not-found')
+    expect(codeOf(() => take(harness, [steer.id]))).toBe('no problem')
   })
 
   test('is all or nothing', async () => {
-    const { world, run } = await atWork()
-    const steer = world.steer('ada')
-    expect(codeOf(() => take(world, [steer.id, 'steer_0']))).toBe('not-found')
-    expect(world.steersOf(run)[0]?.state).toBe('waiting')
+    const { harness, run } = await atWork()
+    const steer = harness.steer('ada')
+    expect(codeOf(() => take(harness, [steer.id, 'steer_0']))).toBe('not-found')
+    expect(harness.steersOf(run)[0]?.state).toBe('waiting')
   })
 })
 
 describe('one conversation and many runs', () => {
-  const conversation = (world: LedgerHarness, session: string) =>
-    world.ledger.queue.submitRun(person, { agentId: 'ada', input: { kind: 'chat', message: 'x', session } })
+  const conversation = (harness: LedgerHarness, session: string) =>
+    harness.ledger.queue.submitRun(person, { agentId: 'ada', input: { kind: 'chat', message: 'x', session } })
 
   test('a run that waits for its children lets others into its conversation', async () => {
-    const world = await started()
-    const first = world.chat('operator', 'first')
-    const second = world.chat('operator', 'second')
-    await world.clock.settle()
-    world.handOff(world.callerOf('operator'), { to: 'ada', title: 'work', description: '', data: {} })
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect([world.state(first), world.state(second)]).toEqual(['waiting', 'running'])
-    world.agents.finish('operator')
-    await world.clock.settle()
-    expect(world.state(second)).toBe('done')
+    const harness = await started()
+    const first = harness.chat('operator', 'first')
+    const second = harness.chat('operator', 'second')
+    await harness.clock.settle()
+    harness.handOff(harness.callerOf('operator'), { to: 'ada', title: 'work', description: '', data: {} })
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect([harness.state(first), harness.state(second)]).toEqual(['waiting', 'running'])
+    harness.agents.finish('operator')
+    await harness.clock.settle()
+    expect(harness.state(second)).toBe('done')
   })
 
   test('a run that was cut off in mid-turn goes on before any other of its conversation, not before others', async () => {
-    const world = await started()
-    const cut = conversation(world, 'one')
-    await world.clock.settle()
-    const same = conversation(world, 'one')
-    const other = conversation(world, 'two')
-    world.agents.die('ada')
-    await world.clock.advance(1500)
-    expect([world.state(cut), world.state(same), world.state(other)]).toEqual(['queued', 'queued', 'running'])
-    world.agents.finish('ada')
-    await world.clock.advance(5000)
-    expect([world.state(cut), world.state(same)]).toEqual(['running', 'queued'])
-    world.agents.finish('ada')
-    await world.clock.settle()
-    expect(world.state(same)).toBe('running')
+    const harness = await started()
+    const cut = conversation(harness, 'one')
+    await harness.clock.settle()
+    const same = conversation(harness, 'one')
+    const other = conversation(harness, 'two')
+    harness.agents.die('ada')
+    await harness.clock.advance(1500)
+    expect([harness.state(cut), harness.state(same), harness.state(other)]).toEqual([
+      'queued',
+      'queued',
+      'running',
+    ])
+    harness.agents.finish('ada')
+    await harness.clock.advance(5000)
+    expect([harness.state(cut), harness.state(same)]).toEqual(['running', 'queued'])
+    harness.agents.finish('ada')
+    await harness.clock.settle()
+    expect(harness.state(same)).toBe('running')
   })
 })

@@ -154,7 +154,7 @@ describe('a job that agents write', () => {
     const answered = Promise.withResolvers<never[]>()
     let slow = false
     const harness = await startCron({
-      world: {
+      parts: {
         toolsOf: async () => {
           if (!slow) return [{ name: 'a', description: '', parameters: { type: 'object' } }]
           asked.resolve()
@@ -206,7 +206,7 @@ describe('a person', () => {
   it('who runs a job while its agent is paused is served; whose words they are does not change', async () => {
     const asked: DueHeartbeat[] = []
     const harness = await startCron({
-      world: {
+      parts: {
         pausedReason: () => 'moving house',
         fireHeartbeat: async (_agentId, firing) => {
           asked.push(firing)
@@ -233,7 +233,7 @@ describe('a person', () => {
 
 describe('very many jobs', () => {
   it('that are heartbeats without room keep no other job from its turn', async () => {
-    const harness = await startCron({ world: { fireHeartbeat: () => new Promise(() => {}) } })
+    const harness = await startCron({ parts: { fireHeartbeat: () => new Promise(() => {}) } })
     const hearts = Array.from({ length: heartbeatsAtOnceMax * 2 + 10 }, (_, at) =>
       aJob({ id: `h${at}`, agent: `agent-${at}`, heartbeat: true, message: undefined }),
     )

@@ -21,7 +21,7 @@ async function firings(schedule: string, startsAt = startOfTime): Promise<readon
   const at: number[] = []
   const { cron, add } = await startCron({
     clock,
-    world: {
+    parts: {
       fireHeartbeat: async () => {
         at.push((clock.now() - startOfTime) / 1000)
         return { skipped: 'nothing to do' }

@@ -162,7 +162,7 @@ describe('a due time', () => {
 
   it('waits while its agent is paused, says so, and fires once when that ends', async () => {
     let paused: string | null = 'the owner said so'
-    const harness = await startCron({ world: { pausedReason: () => paused } })
+    const harness = await startCron({ parts: { pausedReason: () => paused } })
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     for (const _ of [1, 2, 3]) await harness.tickAfter(minute)
     expect(harness.rows(id)).toMatchObject([
@@ -178,7 +178,7 @@ describe('a due time', () => {
 
   it('of a paused agent takes no place from others in a tick', async () => {
     const harness = await startCron({
-      world: { pausedReason: (agentId) => (agentId === 'clerk' ? 'paused' : null) },
+      parts: { pausedReason: (agentId) => (agentId === 'clerk' ? 'paused' : null) },
     })
     for (let made = 0; made < 40; made += 1)
       await harness.add({ agent: 'clerk', schedule: 'every 1m', message: `held ${made}` })
@@ -192,7 +192,7 @@ describe('many jobs', () => {
   it('go on where one is poisoned', async () => {
     heedsLesson(71)
     const harness = await startCron({
-      world: {
+      parts: {
         readCondition: () => () => {
           throw new Error('boom')
         },
@@ -287,7 +287,7 @@ describe('a run by hand', () => {
   })
 
   it('stands at the head of a full lane, each job once, whatever holds what triggers begin', async () => {
-    const harness = await startCron({ world: { pausedReason: () => 'moving house' } })
+    const harness = await startCron({ parts: { pausedReason: () => 'moving house' } })
     const one = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'one' })
     const two = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'two', enabled: false })
     for (let count = 0; count < wireLimits.laneQueueMax; count++) await harness.cron.runNow(owner, one.id)
@@ -317,7 +317,7 @@ describe('a run by hand', () => {
     verifies('events:cron:heartbeat-mode', 'resources:cron-job:heartbeat')
     const asked: object[] = []
     const harness = await startCron({
-      world: {
+      parts: {
         fireHeartbeat: async (agentId, firing) => {
           asked.push({ agentId, ...firing })
           return { skipped: 'nothing happened' }
@@ -345,7 +345,7 @@ describe('what is cut off', () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     const broken = await harness.again({
-      world: {
+      parts: {
         ledger: {
           find: harness.ledger.queries.find,
           isLaneFull: harness.ledger.queue.isLaneFull,
@@ -365,7 +365,7 @@ describe('what is cut off', () => {
     await broken.tickAfter(minute)
     expect(broken.runs()).toEqual([])
     expect(broken.rows(id)).toEqual([])
-    const whole = await broken.again({ world: {} })
+    const whole = await broken.again({ parts: {} })
     await whole.clock.leap(20_000)
     await whole.cron.tick()
     await whole.cron.tick()
@@ -394,7 +394,7 @@ describe('what is cut off', () => {
       asked.push(dueAt)
       return answer ?? new Promise(() => {})
     }
-    const harness = await startCron({ world: { fireHeartbeat } })
+    const harness = await startCron({ parts: { fireHeartbeat } })
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
     await harness.tickAfter(15 * minute)
     expect(harness.rows(id)).toMatchObject([{ state: 'firing' }])

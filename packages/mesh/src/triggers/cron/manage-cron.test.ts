@@ -200,7 +200,7 @@ describe('making and changing a job', () => {
       parameters: { type: 'object', properties: { url: { type: 'string' } }, additionalProperties: false },
     }))
     let offered = two
-    const harness = await startCron({ world: { toolsOf: async () => offered } })
+    const harness = await startCron({ parts: { toolsOf: async () => offered } })
     const says = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
     const acts = await harness.add({
       agent: 'writer',

@@ -26,12 +26,12 @@ async function aFleetThatLooksAround(options: CronHarnessOptions = {}) {
   const fired: number[] = []
   const harness = await startCron({
     ...options,
-    world: {
+    parts: {
       fireHeartbeat: async (_agentId, { dueAt }) => {
         fired.push(dueAt)
         return { skipped: 'nothing to do' }
       },
-      ...options.world,
+      ...options.parts,
     },
   })
   await harness.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
@@ -125,10 +125,10 @@ describe('the operator’s heartbeat', () => {
 
   it('comes although the one before waits for what it handed on', async () => {
     const first = await startCron()
-    const { ledger } = first.world
+    const { ledger } = first.parts
     const runs = new Map<string, RunRecord>()
     const harness = await first.again({
-      world: {
+      parts: {
         fireHeartbeat: async (_agentId, { dueAt }) => {
           const run = { id: `run_${dueAt}`, state: 'waiting' } as RunRecord // all that is looked at
           runs.set(run.id, run)

@@ -98,10 +98,10 @@ function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
   return { ...ledger, agent, table, known, fire, end }
 }
 
-type World = ReturnType<typeof aHarness>
-const runsOf = ({ ledger }: World) => ledger.queries.list({ limit: 100 })
-const messageOf = (world: World): string => {
-  const input = runsOf(world)[0]?.input
+type Harness = ReturnType<typeof aHarness>
+const runsOf = ({ ledger }: Harness) => ledger.queries.list({ limit: 100 })
+const messageOf = (harness: Harness): string => {
+  const input = runsOf(harness)[0]?.input
   return input?.kind === 'heartbeat' ? input.message : ''
 }
 
@@ -115,20 +115,20 @@ describe('the fleet of the operator', () => {
 
   test('is compared with what the last heartbeat that ran was told, and wakes it where it became worse', async () => {
     const now = { fleet: fleet(false) }
-    const world = aHarness({ fleetFor: () => now.fleet })
+    const harness = aHarness({ fleetFor: () => now.fleet })
     // Nothing was told before: nothing is worse.
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
-    world.agent.context = { ...world.agent.context, has_recent_activity: true }
-    await world.fire('scout', { ...due, dueAt: 2000 })
-    expect(messageOf(world)).not.toContain('fleet_changes')
-    world.end()
-    world.agent.context = { ...world.agent.context, has_recent_activity: false }
+    expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    harness.agent.context = { ...harness.agent.context, has_recent_activity: true }
+    await harness.fire('scout', { ...due, dueAt: 2000 })
+    expect(messageOf(harness)).not.toContain('fleet_changes')
+    harness.end()
+    harness.agent.context = { ...harness.agent.context, has_recent_activity: false }
     now.fleet = fleet(true)
-    await world.fire('scout', { ...due, dueAt: 3000 })
-    expect(messageOf(world)).toContain('- fleet_changes: 1 change in the fleet to look at.')
-    world.end()
+    await harness.fire('scout', { ...due, dueAt: 3000 })
+    expect(messageOf(harness)).toContain('- fleet_changes: 1 change in the fleet to look at.')
+    harness.end()
     // It stays bad, and was told: nothing wakes the operator again.
-    expect(await world.fire('scout', { ...due, dueAt: 4000 })).toEqual({ skipped: 'nothing-to-do' })
+    expect(await harness.fire('scout', { ...due, dueAt: 4000 })).toEqual({ skipped: 'nothing-to-do' })
   })
 })
 
@@ -140,24 +140,24 @@ describe('messages that began no work', () => {
 
   test('make a heartbeat run, stand in it and are told by it once', async () => {
     const told: [readonly string[], string][] = []
-    const world = aHarness({
+    const harness = aHarness({
       messages: { keptFor: () => kept, tellKept: (ids, runId) => void told.push([ids, runId]) },
     })
-    const end = await world.fire('scout', due)
+    const end = await harness.fire('scout', due)
     expect(told).toEqual([[['msg_1'], 'fired' in end ? end.fired.id : '']])
-    expect(messageOf(world)).toContain('- pending_messages: 2 messages of agents that began no work.')
-    expect(messageOf(world)).toContain('- message of ada, 1970-01-01T00:00: "the disk is odd"')
-    expect(messageOf(world)).toContain('- and 1 more messages, at your next heartbeat')
+    expect(messageOf(harness)).toContain('- pending_messages: 2 messages of agents that began no work.')
+    expect(messageOf(harness)).toContain('- message of ada, 1970-01-01T00:00: "the disk is odd"')
+    expect(messageOf(harness)).toContain('- and 1 more messages, at your next heartbeat')
   })
 })
 
 describe('a heartbeat that is due', () => {
   test('where there is nothing to do is skipped and becomes no run', async () => {
     verifies('states:heartbeat:skipped')
-    const world = aHarness()
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
-    expect(runsOf(world)).toEqual([])
-    expect(world.table.lastOf('scout')).toMatchObject({ skipped: 'nothing-to-do', manual: false })
+    const harness = aHarness()
+    expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(runsOf(harness)).toEqual([])
+    expect(harness.table.lastOf('scout')).toMatchObject({ skipped: 'nothing-to-do', manual: false })
   })
 
   test.each([
@@ -167,31 +167,31 @@ describe('a heartbeat that is due', () => {
     ['a full disk, by the count of the mesh', { metered: 99 }],
   ])('runs where there is %s', async (_, changes) => {
     verifies('states:heartbeat:runs')
-    const world = aHarness()
-    Object.assign(world.agent, changes)
-    const end = await world.fire('scout', due)
+    const harness = aHarness()
+    Object.assign(harness.agent, changes)
+    const end = await harness.fire('scout', due)
     expect(end).toMatchObject({
       fired: { kind: 'heartbeat', agentId: 'scout', origin: { kind: 'heartbeat' } },
     })
   })
 
   test('does not believe an agent’s own count of a disk that the mesh meters', async () => {
-    const world = aHarness()
-    world.agent.metered = 12
-    world.agent.context = { ...calm, disk_used_percent: 99 }
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    const harness = aHarness()
+    harness.agent.metered = 12
+    harness.agent.context = { ...calm, disk_used_percent: 99 }
+    expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
   })
 
   test('runs where a signal is unread', async () => {
     const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
-    const world = aHarness({ unreadSignals: () => ({ count: 1, newest }) })
-    expect(await world.fire('scout', due)).toHaveProperty('fired')
-    expect(messageOf(world)).toContain('"wet"')
+    const harness = aHarness({ unreadSignals: () => ({ count: 1, newest }) })
+    expect(await harness.fire('scout', due)).toHaveProperty('fired')
+    expect(messageOf(harness)).toContain('"wet"')
   })
 
   test('runs where a hand-off is open', async () => {
-    const world = aHarness()
-    world.taskTable.insert({
+    const harness = aHarness()
+    harness.taskTable.insert({
       ...emptyTask,
       origin: { kind: 'system', channel: 'mesh' },
       id: 'task_1',
@@ -202,151 +202,153 @@ describe('a heartbeat that is due', () => {
       data: {},
       state: 'blocked',
       parent_run_id: null,
-      run_id: world.chat('other').id,
+      run_id: harness.chat('other').id,
       result: null,
       summary: null,
       created_at: 0,
       updated_at: 0,
       completed_at: null,
     })
-    expect(await world.fire('scout2', due)).toEqual({ skipped: 'nothing-to-do' })
-    expect(await world.fire('scout', due)).toHaveProperty('fired')
-    expect(messageOf(world)).toContain('look there')
+    expect(await harness.fire('scout2', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(await harness.fire('scout', due)).toHaveProperty('fired')
+    expect(messageOf(harness)).toContain('look there')
   })
 
   test('by hand stands at the head of a full lane, once however often it is asked for, and no pause holds it', async () => {
     verifies('states:cron:manual-run-dispatches')
-    const world = aHarness()
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
-    await world.clock.advance(1000)
-    const byHand = (dueAt: number) => world.fire('scout', { ...due, jobId: null, dueAt, manual: true })
+    const harness = aHarness()
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
+    await harness.clock.advance(1000)
+    const byHand = (dueAt: number) => harness.fire('scout', { ...due, jobId: null, dueAt, manual: true })
     const first = await byHand(5000)
     expect(first).toMatchObject({ fired: { kind: 'heartbeat', proactive: false } })
     expect(await byHand(6000)).toEqual(first)
-    expect(world.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
-    world.ledger.start()
-    await world.clock.settle()
-    expect(world.ledger.lifecycle.live.liveRunOf('scout')?.runId).toBe('fired' in first ? first.fired.id : '')
-    await world.ledger.close()
+    expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    harness.ledger.start()
+    await harness.clock.settle()
+    expect(harness.ledger.lifecycle.live.liveRunOf('scout')?.runId).toBe(
+      'fired' in first ? first.fired.id : '',
+    )
+    await harness.ledger.close()
   })
 
   test('always runs when a person asks for it', async () => {
     heedsLesson(74)
-    const world = aHarness()
-    expect(await world.fire('scout', { ...due, manual: true })).toHaveProperty('fired')
+    const harness = aHarness()
+    expect(await harness.fire('scout', { ...due, manual: true })).toHaveProperty('fired')
   })
 
   test('whose context cannot be read runs, and says so', async () => {
-    const world = aHarness()
-    world.agent.fault = new Problem('agent-unavailable')
-    expect(await world.fire('scout', due)).toHaveProperty('fired')
-    expect(messageOf(world)).toContain('Context was not available')
+    const harness = aHarness()
+    harness.agent.fault = new Problem('agent-unavailable')
+    expect(await harness.fire('scout', due)).toHaveProperty('fired')
+    expect(messageOf(harness)).toContain('Context was not available')
   })
 
   test('of an agent with more rules than a message holds tells the agent and the owner what is left out', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, heartbeat_rules: 'r'.repeat(70_000), is_default_heartbeat: false }
-    await world.fire('scout', due)
-    expect(messageOf(world)).toContain('read the rest in workspace/HEARTBEAT.md')
-    const told = messageOf(world).match(/r{1000,}/)?.[0].length ?? 0
-    expect(world.table.lastOf('scout')?.rules_left_out).toBe(70_000 - told)
-    world.end()
-    world.agent.context = { ...calm, heartbeat_rules: 'short', is_default_heartbeat: false }
-    await world.fire('scout', { ...due, dueAt: 2000 })
-    expect(world.table.lastOf('scout')?.rules_left_out).toBe(0)
+    const harness = aHarness()
+    harness.agent.context = { ...calm, heartbeat_rules: 'r'.repeat(70_000), is_default_heartbeat: false }
+    await harness.fire('scout', due)
+    expect(messageOf(harness)).toContain('read the rest in workspace/HEARTBEAT.md')
+    const told = messageOf(harness).match(/r{1000,}/)?.[0].length ?? 0
+    expect(harness.table.lastOf('scout')?.rules_left_out).toBe(70_000 - told)
+    harness.end()
+    harness.agent.context = { ...calm, heartbeat_rules: 'short', is_default_heartbeat: false }
+    await harness.fire('scout', { ...due, dueAt: 2000 })
+    expect(harness.table.lastOf('scout')?.rules_left_out).toBe(0)
   })
 
   test('is one run however often it is fired, whatever has changed meanwhile', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, has_recent_activity: true }
-    const first = await world.fire('scout', due)
-    world.agent.context = { ...calm, daily_logs: 'other', has_recent_activity: true }
-    expect(await world.fire('scout', due)).toEqual(first)
-    expect(runsOf(world)).toHaveLength(1)
+    const harness = aHarness()
+    harness.agent.context = { ...calm, has_recent_activity: true }
+    const first = await harness.fire('scout', due)
+    harness.agent.context = { ...calm, daily_logs: 'other', has_recent_activity: true }
+    expect(await harness.fire('scout', due)).toEqual(first)
+    expect(runsOf(harness)).toHaveLength(1)
   })
 
   test('is one run when it is fired twice at once', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, has_recent_activity: true }
-    const [one, two] = await Promise.all([world.fire('scout', due), world.fire('scout', due)])
+    const harness = aHarness()
+    harness.agent.context = { ...calm, has_recent_activity: true }
+    const [one, two] = await Promise.all([harness.fire('scout', due), harness.fire('scout', due)])
     expect(two).toEqual(one)
-    expect(runsOf(world)).toHaveLength(1)
+    expect(runsOf(harness)).toHaveLength(1)
   })
 
   test('does not pile up behind the one before', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, has_recent_activity: true }
-    await world.fire('scout', due)
-    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'overlap' })
-    expect(await world.fire('scout', { ...due, dueAt: 3000, manual: true })).toHaveProperty('fired')
+    const harness = aHarness()
+    harness.agent.context = { ...calm, has_recent_activity: true }
+    await harness.fire('scout', due)
+    expect(await harness.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'overlap' })
+    expect(await harness.fire('scout', { ...due, dueAt: 3000, manual: true })).toHaveProperty('fired')
   })
 
   test('is none as long as any before it goes on, whatever was skipped or ended meanwhile', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, has_recent_activity: true }
-    const first = await world.fire('scout', due)
+    const harness = aHarness()
+    harness.agent.context = { ...calm, has_recent_activity: true }
+    const first = await harness.fire('scout', due)
     for (const dueAt of [2000, 3000, 4000]) {
-      expect(await world.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
+      expect(await harness.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
     }
-    const byHand = await world.fire('scout', { ...due, dueAt: 5000, manual: true })
-    world.ledger.lifecycle.cancelRun(owner, 'fired' in byHand ? byHand.fired.id : '')
-    expect(await world.fire('scout', { ...due, dueAt: 6000 })).toEqual({ skipped: 'overlap' })
-    expect(runsOf(world)).toHaveLength(2)
-    world.ledger.lifecycle.cancelRun(owner, 'fired' in first ? first.fired.id : '')
-    expect(await world.fire('scout', { ...due, dueAt: 7000 })).toHaveProperty('fired')
+    const byHand = await harness.fire('scout', { ...due, dueAt: 5000, manual: true })
+    harness.ledger.lifecycle.cancelRun(owner, 'fired' in byHand ? byHand.fired.id : '')
+    expect(await harness.fire('scout', { ...due, dueAt: 6000 })).toEqual({ skipped: 'overlap' })
+    expect(runsOf(harness)).toHaveLength(2)
+    harness.ledger.lifecycle.cancelRun(owner, 'fired' in first ? first.fired.id : '')
+    expect(await harness.fire('scout', { ...due, dueAt: 7000 })).toHaveProperty('fired')
   })
 
   test('by hand is the one that waits in a full lane, though others were due in between', async () => {
-    const world = aHarness()
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
-    const first = await world.fire('scout', { ...due, dueAt: 1000, manual: true })
+    const harness = aHarness()
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
+    const first = await harness.fire('scout', { ...due, dueAt: 1000, manual: true })
     for (const dueAt of [2000, 4000]) {
-      expect(await world.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
-      expect(await world.fire('scout', { ...due, dueAt: dueAt + 1000, manual: true })).toEqual(first)
+      expect(await harness.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
+      expect(await harness.fire('scout', { ...due, dueAt: dueAt + 1000, manual: true })).toEqual(first)
     }
-    expect(world.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
   test('by hand is never held to another by what triggers have queued, which takes no room from people', async () => {
-    const world = aHarness()
+    const harness = aHarness()
     const byTrigger = { agentId: 'scout', input: { kind: 'chat', message: 'm', session: 's' } } as const
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) {
-      world.ledger.queue.submitRun(
+      harness.ledger.queue.submitRun(
         { kind: 'system' },
         { ...byTrigger, trigger: 'cron', idempotencyKey: `${count}` },
       )
     }
-    const first = await world.fire('scout', { ...due, dueAt: 1000, manual: true })
-    const second = await world.fire('scout', { ...due, dueAt: 2000, manual: true })
+    const first = await harness.fire('scout', { ...due, dueAt: 1000, manual: true })
+    const second = await harness.fire('scout', { ...due, dueAt: 2000, manual: true })
     expect(second).toHaveProperty('fired')
     expect(second).not.toEqual(first)
   })
 
   test('is one run when two that are due apart are asked about at once, and so by hand in a full lane', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, has_recent_activity: true }
+    const harness = aHarness()
+    harness.agent.context = { ...calm, has_recent_activity: true }
     const atOnce = (manual: boolean, dueAts: readonly number[]) =>
-      Promise.all(dueAts.map((dueAt) => world.fire('scout', { ...due, dueAt, manual })))
+      Promise.all(dueAts.map((dueAt) => harness.fire('scout', { ...due, dueAt, manual })))
     expect(await atOnce(false, [1000, 2000])).toEqual([{ fired: expect.anything() }, { skipped: 'overlap' }])
-    world.end()
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
+    harness.end()
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
     const [one, two] = await atOnce(true, [3000, 4000])
     expect(two).toEqual(one)
-    expect(world.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
   test('of an archived agent is none, and no container is asked', async () => {
     heedsLesson(81)
-    const world = aHarness()
-    Object.assign(world.agent, { archived: true, running: false })
-    world.agent.context = { ...calm, is_default_heartbeat: false }
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'archived' })
-    expect(world.agent.starts).toBe(0)
+    const harness = aHarness()
+    Object.assign(harness.agent, { archived: true, running: false })
+    harness.agent.context = { ...calm, is_default_heartbeat: false }
+    expect(await harness.fire('scout', due)).toEqual({ skipped: 'archived' })
+    expect(harness.agent.starts).toBe(0)
   })
 
   test('of a paused agent waits for better times', async () => {
-    const world = aHarness({ pausedReason: () => 'too dear' })
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'paused' })
+    const harness = aHarness({ pausedReason: () => 'too dear' })
+    expect(await harness.fire('scout', due)).toEqual({ skipped: 'paused' })
   })
 
   test('of an agent that is not there is a Problem', async () => {
@@ -357,31 +359,31 @@ describe('a heartbeat that is due', () => {
 describe('an agent that does not run', () => {
   /** Looked at while it ran, and stopped since. */
   async function stopped() {
-    const world = aHarness()
-    await world.fire('scout', due)
-    world.agent.running = false
-    return world
+    const harness = aHarness()
+    await harness.fire('scout', due)
+    harness.agent.running = false
+    return harness
   }
 
   test('is not started to find that there is nothing to do', async () => {
-    const world = await stopped()
-    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
-    expect(world.agent.starts).toBe(0)
+    const harness = await stopped()
+    expect(await harness.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
+    expect(harness.agent.starts).toBe(0)
   })
 
   test('runs where nothing is known of it: none is started only to find that there is nothing to do', async () => {
-    const world = aHarness()
-    world.agent.running = false
-    expect(await world.fire('scout', due)).toHaveProperty('fired')
-    expect(world.agent.starts).toBe(1)
-    expect(messageOf(world)).toContain('the default')
+    const harness = aHarness()
+    harness.agent.running = false
+    expect(await harness.fire('scout', due)).toHaveProperty('fired')
+    expect(harness.agent.starts).toBe(1)
+    expect(messageOf(harness)).toContain('the default')
   })
 
   test('and never did has its default rules and did nothing', async () => {
-    const world = aHarness()
-    Object.assign(world.agent, { running: false, neverStarted: true })
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
-    expect(world.agent.starts).toBe(0)
+    const harness = aHarness()
+    Object.assign(harness.agent, { running: false, neverStarted: true })
+    expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(harness.agent.starts).toBe(0)
     const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
     const woken = aHarness({ unreadSignals: () => ({ count: 1, newest }) })
     Object.assign(woken.agent, { running: false, neverStarted: true })
@@ -398,13 +400,13 @@ describe('an agent that does not run', () => {
       say({ is_default_heartbeat: false }),
     ]) {
       for (const neverStarted of [false, true]) {
-        const world = aHarness()
-        world.agent.context = known ?? calm
-        if (known) await world.fire('scout', { ...due, dueAt: 1 })
-        world.end()
-        Object.assign(world.agent, { running: false, neverStarted, context: calm })
-        const end = await world.fire('scout', { ...due, dueAt: 10_000, jobId: 'job_2' })
-        ends.push({ skipped: 'skipped' in end, starts: world.agent.starts })
+        const harness = aHarness()
+        harness.agent.context = known ?? calm
+        if (known) await harness.fire('scout', { ...due, dueAt: 1 })
+        harness.end()
+        Object.assign(harness.agent, { running: false, neverStarted, context: calm })
+        const end = await harness.fire('scout', { ...due, dueAt: 10_000, jobId: 'job_2' })
+        ends.push({ skipped: 'skipped' in end, starts: harness.agent.starts })
       }
     }
     expect(ends.filter(({ skipped }) => skipped)).toHaveLength(5)
@@ -412,43 +414,43 @@ describe('an agent that does not run', () => {
   })
 
   test('has no recent activity any more once what was read of it is two days old', async () => {
-    const world = aHarness()
-    world.agent.context = { ...calm, has_recent_activity: true }
-    await world.fire('scout', due)
-    world.agent.running = false
-    await world.clock.advance(2 * 24 * 3_600_000)
-    world.end()
-    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
-    expect(world.agent.starts).toBe(0)
+    const harness = aHarness()
+    harness.agent.context = { ...calm, has_recent_activity: true }
+    await harness.fire('scout', due)
+    harness.agent.running = false
+    await harness.clock.advance(2 * 24 * 3_600_000)
+    harness.end()
+    expect(await harness.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
+    expect(harness.agent.starts).toBe(0)
   })
 
   test('is started where somebody reached it since', async () => {
-    const world = await stopped()
-    world.known.reached('scout')
-    world.agent.context = { ...calm, is_default_heartbeat: false }
-    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toHaveProperty('fired')
-    expect(world.agent.starts).toBe(1)
+    const harness = await stopped()
+    harness.known.reached('scout')
+    harness.agent.context = { ...calm, is_default_heartbeat: false }
+    expect(await harness.fire('scout', { ...due, dueAt: 2000 })).toHaveProperty('fired')
+    expect(harness.agent.starts).toBe(1)
   })
 
   test('is not known as long as somebody may still be at it', async () => {
-    const world = aHarness()
-    world.known.reached('scout')
-    await world.fire('scout', due)
-    expect(world.known.recall('scout')).toBeNull()
-    await world.clock.advance(300_001)
-    await world.fire('scout', { ...due, dueAt: 2000 })
-    expect(world.known.recall('scout')).toEqual({
+    const harness = aHarness()
+    harness.known.reached('scout')
+    await harness.fire('scout', due)
+    expect(harness.known.recall('scout')).toBeNull()
+    await harness.clock.advance(300_001)
+    await harness.fire('scout', { ...due, dueAt: 2000 })
+    expect(harness.known.recall('scout')).toEqual({
       defaultRules: true,
       recentActivity: false,
       diskUsedPercent: 10,
-      readAt: world.clock.now(),
+      readAt: harness.clock.now(),
     })
   })
 
   test('is told its rules and not what was remembered of them', async () => {
-    const world = await stopped()
-    expect(await world.fire('scout', { ...due, dueAt: 2000, manual: true })).toHaveProperty('fired')
-    expect(world.agent.starts).toBe(1)
-    expect(messageOf(world)).toContain('the default')
+    const harness = await stopped()
+    expect(await harness.fire('scout', { ...due, dueAt: 2000, manual: true })).toHaveProperty('fired')
+    expect(harness.agent.starts).toBe(1)
+    expect(messageOf(harness)).toContain('the default')
   })
 })

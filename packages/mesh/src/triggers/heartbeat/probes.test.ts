@@ -90,10 +90,10 @@ describe('open hand-offs', () => {
 
   test('are those of the very agent, in the store that hand-offs are kept in', () => {
     heedsLesson(76)
-    const world = aLedgerHarness()
-    const openTasks = createOpenTasks(world.taskTable)
+    const harness = aLedgerHarness()
+    const openTasks = createOpenTasks(harness.taskTable)
     const add = (id: string, assignee: string, state: 'pending' | 'blocked' | 'done') =>
-      world.taskTable.insert(aTask(id, assignee, { state, run_id: world.chat('other').id }))
+      harness.taskTable.insert(aTask(id, assignee, { state, run_id: harness.chat('other').id }))
     add('task_1', 'agent2', 'pending')
     expect(openTasks('agent').count).toBe(0)
     add('task_2', 'agent', 'blocked')

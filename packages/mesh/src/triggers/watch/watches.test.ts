@@ -22,7 +22,7 @@ import type { WatchersFile } from './watchers-file.ts'
 import { createWatches, firesPerWatchMax, scanMaxMs } from './watches.ts'
 
 interface Options {
-  readonly world?: LedgerHarness
+  readonly harness?: LedgerHarness
   readonly home?: string
   readonly scanFolder?: ScanFolder
   readonly submitRun?: (submit: SubmitRun) => SubmitRun
@@ -41,8 +41,8 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
   await mkdir(inbox, { recursive: true })
   const path = join(home, 'watchers.yaml')
   await writeFile(path, yaml(inbox))
-  const world = options.world ?? aLedgerHarness()
-  const { database, clock, ledger } = world
+  const harness = options.harness ?? aLedgerHarness()
+  const { database, clock, ledger } = harness
   const table = createWatchTable(database)
   const file = options.file ?? createWatchersFile(path)
   const events = collectEvents()
@@ -67,7 +67,7 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
   const watches = createWatches(deps)
   const signal = new AbortController().signal
   return {
-    world,
+    harness,
     home,
     inbox,
     path,
@@ -115,7 +115,7 @@ describe('watchers', () => {
       'events:file-watcher:first-scan-silent',
       'events:file-watcher:added-or-modified',
     )
-    const { put, poll, messages, world, inbox } = await someWatches(csv)
+    const { put, poll, messages, harness, inbox } = await someWatches(csv)
     await put('old.csv')
     await put('other.txt')
     await poll(3)
@@ -129,7 +129,7 @@ describe('watchers', () => {
     await put('old.csv', 'longer than before')
     await poll(4)
     expect(messages()).toEqual(['see new.csv', 'see old.csv'])
-    expect(world.ledger.queries.list({ limit: 1 })[0]).toMatchObject({
+    expect(harness.ledger.queries.list({ limit: 1 })[0]).toMatchObject({
       agentId: 'scout',
       origin: { kind: 'watcher', channel: 'mesh', user: `${inbox}/*.csv` },
       state: 'queued',
@@ -149,19 +149,19 @@ describe('watchers', () => {
   })
 
   test('wait for one that never rests no longer than five minutes, also over a restart, and then begin anew', async () => {
-    const world = aLedgerHarness()
-    const first = await someWatches(csv, { world })
+    const harness = aLedgerHarness()
+    const first = await someWatches(csv, { harness })
     await first.poll()
     let size = 0
     const grow = async (watches: typeof first, forMs: number) => {
       for (let ms = 0; ms < forMs; ms += limits.fileWatcherPollMs) {
         await watches.put('log.csv', 'x'.repeat((size += 1)))
         await watches.poll()
-        await world.clock.advance(limits.fileWatcherPollMs)
+        await harness.clock.advance(limits.fileWatcherPollMs)
       }
     }
     await grow(first, restWaitMaxMs / 2)
-    const second = await someWatches(csv, { world, home: first.home })
+    const second = await someWatches(csv, { harness, home: first.home })
     await grow(second, restWaitMaxMs / 2)
     expect(second.messages()).toEqual([])
     await grow(second, limits.fileWatcherPollMs)
@@ -357,15 +357,15 @@ describe('a folder', () => {
       return { kind: 'whole', leftOut: false }
     }
     const yaml = `watchers:\n${['hung', 'well'].map((path) => `  - {path: /${path}, pattern: "*", agent: scout, message: "see {filename}"}\n`).join('')}`
-    const { watches, messages, world, events } = await someWatches(() => yaml, {
+    const { watches, messages, harness, events } = await someWatches(() => yaml, {
       scanFolder: half,
       file: fileOf(yaml),
     })
     const closing = new AbortController()
     const running = watches.run(closing.signal)
-    await world.clock.advance(scanMaxMs)
+    await harness.clock.advance(scanMaxMs)
     files.add('a')
-    await world.clock.advance(20_000)
+    await harness.clock.advance(20_000)
     expect(messages()).toEqual(['see a'])
     expect(looks).toBe(1)
     expect(watches.counts().skipped).toBeGreaterThan(10)
@@ -382,17 +382,17 @@ describe('the polls', () => {
     let atOnce = 0
     const slow: ScanFolder = async () => {
       expect(++atOnce).toBe(1)
-      looks.push(world.clock.now())
-      if (looks.length === 3) await world.clock.sleep(12_000)
+      looks.push(harness.clock.now())
+      if (looks.length === 3) await harness.clock.sleep(12_000)
       atOnce--
       return { kind: 'whole', leftOut: false }
     }
-    const world = aLedgerHarness()
-    const { watches } = await someWatches(csv, { world, scanFolder: slow, file: fileOf(csv('/in')) })
+    const harness = aLedgerHarness()
+    const { watches } = await someWatches(csv, { harness, scanFolder: slow, file: fileOf(csv('/in')) })
     const closing = new AbortController()
     const running = watches.run(closing.signal)
-    const begun = world.clock.now()
-    for (let second = 0; second < 40; second++) await world.clock.advance(1000)
+    const begun = harness.clock.now()
+    for (let second = 0; second < 40; second++) await harness.clock.advance(1000)
     expect(looks.map((at) => at - begun)).toEqual([0, 5000, 10_000, 25_000, 30_000, 35_000, 40_000])
     expect(watches.counts()).toMatchObject({ skipped: 2, longestMs: 12_000 })
     expect(readWatchers(`interval: 1\n${csv('/in')}`)).toMatchObject({ ok: false, line: 1 })
@@ -413,9 +413,9 @@ describe('the polls', () => {
   })
 
   test('lose nothing to a full lane, and say once that it is full', async () => {
-    const { put, poll, messages, world, events, watches } = await someWatches(csv)
+    const { put, poll, messages, harness, events, watches } = await someWatches(csv)
     await poll()
-    for (let run = 0; run < wireLimits.laneQueueMax - 1; run++) world.chat('scout', 'fill')
+    for (let run = 0; run < wireLimits.laneQueueMax - 1; run++) harness.chat('scout', 'fill')
     await put('a.csv')
     await put('b.csv')
     await poll(4)
@@ -423,10 +423,10 @@ describe('the polls', () => {
     expect(saw()).toHaveLength(1)
     expect(watches.active()[0]).toMatchObject({ held: 'the lane of scout is full' })
     expect(told(events)).toMatchObject([{ type: 'watch.troubled' }])
-    const [queued] = world.ledger.queries
+    const [queued] = harness.ledger.queries
       .list({ limit: 500 })
       .filter(({ input }) => JSON.stringify(input).includes('fill'))
-    world.ledger.lifecycle.cancelRun({ kind: 'human', role: 'owner', channel: 'cli' }, queued?.id ?? '')
+    harness.ledger.lifecycle.cancelRun({ kind: 'human', role: 'owner', channel: 'cli' }, queued?.id ?? '')
     await poll(2)
     expect(saw().toSorted()).toEqual(['see a.csv', 'see b.csv'])
     expect(told(events).map(({ type }) => type)).toEqual(['watch.troubled', 'watch.recovered'])
@@ -468,11 +468,11 @@ describe('a mesh that died', () => {
     await first.put('noticed.csv')
     await first.poll()
     await first.put('meanwhile.csv')
-    const { world, home } = first
-    const second = await someWatches(csv, { world, home })
+    const { harness, home } = first
+    const second = await someWatches(csv, { harness, home })
     await second.poll(4)
     expect(second.messages()).toEqual(['see noticed.csv'])
-    const third = await someWatches(csv, { world, home })
+    const third = await someWatches(csv, { harness, home })
     await third.poll(4)
     expect(third.messages()).toEqual(['see noticed.csv'])
     expect(third.table.noticedCount()).toBe(0)
@@ -493,7 +493,7 @@ describe('a mesh that died', () => {
     await first.poll(3)
     expect(first.messages()).toEqual([])
     expect(first.table.history(10)).toEqual([])
-    const second = await someWatches(csv, { world: first.world, home: first.home })
+    const second = await someWatches(csv, { harness: first.harness, home: first.home })
     await second.poll(3)
     expect(second.messages()).toEqual(['see a.csv'])
   })

@@ -46,12 +46,12 @@ describe('webhooks are the owner’s', () => {
   })
 
   test('every use case asks, before it does anything', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
     const asked: string[] = []
     const { createWebhooks } = await import('./webhooks.ts')
     const guarded = createWebhooks({
-      ...world,
+      ...harness,
       log: { warn: () => {}, error: () => {} } as never,
       vault: {
         system: () => undefined,
@@ -59,7 +59,7 @@ describe('webhooks are the owner’s', () => {
         storeSystem: async () => {},
         removeSystem: async () => {},
       },
-      submitRun: world.ledger.queue.submitRun,
+      submitRun: harness.ledger.queue.submitRun,
       requireAgent: () => {},
       perMinute: () => 60,
       randomBytes: (count) => Buffer.alloc(count),
@@ -89,16 +89,16 @@ describe('webhooks are the owner’s', () => {
     for (const call of calls) await expect(call()).rejects.toThrow('no')
     expect(asked).toHaveLength(calls.length)
     expect(new Set(asked)).toEqual(new Set(['manage-webhooks', 'make-webhooks']))
-    expect(world.webhooks.manage.list(owner)).toEqual([hook])
+    expect(harness.webhooks.manage.list(owner)).toEqual([hook])
   })
 })
 
 describe('a secret', () => {
   test('is made here unless the sender made it, and the rows know only its number', async () => {
-    const world = aWebhookHarness()
-    const made = await world.hook()
+    const harness = aWebhookHarness()
+    const made = await harness.hook()
     expect(made.secret).toBe(`whsec_${Buffer.alloc(32, 7).toString('base64')}`)
-    const given = await world.webhooks.manage.create(owner, {
+    const given = await harness.webhooks.manage.create(owner, {
       name: 'x',
       agentId: 'clerk',
       instructions: '',
@@ -108,11 +108,11 @@ describe('a secret', () => {
       secret: 'the-secret-of-a-sender',
     })
     expect(given.secret).toBeNull()
-    expect(await world.deliver(given.hook, body, plain('the-secret-of-a-sender'))).toMatchObject({
+    expect(await harness.deliver(given.hook, body, plain('the-secret-of-a-sender'))).toMatchObject({
       status: 'accepted',
     })
     const rows = ['webhooks', 'webhook_deliveries', 'journal', 'runs', 'events'].map((table) =>
-      JSON.stringify(world.database.prepare(`SELECT * FROM ${table}`).all()),
+      JSON.stringify(harness.database.prepare(`SELECT * FROM ${table}`).all()),
     )
     for (const text of ['the-secret-of-a-sender', made.secret]) expect(rows.join('')).not.toContain(text)
   })
@@ -130,14 +130,14 @@ describe('a secret', () => {
   })
 
   test('that is rotated while a hook is prepared stays as the rotation made it', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ secret: 'first-secret-of-all' })
-    const prepared = await world.webhooks.prepare(owner, [wish(hook)])
-    await world.webhooks.manage.rotate(owner, hook.id, { secret: 'second-secret-of-all', overlapMs: 0 })
-    await world.webhooks.manage.change(owner, hook.id, { enabled: false })
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ secret: 'first-secret-of-all' })
+    const prepared = await harness.webhooks.prepare(owner, [wish(hook)])
+    await harness.webhooks.manage.rotate(owner, hook.id, { secret: 'second-secret-of-all', overlapMs: 0 })
+    await harness.webhooks.manage.change(owner, hook.id, { enabled: false })
     prepared.write()
     await prepared.release()
-    expect(world.webhooks.manage.list(owner)).toMatchObject([
+    expect(harness.webhooks.manage.list(owner)).toMatchObject([
       {
         instructions: 'Read it well.',
         enabled: false,
@@ -146,102 +146,102 @@ describe('a secret', () => {
         previousNumber: null,
       },
     ])
-    await world.webhooks.manage.change(owner, hook.id, { enabled: true })
-    const [now] = world.webhooks.manage.list(owner)
-    await expect(world.deliver(now!, body, plain('first-secret-of-all'))).rejects.toMatchObject({
+    await harness.webhooks.manage.change(owner, hook.id, { enabled: true })
+    const [now] = harness.webhooks.manage.list(owner)
+    await expect(harness.deliver(now!, body, plain('first-secret-of-all'))).rejects.toMatchObject({
       code: 'signature-refused',
     }) // listed above
-    expect(await world.deliver(now!, body, plain('second-secret-of-all'))).toMatchObject({
+    expect(await harness.deliver(now!, body, plain('second-secret-of-all'))).toMatchObject({
       status: 'accepted',
     })
   })
 
   test('that was made while a hook is prepared to have its first is not replaced, nor is a deleted hook made again', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ signed: false })
-    const prepared = await world.webhooks.prepare(owner, [wish(hook)])
-    await world.webhooks.manage.rotate(owner, hook.id, { secret: 'the-secret-of-a-hand', overlapMs: 0 })
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ signed: false })
+    const prepared = await harness.webhooks.prepare(owner, [wish(hook)])
+    await harness.webhooks.manage.rotate(owner, hook.id, { secret: 'the-secret-of-a-hand', overlapMs: 0 })
     expect(() => prepared.write()).toThrow(expect.objectContaining({ code: 'conflict' }))
     await prepared.release()
-    const [now] = world.webhooks.manage.list(owner)
-    expect(await world.deliver(now!, body, plain('the-secret-of-a-hand'))).toMatchObject({
+    const [now] = harness.webhooks.manage.list(owner)
+    expect(await harness.deliver(now!, body, plain('the-secret-of-a-hand'))).toMatchObject({
       status: 'accepted',
     }) // listed above
-    const late = await world.webhooks.prepare(owner, [wish(hook, { signed: false })])
-    await world.webhooks.manage.remove(owner, hook.id)
+    const late = await harness.webhooks.prepare(owner, [wish(hook, { signed: false })])
+    await harness.webhooks.manage.remove(owner, hook.id)
     expect(() => late.write()).toThrow(expect.objectContaining({ code: 'conflict' }))
-    expect(world.webhooks.manage.list(owner)).toEqual([])
+    expect(harness.webhooks.manage.list(owner)).toEqual([])
   })
 
   test('is rotated with an overlap in which both hold, then the new one alone', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ secret: 'first-secret-of-all' })
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ secret: 'first-secret-of-all' })
     const rotate = (secret: string, overlapMs: number) =>
-      world.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs })
+      harness.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs })
     const works = async (secret: string, of: string) => {
       try {
-        return (await world.deliver(hook, of, plain(secret, of))).status === 'accepted'
+        return (await harness.deliver(hook, of, plain(secret, of))).status === 'accepted'
       } catch {
         return false
       }
     }
     const rotated = await rotate('second-secret-of-all', hour)
-    expect(rotated.hook.previousUntil).toBe(world.clock.now() + hour)
+    expect(rotated.hook.previousUntil).toBe(harness.clock.now() + hour)
     expect([await works('first-secret-of-all', '1'), await works('second-secret-of-all', '2')]).toEqual([
       true,
       true,
     ])
-    await world.clock.advance(hour)
+    await harness.clock.advance(hour)
     expect([await works('first-secret-of-all', '3'), await works('second-secret-of-all', '4')]).toEqual([
       false,
       true,
     ])
-    world.webhooks.maintain()
+    harness.webhooks.maintain()
     await new Promise((resolve) => setImmediate(resolve))
-    expect(world.stored.size).toBe(1)
+    expect(harness.stored.size).toBe(1)
     await rotate('third-secret-of-all', 0)
     expect([await works('second-secret-of-all', '5'), await works('third-secret-of-all', '6')]).toEqual([
       false,
       true,
     ])
-    expect(world.stored.size).toBe(1)
+    expect(harness.stored.size).toBe(1)
   })
 
   test('of two rotations at once is one that works, and no number is used twice', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
     const rotate = (secret: string) =>
-      world.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs: hour })
+      harness.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs: hour })
     const [one, other] = await Promise.all([rotate('one-of-the-secrets'), rotate('other-of-the-secrets')])
     expect(one?.hook.secretNumber).not.toBe(other?.hook.secretNumber)
-    expect(await world.deliver(hook, body, plain('other-of-the-secrets'))).toMatchObject({
+    expect(await harness.deliver(hook, body, plain('other-of-the-secrets'))).toMatchObject({
       status: 'accepted',
     })
   })
 
   test('that no hook names is swept, and a credential of the owner’s that is called alike is not', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
-    const [ours = ''] = world.stored.keys()
-    world.stored.set('webhook_github_1', createSecret('webhook_github_1', 'the owner’s own'))
-    world.webhooks.maintain()
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
+    const [ours = ''] = harness.stored.keys()
+    harness.stored.set('webhook_github_1', createSecret('webhook_github_1', 'the owner’s own'))
+    harness.webhooks.maintain()
     await new Promise((resolve) => setImmediate(resolve))
-    expect([...world.stored.keys()]).toEqual([ours, 'webhook_github_1'])
-    await world.webhooks.manage.remove(owner, hook.id)
-    expect([...world.stored.keys()]).toEqual(['webhook_github_1'])
+    expect([...harness.stored.keys()]).toEqual([ours, 'webhook_github_1'])
+    await harness.webhooks.manage.remove(owner, hook.id)
+    expect([...harness.stored.keys()]).toEqual(['webhook_github_1'])
   })
 
   test('goes when the owner wants no signatures, and comes back with a rotation', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
-    await world.webhooks.manage.change(owner, hook.id, { signed: false })
-    expect(world.stored.size).toBe(0)
-    expect(await world.deliver(hook, body)).toMatchObject({ status: 'accepted' })
-    const { secret } = await world.webhooks.manage.rotate(owner, hook.id, { overlapMs: hour })
-    await expect(world.deliver(hook, '2')).rejects.toEqual(
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
+    await harness.webhooks.manage.change(owner, hook.id, { signed: false })
+    expect(harness.stored.size).toBe(0)
+    expect(await harness.deliver(hook, body)).toMatchObject({ status: 'accepted' })
+    const { secret } = await harness.webhooks.manage.rotate(owner, hook.id, { overlapMs: hour })
+    await expect(harness.deliver(hook, '2')).rejects.toEqual(
       expect.objectContaining({ code: 'signature-refused' }),
     )
-    expect(await world.deliver(hook, '3', plain(secret ?? '', '3'))).toMatchObject({ status: 'accepted' })
+    expect(await harness.deliver(hook, '3', plain(secret ?? '', '3'))).toMatchObject({ status: 'accepted' })
   })
 })
 
@@ -252,19 +252,19 @@ describe('what cannot be', () => {
     ['a secret for a hook without signatures', { signed: false, secret: 'some-secret-of-it' }, 'bad-request'],
     ['a key that is not base64', { secret: 'whsec_!!!!!!!!!!!!!!!!' }, 'bad-request'],
   ])('%s', async (_what, more, code) => {
-    const world = aWebhookHarness()
-    await expect(world.hook(more)).rejects.toMatchObject({ code })
-    expect(world.webhooks.manage.list(owner)).toEqual([])
-    expect(world.stored.size).toBe(0)
+    const harness = aWebhookHarness()
+    await expect(harness.hook(more)).rejects.toMatchObject({ code })
+    expect(harness.webhooks.manage.list(owner)).toEqual([])
+    expect(harness.stored.size).toBe(0)
   })
 
   test('a change to what cannot be leaves the hook as it is', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
-    const change = world.webhooks.manage.change(owner, hook.id, { when: '((', name: 'new' })
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
+    const change = harness.webhooks.manage.change(owner, hook.id, { when: '((', name: 'new' })
     await expect(change).rejects.toMatchObject({ code: 'bad-request' })
-    expect(world.webhooks.manage.list(owner)).toEqual([hook])
-    const unnamed = await world.webhooks.manage.change(owner, hook.id, { name: 'new', when: undefined })
+    expect(harness.webhooks.manage.list(owner)).toEqual([hook])
+    const unnamed = await harness.webhooks.manage.change(owner, hook.id, { name: 'new', when: undefined })
     expect(unnamed).toEqual({ ...hook, name: 'new' })
   })
 })

@@ -13,8 +13,8 @@ const body = '{"action":"opened"}'
 const plain = (secret: string, of = body) => ({
   'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
 })
-function standard(world: WebhookHarness, secret: string, id = 'msg_1') {
-  const at = new Date(world.clock.now())
+function standard(harness: WebhookHarness, secret: string, id = 'msg_1') {
+  const at = new Date(harness.clock.now())
   return {
     'webhook-id': id,
     'webhook-timestamp': `${Math.floor(at.getTime() / 1000)}`,
@@ -22,49 +22,49 @@ function standard(world: WebhookHarness, secret: string, id = 'msg_1') {
   }
 }
 const refusedAs = (code: string) => expect.objectContaining({ code })
-const runsOf = (world: WebhookHarness) => world.ledger.queries.list({ limit: 200 })
+const runsOf = (harness: WebhookHarness) => harness.ledger.queries.list({ limit: 200 })
 
 describe('a delivery', () => {
   test('makes one run of the hook’s agent, whose origin names the hook, and its row says how it ended', async () => {
     verifies('endpoints:webhook:forwarded-to-agent', 'events:webhook', 'purpose:chat-mode:webhook-channel')
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    const receipt = await world.deliver(hook, body, plain(secret))
-    const [run] = runsOf(world)
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    const receipt = await harness.deliver(hook, body, plain(secret))
+    const [run] = runsOf(harness)
     expect(receipt).toEqual({ status: 'accepted', run_id: run?.id, duplicate: false })
     expect(run).toMatchObject({
       agentId: 'clerk',
       kind: 'chat',
       origin: { kind: 'webhook', channel: 'mesh', user: hook.id },
     })
-    expect(world.messages()[0]).toContain('"action": "opened"')
-    world.ledger.lifecycle.cancelRun(owner, run?.id ?? '')
-    expect(world.history(hook)).toMatchObject([
+    expect(harness.messages()[0]).toContain('"action": "opened"')
+    harness.ledger.lifecycle.cancelRun(owner, run?.id ?? '')
+    expect(harness.history(hook)).toMatchObject([
       { state: 'accepted', runId: run?.id, outcome: 'cancelled: cancelled' },
     ])
   })
 
   test('without a secret needs no signature, and one that is sent does not matter', async () => {
     verifies('authentication:webhook:no-secret', 'authentication:zone-0:optional-hmac')
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ signed: false })
-    await world.deliver(hook, body)
-    await world.deliver(hook, body, { 'x-webhook-signature': 'anything' })
-    expect(runsOf(world)).toHaveLength(2)
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ signed: false })
+    await harness.deliver(hook, body)
+    await harness.deliver(hook, body, { 'x-webhook-signature': 'anything' })
+    expect(runsOf(harness)).toHaveLength(2)
   })
 
   test('without or with a wrong signature is refused, counted in one row without its body, and never a run', async () => {
     verifies('authentication:webhook:signature-verified', 'resources:webhook:secret')
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
-    await expect(world.deliver(hook, body)).rejects.toEqual(refusedAs('signature-refused'))
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
+    await expect(harness.deliver(hook, body)).rejects.toEqual(refusedAs('signature-refused'))
     for (let times = 0; times < 500; times++) {
-      await expect(world.deliver(hook, body, plain('another'))).rejects.toEqual(
+      await expect(harness.deliver(hook, body, plain('another'))).rejects.toEqual(
         refusedAs('signature-refused'),
       )
     }
-    expect(runsOf(world)).toEqual([])
-    expect(world.history(hook)).toMatchObject([
+    expect(runsOf(harness)).toEqual([])
+    expect(harness.history(hook)).toMatchObject([
       { state: 'refused', code: 'signature-refused', count: 500, payload: null, runId: null },
       { state: 'refused', count: 1, reason: expect.stringContaining('the signature is missing') },
     ])
@@ -72,11 +72,11 @@ describe('a delivery', () => {
 
   test('whose secret was lost from the vault is refused, not taken unsigned', async () => {
     heedsLesson(21)
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    world.stored.clear()
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    harness.stored.clear()
     for (const headers of [{}, plain(secret), plain('')]) {
-      await expect(world.deliver(hook, body, headers)).rejects.toEqual(refusedAs('signature-refused'))
+      await expect(harness.deliver(hook, body, headers)).rejects.toEqual(refusedAs('signature-refused'))
     }
   })
 })
@@ -84,144 +84,144 @@ describe('a delivery', () => {
 describe('a signed body that is sent again', () => {
   heedsLesson(22)
   test('under its id is the delivery of before, at any time', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    const first = await world.deliver(hook, body, standard(world, secret))
-    await world.clock.advance(3_600_000)
-    const again = await world.deliver(hook, body, standard(world, secret))
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    const first = await harness.deliver(hook, body, standard(harness, secret))
+    await harness.clock.advance(3_600_000)
+    const again = await harness.deliver(hook, body, standard(harness, secret))
     expect(again).toEqual({ ...first, duplicate: true })
-    expect(runsOf(world)).toHaveLength(1)
-    expect(world.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
-    expect(await world.deliver(hook, body, standard(world, secret, 'msg_2'))).toMatchObject({
+    expect(runsOf(harness)).toHaveLength(1)
+    expect(harness.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
+    expect(await harness.deliver(hook, body, standard(harness, secret, 'msg_2'))).toMatchObject({
       duplicate: false,
     })
   })
 
   test('later than the signed window is refused', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    const captured = standard(world, secret)
-    await world.clock.advance(301_000)
-    await expect(world.deliver(hook, body, captured)).rejects.toEqual(refusedAs('signature-refused'))
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    const captured = standard(harness, secret)
+    await harness.clock.advance(301_000)
+    await expect(harness.deliver(hook, body, captured)).rejects.toEqual(refusedAs('signature-refused'))
   })
 
   test('under an id that nobody signed does not keep another event of that name out', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
     // Whoever overheard a signed body may send it later under the name that the next event will have.
-    await world.deliver(hook, body, plain(secret))
-    await world.clock.advance(signedWindowMs)
+    await harness.deliver(hook, body, plain(secret))
+    await harness.clock.advance(signedWindowMs)
     const named = { ...plain(secret), 'webhook-id': 'event-2' }
-    expect(await world.deliver(hook, body, named)).toMatchObject({ duplicate: true })
+    expect(await harness.deliver(hook, body, named)).toMatchObject({ duplicate: true })
     const second = '{"action":"closed"}'
-    const true2 = await world.deliver(hook, second, { ...plain(secret, second), 'webhook-id': 'event-2' })
+    const true2 = await harness.deliver(hook, second, { ...plain(secret, second), 'webhook-id': 'event-2' })
     expect(true2).toMatchObject({ status: 'accepted', duplicate: false })
-    expect(await world.deliver(hook, body, standard(world, secret, 'event-2'))).toMatchObject({
+    expect(await harness.deliver(hook, body, standard(harness, secret, 'event-2'))).toMatchObject({
       duplicate: false,
     })
-    expect(runsOf(world)).toHaveLength(3)
+    expect(runsOf(harness)).toHaveLength(3)
   })
 
   test('is not held against one that was refused before', async () => {
-    const world = aWebhookHarness({ perMinute: 1 })
-    const { hook, secret } = await world.hook()
-    await world.deliver(hook, body, standard(world, secret, 'msg_0'))
-    await expect(world.deliver(hook, body, standard(world, secret))).rejects.toEqual(
+    const harness = aWebhookHarness({ perMinute: 1 })
+    const { hook, secret } = await harness.hook()
+    await harness.deliver(hook, body, standard(harness, secret, 'msg_0'))
+    await expect(harness.deliver(hook, body, standard(harness, secret))).rejects.toEqual(
       refusedAs('rate-limited'),
     )
-    await world.clock.advance(120_000)
-    expect(await world.deliver(hook, body, standard(world, secret))).toMatchObject({
+    await harness.clock.advance(120_000)
+    expect(await harness.deliver(hook, body, standard(harness, secret))).toMatchObject({
       status: 'accepted',
       duplicate: false,
     })
   })
 
   test('twice at the same moment is one run, whichever name both bear, and uses up one place of the rate', async () => {
-    const world = aWebhookHarness({ perMinute: 2 })
-    const { hook, secret } = await world.hook()
+    const harness = aWebhookHarness({ perMinute: 2 })
+    const { hook, secret } = await harness.hook()
     const guid = (id: string) => ({ ...plain(secret), 'x-github-delivery': id })
     const sent = [plain(secret), plain(secret), guid('1'), guid('2'), guid('1')]
-    const receipts = await Promise.all(sent.map((headers) => world.deliver(hook, body, headers)))
+    const receipts = await Promise.all(sent.map((headers) => harness.deliver(hook, body, headers)))
     expect(receipts.map(({ duplicate }) => duplicate)).toEqual([false, true, true, true, true])
     expect(new Set(receipts.map(({ run_id: id }) => id)).size).toBe(1)
-    const under = standard(world, secret)
-    const named = await Promise.all([1, 2, 3].map(() => world.deliver(hook, body, under)))
+    const under = standard(harness, secret)
+    const named = await Promise.all([1, 2, 3].map(() => harness.deliver(hook, body, under)))
     expect(named.map(({ duplicate }) => duplicate)).toEqual([false, true, true])
-    expect(runsOf(world)).toHaveLength(2)
+    expect(runsOf(harness)).toHaveLength(2)
   })
 
   test('while the first of it is refused is judged by itself', async () => {
-    const world = aWebhookHarness({ perMinute: 1000 })
-    const { hook, secret } = await world.hook()
+    const harness = aWebhookHarness({ perMinute: 1000 })
+    const { hook, secret } = await harness.hook()
     const others = Array.from({ length: 100 }, (_, at) => `{"at":${at}}`)
-    const all = [...others, body, body, body].map((one) => world.deliver(hook, one, plain(secret, one)))
+    const all = [...others, body, body, body].map((one) => harness.deliver(hook, one, plain(secret, one)))
     const outcomes = await Promise.allSettled(all)
     expect(outcomes.slice(0, 100).every(({ status }) => status === 'fulfilled')).toBe(true)
     for (const one of outcomes.slice(100)) expect(one).toMatchObject({ reason: refusedAs('lane-full') })
-    expect(runsOf(world)).toHaveLength(100)
-    expect(world.history(hook)[0]).toMatchObject({ state: 'limited', code: 'lane-full', count: 3 })
+    expect(runsOf(harness)).toHaveLength(100)
+    expect(harness.history(hook)[0]).toMatchObject({ state: 'limited', code: 'lane-full', count: 3 })
   })
 
   test('of another hook is not known here', async () => {
-    const world = aWebhookHarness()
-    const one = await world.hook()
-    const other = await world.hook()
-    await world.deliver(one.hook, body, plain(one.secret))
-    expect(await world.deliver(other.hook, body, plain(other.secret))).toMatchObject({ duplicate: false })
+    const harness = aWebhookHarness()
+    const one = await harness.hook()
+    const other = await harness.hook()
+    await harness.deliver(one.hook, body, plain(one.secret))
+    expect(await harness.deliver(other.hook, body, plain(other.secret))).toMatchObject({ duplicate: false })
   })
 })
 
 describe('what a hook does not take', () => {
   test('is not what comes while the agent is paused: it queues, and is done after', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    world.paused.set('clerk', 'the owner is on holiday')
-    world.ledger.start()
-    const { run_id: id } = await world.deliver(hook, body, plain(secret))
-    await world.clock.advance(60_000)
-    expect(world.state({ id: id ?? '' })).toBe('queued')
-    world.paused.clear()
-    await world.clock.advance(60_000)
-    expect(world.state({ id: id ?? '' })).toBe('running')
-    await world.ledger.close()
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    harness.paused.set('clerk', 'the owner is on holiday')
+    harness.ledger.start()
+    const { run_id: id } = await harness.deliver(hook, body, plain(secret))
+    await harness.clock.advance(60_000)
+    expect(harness.state({ id: id ?? '' })).toBe('queued')
+    harness.paused.clear()
+    await harness.clock.advance(60_000)
+    expect(harness.state({ id: id ?? '' })).toBe('running')
+    await harness.ledger.close()
   })
 
   test('an archived agent gives a clear no, and the event is not lost in silence', async () => {
     heedsLesson(81)
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    world.archived.add('clerk')
-    await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    harness.archived.add('clerk')
+    await expect(harness.deliver(hook, body, plain(secret))).rejects.toEqual(
       expect.objectContaining({ code: 'agent-archived', detail: expect.not.stringContaining('clerk') }),
     )
-    expect(world.history(hook)).toMatchObject([{ state: 'refused', code: 'agent-archived' }])
-    expect(runsOf(world)).toEqual([])
+    expect(harness.history(hook)).toMatchObject([{ state: 'refused', code: 'agent-archived' }])
+    expect(runsOf(harness)).toEqual([])
   })
 
   test('a hook that is off says so to those who can sign, and to nobody else', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    await world.webhooks.manage.change(owner, hook.id, { enabled: false })
-    await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('webhook-disabled'))
-    await expect(world.deliver(hook, body, plain('wrong'))).rejects.toEqual(refusedAs('signature-refused'))
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    await harness.webhooks.manage.change(owner, hook.id, { enabled: false })
+    await expect(harness.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('webhook-disabled'))
+    await expect(harness.deliver(hook, body, plain('wrong'))).rejects.toEqual(refusedAs('signature-refused'))
   })
 
   test('a hook that is deleted while its deliveries wait for their commit looks like none, and leaves no run', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    const waiting = world.deliver(hook, body, plain(secret))
-    world.webhooks.forget('clerk')
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    const waiting = harness.deliver(hook, body, plain(secret))
+    harness.webhooks.forget('clerk')
     await expect(waiting).rejects.toEqual(refusedAs('not-found'))
-    expect(runsOf(world)).toEqual([])
+    expect(runsOf(harness)).toEqual([])
   })
 
   test('an unknown hook looks the same whatever is sent', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook()
-    await world.webhooks.manage.remove(owner, hook.id)
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook()
+    await harness.webhooks.manage.remove(owner, hook.id)
     const seen = [hook.id, 'hook_2', '../x', "'; DROP TABLE webhooks"].map((id) => {
       try {
-        world.webhooks.receive(id, {})
+        harness.webhooks.receive(id, {})
       } catch (error) {
         return error
       }
@@ -232,20 +232,23 @@ describe('what a hook does not take', () => {
   })
 
   test('a full lane is limited, and leaves no half of a delivery', async () => {
-    const world = aWebhookHarness({ perMinute: 1000 })
-    const { hook, secret } = await world.hook()
-    for (let at = 0; at < 100; at++) await world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
-    await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('lane-full'))
-    expect(world.webhooks.countsOf(hook.id).counts).toMatchObject({ accepted: 100, limited: 1 })
-    expect(runsOf(world)).toHaveLength(100)
+    const harness = aWebhookHarness({ perMinute: 1000 })
+    const { hook, secret } = await harness.hook()
+    for (let at = 0; at < 100; at++)
+      await harness.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
+    await expect(harness.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('lane-full'))
+    expect(harness.webhooks.countsOf(hook.id).counts).toMatchObject({ accepted: 100, limited: 1 })
+    expect(runsOf(harness)).toHaveLength(100)
   })
 
   test('more than its rate waits, and forged ones use nothing of it up', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook({ perMinute: 2 })
-    const send = (at: number) => world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook({ perMinute: 2 })
+    const send = (at: number) => harness.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
     for (let at = 0; at < 50; at++)
-      await expect(world.deliver(hook, body, plain('forged'))).rejects.toEqual(refusedAs('signature-refused'))
+      await expect(harness.deliver(hook, body, plain('forged'))).rejects.toEqual(
+        refusedAs('signature-refused'),
+      )
     await send(1)
     await send(2)
     // What was taken before costs nothing again.
@@ -253,36 +256,36 @@ describe('what a hook does not take', () => {
     await expect(send(3)).rejects.toEqual(
       expect.objectContaining({ code: 'rate-limited', retryAfterSeconds: expect.any(Number) }),
     )
-    expect(world.history(hook)[0]).toMatchObject({ state: 'limited', code: 'rate-limited' })
+    expect(harness.history(hook)[0]).toMatchObject({ state: 'limited', code: 'rate-limited' })
   })
 
   test('a payload for which the condition does not hold is skipped, and the row says why', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook({ when: 'action == "closed" and count > 2' })
-    expect(await world.deliver(hook, body, plain(secret))).toEqual({
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook({ when: 'action == "closed" and count > 2' })
+    expect(await harness.deliver(hook, body, plain(secret))).toEqual({
       status: 'skipped',
       run_id: null,
       duplicate: false,
     })
-    expect(await world.deliver(hook, body, plain(secret))).toEqual({
+    expect(await harness.deliver(hook, body, plain(secret))).toEqual({
       status: 'skipped',
       run_id: null,
       duplicate: true,
     })
     const held = '{"action":"closed","count":3}'
-    expect(await world.deliver(hook, held, plain(secret, held))).toMatchObject({ status: 'accepted' })
-    expect(world.history(hook)[2]).toMatchObject({
+    expect(await harness.deliver(hook, held, plain(secret, held))).toMatchObject({ status: 'accepted' })
+    expect(harness.history(hook)[2]).toMatchObject({
       state: 'skipped',
       reason: expect.stringContaining('action == "closed"'),
     })
   })
 
   test('a packed body is refused by the headers', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    await expect(world.deliver(hook, body, { ...plain(secret), 'content-encoding': 'gzip' })).rejects.toEqual(
-      refusedAs('unsupported-encoding'),
-    )
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    await expect(
+      harness.deliver(hook, body, { ...plain(secret), 'content-encoding': 'gzip' }),
+    ).rejects.toEqual(refusedAs('unsupported-encoding'))
   })
 
   test.each([
@@ -294,48 +297,48 @@ describe('what a hook does not take', () => {
     ['an id that is too long', { 'webhook-id': 'a'.repeat(257) }],
   ])('%s is refused by the headers', async (_what, headers) => {
     verifies('endpoints:webhook:json-body')
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    await expect(world.deliver(hook, body, { ...plain(secret), ...headers })).rejects.toEqual(
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    await expect(harness.deliver(hook, body, { ...plain(secret), ...headers })).rejects.toEqual(
       refusedAs('bad-request'),
     )
     const types = ['application/json', 'Application/JSON;charset="UTF-8"', 'application/cloudevents+json']
     for (const [at, type] of types.entries()) {
       const good = `[${at}]`
-      expect(await world.deliver(hook, good, { ...plain(secret, good), 'content-type': type })).toMatchObject(
-        { status: 'accepted' },
-      )
+      expect(
+        await harness.deliver(hook, good, { ...plain(secret, good), 'content-type': type }),
+      ).toMatchObject({ status: 'accepted' })
     }
   })
 })
 
 describe('the history', () => {
   test('keeps the newest rows and younger payloads, and nothing for ever', async () => {
-    const world = aWebhookHarness({ perMinute: 10_000 })
-    const { hook } = await world.hook({ signed: false, when: 'never == true' })
-    for (let at = 0; at < historyBounds.rowsMax + 50; at++) await world.deliver(hook, `${at}`)
+    const harness = aWebhookHarness({ perMinute: 10_000 })
+    const { hook } = await harness.hook({ signed: false, when: 'never == true' })
+    for (let at = 0; at < historyBounds.rowsMax + 50; at++) await harness.deliver(hook, `${at}`)
     const numbers = () => {
-      const first = world.webhooks.history.list(owner, hook.id, { limit: 1000 })
+      const first = harness.webhooks.history.list(owner, hook.id, { limit: 1000 })
       return { rows: first.length, kept: first.filter(({ payload }) => payload !== null).length }
     }
-    world.webhooks.maintain()
+    harness.webhooks.maintain()
     // Those that may still come twice stay, without their payloads.
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax + 50, kept: historyBounds.rowsMax })
-    await world.clock.advance(historyBounds.keptForDuplicatesMs + 1)
-    world.webhooks.maintain()
+    await harness.clock.advance(historyBounds.keptForDuplicatesMs + 1)
+    harness.webhooks.maintain()
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax, kept: historyBounds.rowsMax })
-    await world.clock.advance(historyBounds.payloadsMaxAgeMs)
-    world.webhooks.maintain()
+    await harness.clock.advance(historyBounds.payloadsMaxAgeMs)
+    harness.webhooks.maintain()
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax, kept: 0 })
-    await world.clock.advance(historyBounds.rowsMaxAgeMs)
-    world.webhooks.maintain()
+    await harness.clock.advance(historyBounds.rowsMaxAgeMs)
+    harness.webhooks.maintain()
     expect(numbers()).toEqual({ rows: 0, kept: 0 })
   })
 
   test('of what was taken in is not pushed out by a stranger’s refusals, whatever their number', async () => {
-    const world = aWebhookHarness()
-    const { hook, secret } = await world.hook()
-    await world.deliver(hook, body, plain(secret))
+    const harness = aWebhookHarness()
+    const { hook, secret } = await harness.hook()
+    await harness.deliver(hook, body, plain(secret))
     const refused = [
       {},
       plain('another'),
@@ -349,39 +352,39 @@ describe('the history', () => {
     ]
     for (let minute = 0; minute < 100; minute++) {
       for (const headers of refused) {
-        await expect(world.deliver(hook, body, headers)).rejects.toThrow(Problem)
+        await expect(harness.deliver(hook, body, headers)).rejects.toThrow(Problem)
       }
-      await world.clock.leap(61_000)
-      world.webhooks.maintain()
+      await harness.clock.leap(61_000)
+      harness.webhooks.maintain()
     }
-    const rows = world.webhooks.history.list(owner, hook.id, { limit: 10_000 })
+    const rows = harness.webhooks.history.list(owner, hook.id, { limit: 10_000 })
     expect(rows.length).toBeLessThan(historyBounds.rowsMax + 10 * 25)
     expect(rows.at(-1)).toMatchObject({ number: 1, state: 'accepted', payload: expect.any(String) })
   })
 
   test('replays with the instructions of now, also what was skipped, and says of what', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ signed: false, when: 'a == 1' })
-    await world.deliver(hook, '{"a":2}')
-    await world.webhooks.manage.change(owner, hook.id, { instructions: 'Now do that.' })
-    const again = world.webhooks.history.replay(owner, hook.id, 1)
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ signed: false, when: 'a == 1' })
+    await harness.deliver(hook, '{"a":2}')
+    await harness.webhooks.manage.change(owner, hook.id, { instructions: 'Now do that.' })
+    const again = harness.webhooks.history.replay(owner, hook.id, 1)
     expect(again).toMatchObject({ way: 'replay', state: 'accepted', replayOf: 1, number: 2 })
-    expect(world.messages()).toEqual([
+    expect(harness.messages()).toEqual([
       expect.stringMatching(/given again by the owner[\s\S]*"a": 2[\s\S]*Now do that\./),
     ])
-    const other = await world.hook()
-    expect(() => world.webhooks.history.replay(owner, other.hook.id, 1)).toThrow(refusedAs('not-found'))
+    const other = await harness.hook()
+    expect(() => harness.webhooks.history.replay(owner, other.hook.id, 1)).toThrow(refusedAs('not-found'))
   })
 
   test('holds what came while the agent is paused, and neither a trial nor a replay, which a person asks for now', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ signed: false })
-    world.paused.set('clerk', 'holidays')
-    await world.deliver(hook, body)
-    const replayed = world.webhooks.history.replay(owner, hook.id, 1)
-    const tried = world.webhooks.history.test(owner, hook.id, Buffer.from(body))
-    const held = runsOf(world).map(({ id, proactive }) => [id, proactive])
-    const [came] = runsOf(world).filter(({ proactive }) => proactive)
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ signed: false })
+    harness.paused.set('clerk', 'holidays')
+    await harness.deliver(hook, body)
+    const replayed = harness.webhooks.history.replay(owner, hook.id, 1)
+    const tried = harness.webhooks.history.test(owner, hook.id, Buffer.from(body))
+    const held = runsOf(harness).map(({ id, proactive }) => [id, proactive])
+    const [came] = runsOf(harness).filter(({ proactive }) => proactive)
     expect(Object.fromEntries(held)).toEqual({
       [came?.id ?? '']: true,
       [replayed.runId ?? '']: false,
@@ -390,10 +393,10 @@ describe('the history', () => {
   })
 
   test('has trials of the owner’s, which go the same way', async () => {
-    const world = aWebhookHarness()
-    const { hook } = await world.hook({ when: 'a == 1' })
+    const harness = aWebhookHarness()
+    const { hook } = await harness.hook({ when: 'a == 1' })
     const trial = (payload: object) =>
-      world.webhooks.history.test(owner, hook.id, Buffer.from(JSON.stringify(payload)))
+      harness.webhooks.history.test(owner, hook.id, Buffer.from(JSON.stringify(payload)))
     expect(trial({ a: 2 })).toMatchObject({ way: 'test', state: 'skipped', runId: null })
     expect(trial({ a: 1 })).toMatchObject({ way: 'test', state: 'accepted', runId: expect.any(String) })
   })
@@ -401,13 +404,13 @@ describe('the history', () => {
 
 /** Counts are what a table of rows says, and so what the owner sees. */
 test('a deleted agent takes its hooks, their histories and their secrets along', async () => {
-  const world = aWebhookHarness()
-  const kept: { hook: Hook } = await world.hook({ agentId: 'other' })
-  const { hook, secret } = await world.hook()
-  await world.deliver(hook, body, plain(secret))
-  world.webhooks.forget('clerk')
+  const harness = aWebhookHarness()
+  const kept: { hook: Hook } = await harness.hook({ agentId: 'other' })
+  const { hook, secret } = await harness.hook()
+  await harness.deliver(hook, body, plain(secret))
+  harness.webhooks.forget('clerk')
   await new Promise((resolve) => setImmediate(resolve))
-  expect(world.webhooks.manage.list(owner).map(({ id }) => id)).toEqual([kept.hook.id])
-  expect([...world.stored.keys()]).toEqual([expect.stringContaining(kept.hook.id.slice(5))])
-  expect(() => world.history(hook)).toThrow(refusedAs('not-found'))
+  expect(harness.webhooks.manage.list(owner).map(({ id }) => id)).toEqual([kept.hook.id])
+  expect([...harness.stored.keys()]).toEqual([expect.stringContaining(kept.hook.id.slice(5))])
+  expect(() => harness.history(hook)).toThrow(refusedAs('not-found'))
 })

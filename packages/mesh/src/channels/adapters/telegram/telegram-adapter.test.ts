@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { heedsLesson } from '../../../../../../tests/verifies.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { silentLog, systemClock } from '../../../platform/index.ts'
-import { playedTelegramPlaces as places, playTelegram } from '../../../testing/played-telegram.ts'
+import { fakeTelegramPlaces as places, startFakeTelegram } from '../../../testing/fake-telegram.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import type { ChannelAdapter, ChannelState, PassedOver, ReceivedMessage } from '../../adapter.ts'
 import { channelLimits } from '../../channel-limits.ts'
@@ -37,7 +37,7 @@ const message = (text: string, more: object = {}) => ({
 channelAdapterConformance(
   'telegram',
   async () => {
-    const platform = await playTelegram()
+    const platform = await startFakeTelegram()
     return {
       adapter: anAdapter(platform.root),
       platform: { ...platform, say: async (said) => platform.say(said) },
@@ -54,8 +54,10 @@ describe('the Telegram adapter', () => {
     for (const close of closing.splice(0).toReversed()) await close()
   })
 
-  async function started(prepare: (platform: Awaited<ReturnType<typeof playTelegram>>) => void = () => {}) {
-    const platform = await playTelegram()
+  async function started(
+    prepare: (platform: Awaited<ReturnType<typeof startFakeTelegram>>) => void = () => {},
+  ) {
+    const platform = await startFakeTelegram()
     closing.push(platform.close)
     prepare(platform)
     const adapter = anAdapter(platform.root)
@@ -105,7 +107,7 @@ describe('the Telegram adapter', () => {
   })
 
   test('a token that is not accepted is said to be so, and shown to nobody', async () => {
-    const platform = await playTelegram()
+    const platform = await startFakeTelegram()
     closing.push(platform.close)
     platform.acceptToken(false)
     const adapter = anAdapter(platform.root)
@@ -246,7 +248,7 @@ describe('the Telegram adapter', () => {
   })
 
   test('a message over which the mesh always stumbles does not stall those behind it', async () => {
-    const platform = await playTelegram()
+    const platform = await startFakeTelegram()
     closing.push(platform.close)
     const taken: string[] = []
     const tried: string[] = []

@@ -4,8 +4,8 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { createSecret } from '../../../credentials/secret.ts'
 import { systemClock } from '../../../platform/system-clock.ts'
-import { channelAdapterConformance, playedRetryAfterMs } from '../../adapter.conformance.ts'
-import type { ChannelUnderTest, PlayedFailure } from '../../adapter.conformance.ts'
+import { channelAdapterConformance, fakeRetryAfterMs } from '../../adapter.conformance.ts'
+import type { ChannelUnderTest, FakeFailure } from '../../adapter.conformance.ts'
 import type { CallbackRequest } from '../../adapter.ts'
 import { createWebhookChannel } from './index.ts'
 
@@ -25,7 +25,7 @@ interface Posted {
 async function aReceiver() {
   const shown: Posted[] = []
   const seen = new Set<string>()
-  const failures: PlayedFailure[] = []
+  const failures: FakeFailure[] = []
   const files = new Map<string, Uint8Array>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -44,7 +44,7 @@ async function aReceiver() {
       }
       const failure = failures.shift()
       if (failure === 'rate-limited') {
-        response.writeHead(429, { 'retry-after': String(playedRetryAfterMs / 1000) }).end()
+        response.writeHead(429, { 'retry-after': String(fakeRetryAfterMs / 1000) }).end()
         return
       }
       if (failure === 'gone') return void response.writeHead(410).end()
@@ -72,7 +72,7 @@ async function aReceiver() {
       files.set(`/files/${name}`, bytes)
       return `http://127.0.0.1:${port}/files/${name}`
     },
-    failNext: (how: PlayedFailure) => void failures.push(how),
+    failNext: (how: FakeFailure) => void failures.push(how),
     close: () =>
       new Promise<void>((resolve) => {
         server.closeAllConnections()

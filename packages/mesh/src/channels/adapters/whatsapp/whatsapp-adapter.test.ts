@@ -6,11 +6,11 @@ import { systemClock } from '../../../platform/index.ts'
 import {
   callbackEntry,
   callbackOf,
-  playedWhatsApp,
-  playGraph,
+  fakeWhatsApp,
+  startFakeGraph,
   playMeta,
   signedCallback,
-} from '../../../testing/played-whatsapp.ts'
+} from '../../../testing/fake-whatsapp.ts'
 import { heardBy } from '../../../testing/heard-by.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import { albumByTime } from '../../adapter.ts'
@@ -20,7 +20,7 @@ import type { WhatsAppConfig } from './index.ts'
 import { isSigned } from './verify-callback.ts'
 
 const never = new AbortController().signal
-const { places, phoneNumberId, appSecret } = playedWhatsApp
+const { places, phoneNumberId, appSecret } = fakeWhatsApp
 
 const anAdapter = (graphRoot: string, more: Partial<WhatsAppConfig> = {}) =>
   createWhatsAppAdapter({
@@ -45,7 +45,7 @@ const message = (text: string, more: Partial<OutgoingMessage> = {}): OutgoingMes
 channelAdapterConformance(
   'whatsapp',
   async () => {
-    const graph = await playGraph()
+    const graph = await startFakeGraph()
     const adapter = anAdapter(graph.root)
     const meta = playMeta(adapter, graph)
     return {
@@ -68,7 +68,7 @@ describe('the WhatsApp adapter', () => {
   })
 
   async function started(more: Partial<WhatsAppConfig> = {}) {
-    const graph = await playGraph()
+    const graph = await startFakeGraph()
     closing.push(graph.close)
     const adapter = anAdapter(graph.root, more)
     closing.push(adapter.close)
@@ -87,7 +87,7 @@ describe('the WhatsApp adapter', () => {
     [200, '{"success":true}'],
     [403, '{"error":{"code":10,"message":"no permission"}}'],
   ])('its commands stand in the menu behind /, and it hears where Graph answers %d', async (status, body) => {
-    const graph = await playGraph()
+    const graph = await startFakeGraph()
     closing.push(graph.close)
     const path = `${phoneNumberId}/conversational_automation`
     graph.answer(path, status, body)
@@ -286,7 +286,7 @@ describe('the WhatsApp adapter', () => {
 
   test('the token is taken to no other host than Meta’s', async () => {
     const { adapter, graph, receive, heard } = await started()
-    const elsewhere = await playGraph()
+    const elsewhere = await startFakeGraph()
     closing.push(elsewhere.close)
     const document = { type: 'document', text: null, document: { id: 'm8', filename: 'a.pdf' } }
     await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.9', text: '', more: document }]))))
@@ -323,7 +323,7 @@ describe('the WhatsApp adapter', () => {
   })
 
   test('a token that is not accepted is said to be so, and shown to nobody', async () => {
-    const graph = await playGraph()
+    const graph = await startFakeGraph()
     closing.push(graph.close)
     const error = { code: 190, message: 'Invalid OAuth access token' }
     graph.answer(`${phoneNumberId}?fields=display_phone_number`, 401, JSON.stringify({ error }))
@@ -341,7 +341,7 @@ describe('the WhatsApp adapter', () => {
   })
 
   test('where nobody listens nothing was sent', async () => {
-    const graph = await playGraph()
+    const graph = await startFakeGraph()
     await graph.close()
     const adapter = anAdapter(graph.root)
     closing.push(adapter.close)

@@ -4,17 +4,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../channels/adapter.conformance.ts'
 import type {
-  PlayedFailure,
-  PlayedPlatform,
+  FakeFailure,
+  FakePlatform,
   ShownFileOnPlatform,
   ShownOnPlatform,
 } from '../channels/adapter.conformance.ts'
 import type { CallbackRequest, ChannelAdapter } from '../channels/adapter.ts'
 import { readJson } from '../intake/index.ts'
 
-export const playedWhatsApp = {
+export const fakeWhatsApp = {
   appSecret: 'app-secret',
   phoneNumberId: '106540352242922',
   ownNumber: '15550783881',
@@ -24,12 +24,12 @@ export const playedWhatsApp = {
   },
 } as const
 
-export interface PlayedGraph {
+export interface FakeGraph {
   readonly root: string
   readonly calls: readonly GraphCall[]
   readonly shown: () => readonly ShownOnPlatform[]
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
-  readonly failNext: (how: PlayedFailure) => void
+  readonly failNext: (how: FakeFailure) => void
   /** What a path below the root answers with. */
   readonly answer: (path: string, status: number, body: string | Uint8Array) => void
   readonly openSockets: () => Promise<number>
@@ -44,9 +44,9 @@ export interface GraphCall {
 }
 
 /** Graph's side of a business number. */
-export async function playGraph(): Promise<PlayedGraph> {
+export async function startFakeGraph(): Promise<FakeGraph> {
   const calls: GraphCall[] = []
-  const failures: PlayedFailure[] = []
+  const failures: FakeFailure[] = []
   const shown: ShownOnPlatform[] = []
   const shownFiles: ShownFileOnPlatform[] = []
   const uploads = new Map<string, Uint8Array>()
@@ -68,7 +68,7 @@ export async function playGraph(): Promise<PlayedGraph> {
     if (path.endsWith('/media')) return void response.end(JSON.stringify({ id: await upload(request, raw) }))
     if (!path.endsWith('/messages')) {
       return void response.end(
-        JSON.stringify({ id: 'm1', display_phone_number: `+${playedWhatsApp.ownNumber}` }),
+        JSON.stringify({ id: 'm1', display_phone_number: `+${fakeWhatsApp.ownNumber}` }),
       )
     }
     const failure = failures.shift()
@@ -76,9 +76,9 @@ export async function playGraph(): Promise<PlayedGraph> {
       const { status, code } = refusals[failure as keyof typeof refusals]
       response.writeHead(
         status,
-        failure === 'rate-limited' ? { 'retry-after': String(playedRetryAfterMs / 1000) } : {},
+        failure === 'rate-limited' ? { 'retry-after': String(fakeRetryAfterMs / 1000) } : {},
       )
-      return void response.end(JSON.stringify({ error: { code, message: 'it is played' } }))
+      return void response.end(JSON.stringify({ error: { code, message: 'it is a fake' } }))
     }
     const body = readJson(raw, jsonLimits.body) as {
       readonly to?: string
@@ -141,7 +141,7 @@ const refusals = {
 /** A call-back as Meta sends it. */
 export function signedCallback(
   body: string | Uint8Array,
-  secret: string = playedWhatsApp.appSecret,
+  secret: string = fakeWhatsApp.appSecret,
 ): CallbackRequest {
   const bytes = Buffer.from(body)
   const signature = createHmac('sha256', secret).update(bytes).digest('hex')
@@ -157,11 +157,11 @@ export interface CallbackMessage {
 /** One entry with one change that has these messages. */
 export function callbackEntry(
   messages: readonly CallbackMessage[],
-  phoneNumberId: string = playedWhatsApp.phoneNumberId,
+  phoneNumberId: string = fakeWhatsApp.phoneNumberId,
 ) {
   const value = {
     messaging_product: 'whatsapp',
-    metadata: { display_phone_number: playedWhatsApp.ownNumber, phone_number_id: phoneNumberId },
+    metadata: { display_phone_number: fakeWhatsApp.ownNumber, phone_number_id: phoneNumberId },
     contacts: [{ profile: { name: 'Sheena Nelson' }, wa_id: '16505551234' }],
     messages: messages.map(({ id, text, more }) => ({
       from: '16505551234',
@@ -182,8 +182,8 @@ export function callbackOf(...entry: readonly object[]): string {
 /** Meta: sends a call-back again until it is taken. */
 export function playMeta(
   adapter: ChannelAdapter,
-  graph: PlayedGraph,
-): { readonly platform: PlayedPlatform; readonly end: () => void } {
+  graph: FakeGraph,
+): { readonly platform: FakePlatform; readonly end: () => void } {
   const taken = new Set<string>()
   const ending = new AbortController()
   let count = 0
@@ -201,7 +201,7 @@ export function playMeta(
         const mediaId = `in${count}`
         if (file) {
           const url = `${graph.root}/bytes-${mediaId}`
-          const path = `${mediaId}?phone_number_id=${playedWhatsApp.phoneNumberId}`
+          const path = `${mediaId}?phone_number_id=${fakeWhatsApp.phoneNumberId}`
           graph.answer(path, 200, JSON.stringify({ url, file_size: file.bytes.length }))
           graph.answer(`bytes-${mediaId}`, 200, file.bytes)
         }
@@ -212,10 +212,10 @@ export function playMeta(
         }
         const more = {
           ...document,
-          ...(by === 'bot' ? { from: playedWhatsApp.ownNumber } : {}),
+          ...(by === 'bot' ? { from: fakeWhatsApp.ownNumber } : {}),
           ...(place.isPrivate ? {} : { group_id: place.conversationId }),
           ...(addressed && !place.isPrivate
-            ? { context: { from: playedWhatsApp.ownNumber, id: 'wamid.x' } }
+            ? { context: { from: fakeWhatsApp.ownNumber, id: 'wamid.x' } }
             : {}),
         }
         void give(id, signedCallback(callbackOf(callbackEntry([{ id, text, more }]))))

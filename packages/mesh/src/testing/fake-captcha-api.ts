@@ -9,17 +9,17 @@ interface Question {
   readonly body: JsonObject
 }
 
-/** Who answers CAPTCHAs, played behind the outbound filter: one look in vain, then a token. */
-export interface PlayedCaptchaSolver {
+/** A fake of who answers CAPTCHAs, behind the outbound filter: one poll in vain, then a token. */
+export interface FakeCaptchaApi {
   readonly fetch: PinnedFetch
   readonly asked: Question[]
   /** In place of the usual: an object, a text, a Problem that nothing is sent for, `silent`; undefined for the usual. */
   answer: (question: Question) => JsonObject | string | Problem | undefined
 }
 
-export const playedToken = '03AGdBq25-token_of.the-solver'
+export const fakeCaptchaToken = '03AGdBq25-token_of.the-solver'
 
-export function playCaptchaSolver(): PlayedCaptchaSolver {
+export function createFakeCaptchaApi(): FakeCaptchaApi {
   let looks = 0
   const usual = (method: string): JsonObject => {
     if (method === 'createTask') {
@@ -28,9 +28,9 @@ export function playCaptchaSolver(): PlayedCaptchaSolver {
     }
     looks += 1
     if (looks === 1) return { errorId: 0, status: 'processing' }
-    return { errorId: 0, status: 'ready', solution: { token: playedToken }, cost: '0.00299' }
+    return { errorId: 0, status: 'ready', solution: { token: fakeCaptchaToken }, cost: '0.00299' }
   }
-  const solver: PlayedCaptchaSolver = {
+  const solver: FakeCaptchaApi = {
     asked: [],
     answer: () => undefined,
     fetch: async (request, signal) => {

@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { playedRetryAfterMs } from '../channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../channels/adapter.conformance.ts'
 import type {
-  PlayedFailure,
+  FakeFailure,
   SaidOnPlatform,
   ShownFileOnPlatform,
   ShownOnPlatform,
@@ -12,7 +12,7 @@ import type {
 import { readJson } from '../intake/index.ts'
 
 /** A bot's side of Telegram, as its page on the Bot API has it: what `telegram-test-api` lacks. */
-export interface PlayedTelegram {
+export interface FakeTelegram {
   readonly root: string
   readonly calls: readonly TelegramCall[]
   readonly say: (said: SaidOnPlatform) => string
@@ -21,7 +21,7 @@ export interface PlayedTelegram {
   readonly isTaken: (mark: string) => boolean
   readonly shown: () => readonly ShownOnPlatform[]
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
-  readonly failNext: (how: PlayedFailure) => void
+  readonly failNext: (how: FakeFailure) => void
   /** The next so many polls meet another one. */
   readonly conflict: (polls: number) => void
   readonly acceptToken: (isAccepted: boolean) => void
@@ -50,7 +50,7 @@ export interface TelegramBody {
   readonly raw?: string
 }
 
-export const playedTelegramPlaces = {
+export const fakeTelegramPlaces = {
   alone: { conversationId: '1000', threadId: null, isPrivate: true },
   group: { conversationId: '-2000', threadId: null, isPrivate: false },
 } as const
@@ -60,10 +60,10 @@ const robot = { id: 999, is_bot: true, first_name: 'Robot' }
 /** How long a poll is held open, milliseconds: shorter than Telegram's, so that tests need not wait. */
 const pollMs = 100
 
-export async function playTelegram(): Promise<PlayedTelegram> {
+export async function startFakeTelegram(): Promise<FakeTelegram> {
   const calls: TelegramCall[] = []
   const files = new Map<string, Uint8Array>()
-  const failures: Exclude<PlayedFailure, 'unreachable'>[] = []
+  const failures: Exclude<FakeFailure, 'unreachable'>[] = []
   const messages: { chat: string; id: number; text: string }[] = []
   const shownFiles: ShownFileOnPlatform[] = []
   const polls = new Set<() => void>()
@@ -160,7 +160,7 @@ export async function playTelegram(): Promise<PlayedTelegram> {
     calls.push({ method, body })
     const failure = /^(?:send(?:Message|Document)|edit)/.test(method) ? failures.shift() : undefined
     const result =
-      failure === undefined || failure === 'cut-after' ? await answer(method, body) : played[failure]
+      failure === undefined || failure === 'cut-after' ? await answer(method, body) : refusals[failure]
     if (failure === 'cut-after') return void response.destroy()
     const reply = isRefusal(result) ? result : { ok: true, result }
     response.writeHead(isRefusal(result) ? result.error_code : 200, { 'content-type': 'application/json' })
@@ -263,10 +263,10 @@ function isRefusal(result: unknown): result is Refusal {
   return typeof result === 'object' && result !== null && 'error_code' in result
 }
 
-const played: Readonly<Record<Exclude<PlayedFailure, 'cut-after' | 'unreachable'>, Refusal>> = {
+const refusals: Readonly<Record<Exclude<FakeFailure, 'cut-after' | 'unreachable'>, Refusal>> = {
   'rate-limited': {
     ...refusal(429, 'Too Many Requests'),
-    parameters: { retry_after: playedRetryAfterMs / 1000 },
+    parameters: { retry_after: fakeRetryAfterMs / 1000 },
   },
   gone: refusal(403, 'Forbidden: bot was blocked by the user'),
   refused: refusal(400, "Bad Request: can't parse entities"),
