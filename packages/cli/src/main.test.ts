@@ -141,13 +141,25 @@ describe('flotilla, as a process', () => {
 
   it('ends with 2 for wrong usage', async () => {
     expect((await flotilla('status', '--fast')).code).toBe(2)
-    expect((await flotilla('fly')).code).toBe(2)
+    const { code, out } = await flotilla('fly', '--json')
+    expect(code).toBe(2)
+    expect(JSON.parse(out)).toMatchObject({
+      error: { code: 'usage', detail: expect.stringContaining("unknown command 'fly'") },
+    })
     expect((await flotilla('invoke', 'auditor', 'run_command', '[1]')).code).toBe(2)
   })
 
-  it('ends with 3 where no mesh runs, says how to start one, and keeps standard output empty', async () => {
+  it('ends with 3 where no mesh runs and says how to start one, as JSON where that is asked for', async () => {
+    expect((await flotilla('status')).out).toBe('')
     const { code, out, err } = await flotilla('status', '--json')
-    expect({ code, out }).toEqual({ code: 3, out: '' })
+    expect(code).toBe(3)
+    expect(JSON.parse(out)).toEqual({
+      error: {
+        code: 'mesh-not-running',
+        detail: expect.stringContaining(`No mesh runs in ${home}`),
+        repair: expect.stringContaining('flotilla start -d'),
+      },
+    })
     expect(err).toContain(`No mesh runs in ${home}`)
     expect(err).toContain('code mesh-not-running')
     expect(err).toContain('flotilla start -d')

@@ -69,7 +69,10 @@ function emptyProgram(deps: CliDeps): Command {
     .description(
       'Runs a fleet of autonomous agents, each in its own hardened container, behind one trusted control host.',
     )
-    .option('--json', 'machine-readable output on standard output, and nothing else there')
+    .option(
+      '--json',
+      'machine-readable output on standard output, and nothing else there: one value, or what ended the command as error',
+    )
     .option('--home <folder>', 'home folder of the fleet (default: FLOTILLA_HOME or ~/.flotilla)')
     .option('--port <number>', 'port of the mesh on 127.0.0.1 (default: 8420)', wholeNumber(1, 65_535))
     .option(

@@ -8,6 +8,7 @@ import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
 import type { Interrupts } from './interrupts.ts'
 import { createProgram, createWholeProgram } from './program.ts'
+import type { TextSink } from './terminal/text-sink.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
 export async function runCommandLine(given: readonly string[]): Promise<ExitCode> {
@@ -33,9 +34,11 @@ export interface Surroundings extends Pick<CliDeps, 'environment' | 'out' | 'err
 export async function runWords(given: readonly string[], around: Surroundings): Promise<ExitCode> {
   const words = isVersionAsked(given) ? ['version'] : given
   const { interrupts, ...streams } = around
+  let wrote = false
   let exitCode: ExitCode = exitCodes.ok
   const deps: CliDeps = {
     ...streams,
+    out: watched(streams.out, () => (wrote = true)),
     clock: systemClock,
     newKey: randomUUID,
     signal: interrupts.signal,
@@ -50,11 +53,39 @@ export async function runWords(given: readonly string[], around: Surroundings): 
     else await program.parseAsync([...words], { from: 'user' })
     return exitCode
   } catch (error) {
-    // Usage errors and help have been written by commander already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    const { tellError } = await import('./tell-error.ts')
-    return tellError(error, { ...streams, interrupted: interrupts.signal.aborted })
+    const isUsage = error instanceof CommanderError
+    // Help is no error.
+    if (isUsage && error.exitCode === 0) return exitCodes.ok
+    const { tellError, tellErrorValue } = await import('./tell-error.ts')
+    const interrupted = interrupts.signal.aborted
+    if (isJsonAsked(words) && !wrote) tellErrorValue(error, { ...streams, interrupted })
+    // Commander has written usage errors already.
+    return isUsage ? exitCodes.usage : tellError(error, { ...streams, interrupted })
   }
+}
+
+/** The same stream, which tells when anything is written to it. */
+function watched(sink: TextSink, onWrite: () => void): TextSink {
+  return {
+    write(text) {
+      onWrite()
+      return sink.write(text)
+    },
+    get isTTY() {
+      return sink.isTTY
+    },
+    get columns() {
+      return sink.columns
+    },
+    on: (event, listener) => sink.on?.(event, listener),
+    off: (event, listener) => sink.off?.(event, listener),
+  }
+}
+
+/** Wherever on the line it stands, but for words that are no options. */
+function isJsonAsked(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return (end === -1 ? words : words.slice(0, end)).includes('--json')
 }
 
 /** As every program answers it, and as the command does. */

@@ -1,11 +1,37 @@
+import { CommanderError } from 'commander'
 import type { Environment } from './environment.ts'
 import { exitCodeOf } from './exit-code-of.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { isInterrupted } from './terminal/ask-line.ts'
 import { createColor, hasColors } from './terminal/color.ts'
 import { errorLines, formatError } from './terminal/format-error.ts'
+import type { FormattedError } from './terminal/format-error.ts'
+import { jsonLine } from './terminal/json-line.ts'
 import type { TextSink } from './terminal/text-sink.ts'
 import { asTyped } from './terminal/typed-command.ts'
+
+/** The same for a program, as the one value on standard output of a command that came to none of its own. */
+export function tellErrorValue(
+  error: unknown,
+  at: { readonly out: TextSink; readonly environment: Environment; readonly interrupted: boolean },
+): void {
+  const { code, detail, repair } = at.interrupted ? interruptedWords : wordsOf(error)
+  const typed = (text: string) => asTyped(text, at.environment.command)
+  at.out.write(jsonLine({ error: { code, detail: typed(detail), repair: typed(repair) } }))
+}
+
+const interruptedWords: FormattedError = {
+  code: 'interrupted',
+  detail: 'The command was interrupted.',
+  repair: 'Run it again.',
+}
+
+function wordsOf(error: unknown): FormattedError {
+  if (isInterrupted(error)) return interruptedWords
+  if (!(error instanceof CommanderError)) return formatError(error)
+  const detail = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+  return { code: 'usage', detail, repair: 'Run it with --help to see what it takes.' }
+}
 
 /** Says on standard error what ended a command, and gives the code to exit with. */
 export function tellError(

@@ -1,3 +1,4 @@
+import { agentIdSchema } from '@flotilla/protocol/ids'
 import type { Command } from 'commander'
 import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -5,7 +6,10 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readValue } from '../read-value.ts'
+import { oneLine } from '../terminal/color.ts'
 import { formatUsd } from '../terminal/format.ts'
+
+const nameColumnsMax = 60
 
 export function addCreateCommand(program: Command, deps: CliDeps): void {
   addWorkerOptions(
@@ -43,6 +47,12 @@ export async function createWorker(
   { id, role }: { readonly id: string; readonly role: string },
 ): Promise<void> {
   const { terminal, signal } = context
+  if (!agentIdSchema.safeParse(id).success)
+    throw new CommandFailed('bad-agent', {
+      detail: `“${oneLine(id, nameColumnsMax)}” is no name for an agent.`,
+      repair: 'Name it with 1 to 64 of A-Z a-z 0-9 _ -, the first a letter or digit.',
+      exitCode: exitCodes.usage,
+    })
   const instructions = textOption(line, 'instructions')
   const model = textOption(line, 'model')
   const project = textOption(line, 'project')

@@ -44,7 +44,7 @@ Examples:
 }
 
 async function init(context: CommandContext, line: CommandLine): Promise<void> {
-  const { terminal, environment } = context
+  const { terminal } = context
   const asks = context.input.isTTY === true && !terminal.json
   const provider = textOption(line, 'provider')
   if (!asks && provider === undefined && !flagOption(line, 'demo')) {
@@ -80,9 +80,9 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
     terminal.progress.done()
   }
   terminal.printJson({ ...choice, agent: agent?.id ?? null, url: client.baseUrl })
-  terminal.print(
-    ...choiceLines(choice, environment.command),
-    ...(agent === null ? [] : [`Talk to it: ${environment.command} chat ${agent.id}`]),
+  terminal.hint(
+    ...choiceLines(choice),
+    ...(agent === null ? [] : [`Talk to it: flotilla chat ${agent.id}`]),
     `The dashboard: ${client.baseUrl}`,
   )
 }
@@ -136,9 +136,8 @@ async function askName(context: CommandContext, client: MeshClient): Promise<str
     if (fault === null) return name
     context.terminal.note(fault)
   }
-  context.terminal.note(
-    `Make one later: ${context.environment.command} agent add NAME --role "What it is for."`,
-  )
+  const { terminal } = context
+  terminal.note(terminal.typed('Make one later: flotilla agent add NAME --role "What it is for."'))
   return null
 }
 

@@ -29,7 +29,7 @@ async function models(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   const reply = await (await context.mesh()).call('models', { signal })
   terminal.printJson(reply)
-  if (reply.models.length === 0) return terminal.print(noModelNotice(context.environment.command))
+  if (reply.models.length === 0) return terminal.hint(noModelNotice)
   terminal.print(
     ...renderTable(
       [

@@ -46,7 +46,6 @@ Examples:
 
 async function start(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place } = context
-  const { command } = context.environment
   await refuseSecond(place.home)
   makeHome(fs, place.home)
   const asked = askedRuntime(line)
@@ -74,7 +73,10 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   } catch (error) {
     // The terminal is free again only once a mesh of its own has ended; one in the background goes on.
     if (!detached) await endMesh(mesh, context.clock)
-    else terminal.note(`The mesh runs all the same (process ${mesh.pid}); ${command} stop ends it.`)
+    else
+      terminal.note(
+        terminal.typed(`The mesh runs all the same (process ${mesh.pid}); flotilla stop ends it.`),
+      )
     throw error
   }
   if (!detached) await untilStopped(context, mesh)
@@ -83,7 +85,6 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
 /** What a mesh that has just come up is given and asked before its terminal is told of it. */
 async function settleIn(context: CommandContext, line: CommandLine, mesh: StartedMesh): Promise<void> {
   const { terminal, place } = context
-  const { command } = context.environment
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
   const choice = await firstChoice(context, mesh)
   const isUnlocked = await unlockAtStart(context, mesh)
@@ -95,14 +96,14 @@ async function settleIn(context: CommandContext, line: CommandLine, mesh: Starte
       !(isUnlocked && notice.startsWith('The wallet is locked')),
   )
   terminal.printJson({ url, pid, home: place.home, log, created, notices })
-  terminal.print(
+  terminal.hint(
     `The mesh answers on ${terminal.color.strong(mesh.url)} (process ${mesh.pid}, home ${place.home}).`,
     ...(created.length > 0 ? [`Created: ${created.join(', ')}.`] : []),
     ...notices,
-    ...(choice === null ? [] : choiceLines(choice, command)),
-    `Ask it something:  ${command} chat operator`,
-    `Look at it:        ${command} open`,
-    flagOption(line, 'detach') ? `End it:            ${command} stop` : 'Ctrl-C stops it.',
+    ...(choice === null ? [] : choiceLines(choice)),
+    'Ask it something:  flotilla chat operator',
+    'Look at it:        flotilla open',
+    flagOption(line, 'detach') ? 'End it:            flotilla stop' : 'Ctrl-C stops it.',
   )
 }
 

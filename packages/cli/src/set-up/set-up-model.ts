@@ -14,7 +14,8 @@ import { noModelNotice } from './no-model-notice.ts'
 export type ModelChoice =
   | { readonly kind: 'model'; readonly model: string }
   | { readonly kind: 'demo'; readonly template: string; readonly agent: string; readonly question: string }
-  | { readonly kind: 'later' }
+  /** What agents think with until then, or null. */
+  | { readonly kind: 'later'; readonly standing: string | null }
 
 export interface WantedModel {
   readonly provider: string
@@ -111,11 +112,12 @@ export async function chooseDemo(context: CommandContext, client: MeshClient): P
 export async function askForModel(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
   const { terminal, signal } = context
   terminal.progress.step('Looking for model servers on this machine')
-  const [{ providers }, { servers }] = await Promise.all([
+  const [{ providers, default_model: standing }, { servers }] = await Promise.all([
     client.call('setup', { signal }),
     client.call('setupLocal', { signal }),
   ])
   terminal.progress.done()
+  const later: ModelChoice = { kind: 'later', standing: standing?.name ?? null }
   const found = servers.filter(({ state }) => state === 'found')
   const offers = [
     ...found.map((server) => ({
@@ -124,7 +126,11 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
     })),
     { words: 'A provider with a key of yours', take: () => askForProvider(context, client, providers) },
     { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client) },
-    { words: 'Later', take: () => Promise.resolve<ModelChoice>({ kind: 'later' }) },
+    {
+      words:
+        standing === null ? 'Later' : `Nothing else: ${oneLine(standing.name, nameColumnsMax)}, as before`,
+      take: () => Promise.resolve(later),
+    },
   ]
   terminal.note(
     '',
@@ -147,7 +153,7 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
       terminal.tell(formatError(error))
     }
   }
-  return { kind: 'later' }
+  return later
 }
 
 async function keepLocal(
@@ -196,11 +202,12 @@ async function askForProvider(
 }
 
 /** What was chosen, and what comes next, as lines. Pure. */
-export function choiceLines(choice: ModelChoice, command: string): string[] {
+export function choiceLines(choice: ModelChoice): string[] {
   if (choice.kind === 'model') return [`Agents think with ${choice.model}; it has answered.`]
-  if (choice.kind === 'later') return [noModelNotice(command)]
+  if (choice.kind === 'later')
+    return [choice.standing === null ? noModelNotice : `Agents think with ${choice.standing}, as before.`]
   return [
     'A recording thinks for the fleet; every call of a tool is real. Ask it what it knows:',
-    `  ${command} chat ${choice.agent} "${choice.question}"`,
+    `  flotilla chat ${choice.agent} "${choice.question}"`,
   ]
 }

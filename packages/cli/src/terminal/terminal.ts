@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { createColor, hasColors, oneLine, printable, singleLine } from './color.ts'
 import type { Color, Colors } from './color.ts'
 import { columnsOf } from './columns.ts'
+import { jsonLine } from './json-line.ts'
 import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
 import { createPromptArea } from './prompt-area.ts'
@@ -154,7 +155,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     stream,
     endRow,
     printJson(value) {
-      if (json) out.write(`${terminalSafe(JSON.stringify(value))}\n`)
+      if (json) out.write(jsonLine(value))
     },
     note: (...lines) => write(err, lines),
     tell: (error) => write(err, errorLines(error, errColor, typed)),
@@ -208,9 +209,4 @@ export function heading(terminal: Terminal, title: string): readonly string[] {
   const width = Math.min(terminal.columns, columnsDefault)
   const rule = terminal.color.faint('─'.repeat(Math.max(0, width - columnsOf(title) - 1)))
   return ['', `${terminal.color.strong(title)} ${rule}`]
-}
-
-/** The same JSON: it leaves the second row of control characters as they are, and a terminal obeys them. Pure. */
-function terminalSafe(json: string): string {
-  return json.replace(/[\u007F-\u009F]/g, (found) => `\\u00${found.charCodeAt(0).toString(16)}`)
 }

@@ -6,7 +6,7 @@ import { keepTerminal } from '../fake-terminal.ts'
 import { asTyped, helpAsTyped } from './typed-command.ts'
 
 it('leaves what is no command, and what has been said so already', () => {
-  const said = 'See /opt/flotilla data, npx flotilla start, journalctl -u flotilla, flotilla COMMAND --help.'
+  const said = 'See /opt/flotilla data, npx flotilla start, journalctl -u flotilla, flotilla AGENT.'
   expect(asTyped(said, 'npx flotilla')).toBe(said)
   expect(asTyped('flotilla cron list shows them', 'flotilla')).toBe('flotilla cron list shows them')
 })

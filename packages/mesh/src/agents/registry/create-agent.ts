@@ -194,7 +194,10 @@ export function requireFreeId(agentId: string): void {
 
 export function requireRoom(context: AgentContext, agentId: string): void {
   if (context.agents.find(agentId)) {
-    throw new Problem('conflict', { detail: `there is an agent ${agentId} already` })
+    throw new Problem('conflict', {
+      detail: `there is an agent ${agentId} already`,
+      repair: 'Choose another name; flotilla agents lists those that are taken.',
+    })
   }
   const { agentsMax } = lifecycleLimits
   if (context.agents.count() >= agentsMax) {
