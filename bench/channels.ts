@@ -23,7 +23,7 @@ const together = 8
 const agents = ['ada', 'ben', 'cleo', 'dan'] as const
 const answer = 'It is done.'
 const answersMaxMs = 300_000
-const lookEveryMs = 20
+const pollEveryMs = 20
 
 const names = {
   row: 'a bare route with one durable row',
@@ -114,7 +114,7 @@ async function startTalkingMesh(platform: Platform): Promise<MeshProcess> {
     }
     return channels.some(({ name, people: count }) => name === 'webhook' && count === conversations)
   }
-  while (!(await isKnown())) await delay(lookEveryMs)
+  while (!(await isKnown())) await delay(pollEveryMs)
   return mesh
 }
 
@@ -151,7 +151,7 @@ async function talk({
   const end = Date.now() + answersMaxMs
   while (arrived.size < conversations) {
     if (Date.now() > end) throw new Error(`only ${arrived.size} of ${conversations} were told the outcome`)
-    await delay(lookEveryMs, undefined, { signal })
+    await delay(pollEveryMs, undefined, { signal })
   }
   platform.onEvent(null)
   const ledger = openLedger(mesh.home)

@@ -9,7 +9,7 @@ import type { PageFigures } from './page-measures.ts'
 import { peerVersion, startPeerDashboard } from './peer-dashboard.ts'
 import { median } from './statistics.ts'
 import { figure, mega } from './table.ts'
-import { agentsLookedAt as agents, memoryTable, overEvents, runsLookedAt as runs } from './told-events.ts'
+import { agentsListed as agents, memoryTable, overEvents, runsListed as runs } from './told-events.ts'
 
 const eventsTold = 100_000
 /** Six times what a page has to bear; less where the machine tells them slower. */
@@ -37,7 +37,7 @@ export const dashboardHourBench: Bench = {
         const pace = {
           events: hourMinutes * hourPerMinute,
           perMinute: hourPerMinute,
-          lookEvery: 5 * hourPerMinute,
+          sampleEvery: 5 * hourPerMinute,
         }
         const memory = await overEvents(browser, { mesh, folder, signal, progress, ...pace })
         return { tables: [memoryTable(memory)], figures: { memory } }
@@ -110,7 +110,7 @@ async function measure(browser: Browser, options: BenchOptions) {
       progress,
       events: eventsTold,
       perMinute,
-      lookEvery: eventsTold / 10,
+      sampleEvery: eventsTold / 10,
     })
     return {
       tables: [openingTable(all, 'why' in peer ? peer.why : null), memoryTable(memory)],

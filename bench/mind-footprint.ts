@@ -19,7 +19,7 @@ import type { Table } from './table.ts'
 import { removeContainer, timedStart } from './timed-start.ts'
 
 const restMs = 5000
-const lookEveryMs = 20
+const pollEveryMs = 20
 const megabyte = 1024 ** 2
 const agents: readonly { readonly id: string; readonly kind: AgentKind }[] = [
   { id: 'operator', kind: 'operator' },
@@ -50,7 +50,7 @@ export const mindFootprintBench: Bench = {
       }
       return {
         tables: agents.map(({ kind }) => footprintTable(standings, kind)),
-        figures: { restMs, lookEveryMs, standings },
+        figures: { restMs, pollEveryMs, standings },
       }
     } finally {
       await ground.close()
@@ -110,7 +110,7 @@ async function stood(
 ): Promise<Standing> {
   const cpuBefore = group.cpuMs()
   const seen: GroupMemory[] = []
-  const looking = setInterval(() => seen.push(group.memory()), lookEveryMs)
+  const looking = setInterval(() => seen.push(group.memory()), pollEveryMs)
   try {
     await run()
   } finally {
@@ -153,7 +153,7 @@ function footprintTable(all: readonly Standing[], kind: AgentKind): Table {
       ]
     }),
     notes: [
-      `What the kernel charges to the container's control group, all its programs included. "highest" is the most while that went on, looked at every ${lookEveryMs} ms; "anonymous" is the part that no file stands behind, and "of the limit" the most of it. Pages of files fill the rest and are given back when there is need.`,
+      `What the kernel charges to the container's control group, all its programs included. "highest" is the most while that went on, looked at every ${pollEveryMs} ms; "anonymous" is the part that no file stands behind, and "of the limit" the most of it. Pages of files fill the rest and are given back when there is need.`,
       'One life: each row adds to those above it, and the MCP server runs on from its row. "OOM kills" counts since the start.',
     ],
   }

@@ -6,7 +6,7 @@ const longTaskMs = 50
 /** Nothing long for so long: whoever clicks is answered. */
 const quietMs = 1000
 const readyMaxMs = 120_000
-const lookEveryMs = 10
+const pollEveryMs = 10
 
 export interface PageFigures {
   /** Of the navigation: first thing drawn, and what is meant to be there. All ms. */
@@ -93,7 +93,7 @@ async function untilReady(page: Page, ready: string): Promise<number> {
   while (performance.now() < end) {
     const at = Number(await page.evaluate(`document.body && (${ready}) ? performance.now() : 0`))
     if (at > 0) return at
-    await delay(lookEveryMs)
+    await delay(pollEveryMs)
   }
   throw new Error(
     `it was not ready: ${ready}; it says ${(await page.locator('body').innerText()).slice(0, 500)}`,

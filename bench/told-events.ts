@@ -6,8 +6,8 @@ import { startToldPages } from '../tests/support/told-pages.ts'
 import { heapOf, readSeen, watchPage } from './page-measures.ts'
 import { figure, mega } from './table.ts'
 
-export const agentsLookedAt = 100
-export const runsLookedAt = 10_000
+export const agentsListed = 100
+export const runsListed = 10_000
 /** Told at once, so often as the pace wants. */
 const together = 50
 const caughtUpMaxMs = 60_000
@@ -43,11 +43,11 @@ export async function overEvents(
     readonly signal: AbortSignal
     readonly events: number
     readonly perMinute: number
-    readonly lookEvery: number
+    readonly sampleEvery: number
     readonly progress: (step: string) => void
   },
 ): Promise<OverEvents> {
-  const { signal, events, perMinute, lookEvery, progress } = on
+  const { signal, events, perMinute, sampleEvery, progress } = on
   const pages = await startToldPages(on.mesh, on.folder)
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   try {
@@ -91,7 +91,7 @@ export async function overEvents(
       for (let index = 0; index < together; index++) pages.tell(bodyOf(++told))
       const due = startedAt + (told / perMinute) * 60_000
       await delay(Math.max(0, due - performance.now()))
-      if (told % lookEvery === 0) await look(told)
+      if (told % sampleEvery === 0) await look(told)
     }
     const endedAt = performance.now()
     while ((await drawn()) < told && performance.now() - endedAt < caughtUpMaxMs) await delay(20)
@@ -122,8 +122,8 @@ function memoryOf(pid: number): number {
 
 /** Events of a fleet at work: some are drawn, some make lists old. */
 function bodyOf(number: number): FleetEventBody {
-  const agent = `agent-${String(number % agentsLookedAt).padStart(3, '0')}`
-  const run = `run_${(number % runsLookedAt).toString(36).padStart(20, '0')}`
+  const agent = `agent-${String(number % agentsListed).padStart(3, '0')}`
+  const run = `run_${(number % runsListed).toString(36).padStart(20, '0')}`
   if (number % 10 === 0) {
     return {
       type: 'run.changed',

@@ -155,7 +155,7 @@ async function sending(place: Place, path: string): Promise<number> {
     leftAt = performance.now()
     return place.chain.broadcast(...sent)
   }
-  const { send, look, database } = harnessAt(
+  const { send, poll, database } = harnessAt(
     landing({ ...place, chain: { ...place.chain, broadcast } }),
     path,
   )
@@ -165,7 +165,7 @@ async function sending(place: Place, path: string): Promise<number> {
       const startedAt = performance.now()
       await send('0.01')
       taken.push(leftAt - startedAt)
-      if (count % openAtOnce === openAtOnce - 1) await look()
+      if (count % openAtOnce === openAtOnce - 1) await poll()
     }
     return median(taken)
   } finally {
@@ -194,7 +194,7 @@ async function ending(place: Place, path: string): Promise<number> {
     await clock.advance(60_000)
     const startedAt = performance.now()
     let ended = 0
-    while (ended < followed) ended += await follow.beat(never)
+    while (ended < followed) ended += await follow.poll(never)
     return (performance.now() - startedAt) / followed
   } finally {
     database.close()

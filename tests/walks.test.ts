@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { readSourceFiles } from './source-files.ts'
-import { lookThrough, readPage, readWalks } from './walks.ts'
+import { indexSources, readPage, readWalks } from './walks.ts'
 import type { Hop, Walk } from './walks.ts'
 
 const files = readSourceFiles()
-const sources = lookThrough(files)
+const sources = indexSources(files)
 const { walks, beside } = readWalks(readPage())
 const hooks = sources.textOf('packages/mesh/src/kernel/hooks.ts')
 const endpoints = files

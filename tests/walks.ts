@@ -77,7 +77,7 @@ export interface Sources {
   readonly inModuleOf: (path: string, ending?: string) => readonly string[]
 }
 
-export function lookThrough(files: readonly SourceFile[]): Sources {
+export function indexSources(files: readonly SourceFile[]): Sources {
   const byPath = new Map(files.filter((file) => !file.isTest).map((file) => [file.path, file]))
   const textOf = (path: string): string => withoutComments(byPath.get(path)?.text ?? '')
 

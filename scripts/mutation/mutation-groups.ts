@@ -326,7 +326,7 @@ export const mutationGroups: readonly MutationGroup[] = [
   {
     name: 'prices',
     decides: 'what something is worth, by whose word',
-    files: [`${mesh}/wallet/prices/agree-on-price.ts`, `${mesh}/wallet/prices/price-book.ts`],
+    files: [`${mesh}/wallet/prices/agree-on-price.ts`, `${mesh}/wallet/prices/price-list.ts`],
     tests: [`${mesh}/wallet/prices/*.test.ts`],
   },
   {

@@ -89,7 +89,7 @@ function linkOf(words: string): string {
   return words.replace(/^Link ([^ :.]+\.\d+\.\d+)[^]*$/, '$1')
 }
 
-/** The rows of money alone, for a look between two lives. */
+/** The rows of money alone, for a comparison between two lives. */
 export function gatherMoney(home: string): MoneyFacts {
   const ledger = openLedger(home)
   try {

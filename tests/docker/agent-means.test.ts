@@ -76,7 +76,7 @@ withEngine(
     beforeEach(() => mesh.standUp())
 
     describe('that looks around by itself', () => {
-      async function beat() {
+      async function heartbeat() {
         const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
           params: { id: 'clerk' },
           body: { if_needed: true },
@@ -94,12 +94,12 @@ withEngine(
       it('wakes it when its own disk is above 85 percent, and not below', async () => {
         verifies('limits:disk-probe', 'events:heartbeat:probe-disk-usage')
         await keep(40)
-        expect(await beat()).toEqual({ skipped: 'nothing-to-do', run: null })
+        expect(await heartbeat()).toEqual({ skipped: 'nothing-to-do', run: null })
         await keep(60)
-        const { run } = await beat()
+        const { run } = await heartbeat()
         expect(run?.outcome?.text).toMatch(/^The disk is at (8[6-9]|9\d|100) percent\.$/)
         await keep(1)
-        expect(await beat()).toEqual({ skipped: 'nothing-to-do', run: null })
+        expect(await heartbeat()).toEqual({ skipped: 'nothing-to-do', run: null })
       })
     })
 

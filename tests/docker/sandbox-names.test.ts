@@ -9,7 +9,7 @@ import { patient } from '../support/patience.ts'
 const found = await engineOfThisMachine()
 
 /** What the engine's name server says, asked by datagram and by connection: names forth, addresses back. */
-const lookProgram = String.raw`
+const probeProgram = String.raw`
 import socket, struct, sys
 from concurrent.futures import ThreadPoolExecutor
 def question(name, kind):
@@ -43,7 +43,7 @@ withEngine(
 
     async function lookedUp(from: string, names: readonly string[]): Promise<readonly string[]> {
       const state = await home().start({ agentId: from })
-      const seen = await home().run(state, `python3 - ${names.join(' ')} <<'END'\n${lookProgram}\nEND`)
+      const seen = await home().run(state, `python3 - ${names.join(' ')} <<'END'\n${probeProgram}\nEND`)
       return seen.text.trim().split('\n')
     }
 
@@ -80,7 +80,7 @@ withEngine(
       const { homeId } = home()
       const guesses = ['other', 'agent', spelledName(homeId, 'other'), sandboxName('x', 'other')]
       const names = [...guesses, sandboxName(homeId, 'other')].join(' ')
-      const program = `python3 - ${names} <<'END'\n${lookProgram}\nEND`
+      const program = `python3 - ${names} <<'END'\n${probeProgram}\nEND`
       await expect
         .poll(
           () =>
@@ -106,7 +106,7 @@ withEngine(
       onTestFinished(() => outside.close())
       const own = sandboxName(home().homeId, 'unshut')
       const names = `${own} the-secret.outside.test TXT.outside.test`
-      const look = () => home().run(state, `python3 - ${names} <<'END'\n${lookProgram}\nEND`)
+      const look = () => home().run(state, `python3 - ${names} <<'END'\n${probeProgram}\nEND`)
       await expect
         .poll(async () => (await look().catch(() => null))?.text, { timeout: patient(60_000) })
         .toMatch(/ answered$/m)
@@ -125,7 +125,7 @@ withEngine(
       if (process.getuid?.() !== 0) skip('the name server is shut by root alone')
       const { state } = await (unshut ??= startUnshut())
       const name = sandboxName(home().homeId, 'unshut')
-      const look = () => home().run(state, `python3 - ${name} <<'END'\n${lookProgram}\nEND`)
+      const look = () => home().run(state, `python3 - ${name} <<'END'\n${probeProgram}\nEND`)
       await expect
         .poll(async () => (await look().catch(() => null))?.text, { timeout: patient(20_000) })
         .toMatch(/ answered$/m)

@@ -13,7 +13,7 @@ const found = await engineOfThisMachine()
 const worker = sandboxSizes.worker.cpu
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 /** A loan holds for some twenty looks; each costs the engine an inspection for each agent. */
-const lookEveryMs = isSoak ? 0 : 100
+const pollEveryMs = isSoak ? 0 : 100
 /** Burns what two processors give, for a while. */
 const burn = `timeout 4 sh -c 'while :; do :; done' & timeout 4 sh -c 'while :; do :; done' & wait`
 
@@ -120,7 +120,7 @@ withEngine(
         while (!over.signal.aborted) {
           const lent = await Promise.all(ids.map((id) => hasMore(id).catch(() => false)))
           most = Math.max(most, lent.filter(Boolean).length)
-          await delay(lookEveryMs)
+          await delay(pollEveryMs)
         }
       })()
       await Promise.all(ids.map((agentId) => home().runtime.start(home().specOf({ agentId }))))

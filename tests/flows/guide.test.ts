@@ -114,14 +114,14 @@ async function answeredRun(): Promise<string> {
 }
 
 /** Each look is a program of its own. */
-const betweenLooksMs = 500
+const pollEveryMs = 500
 
 /** Given on the page before; the answer that the model of this test gives is its end. */
 async function endedTask(): Promise<string> {
   for (;;) {
     const [task] = await rows('tasks --agent scout')
     if (['done', 'failed', 'blocked'].includes(task?.state ?? '')) return task?.id ?? 'none'
-    await sleep(betweenLooksMs)
+    await sleep(pollEveryMs)
   }
 }
 

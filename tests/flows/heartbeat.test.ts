@@ -56,7 +56,7 @@ const cassette = aCassette(
   { turns: [says('as you say')] },
 )
 
-async function beat(agent: string, ifNeeded = true) {
+async function heartbeat(agent: string, ifNeeded = true) {
   const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
     params: { id: agent },
     body: { if_needed: ifNeeded },
@@ -95,12 +95,12 @@ describe('a heartbeat of a real fleet', () => {
     await mesh.createWorker('scout')
     await mesh.createWorker('scout2')
 
-    expect(await beat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await heartbeat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await modelCalls(mesh, 'scout')).toBe(0)
     expect(await mesh.runs()).toEqual([])
 
     // A person's own always runs, and what it found nothing in keeps none awake.
-    const asked = await beat('scout', false)
+    const asked = await heartbeat('scout', false)
     expect(asked.run).toMatchObject({
       kind: 'heartbeat',
       state: 'done',
@@ -108,7 +108,7 @@ describe('a heartbeat of a real fleet', () => {
       outcome: { text: 'HEARTBEAT_OK', result: { outcome: 'quiet', tools_used: [] } },
     })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
-    expect(await beat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await heartbeat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
 
     // A durable hand-off fires the probe, after a restart too, and for that very agent.
@@ -121,8 +121,8 @@ describe('a heartbeat of a real fleet', () => {
     )
     await mesh.terminate()
     await mesh.restart()
-    expect(await beat('scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
-    const needed = await beat('scout')
+    expect(await heartbeat('scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
+    const needed = await heartbeat('scout')
     expect(needed.run?.origin.kind).toBe('heartbeat')
     // The probes had looked before its model was asked for the first time.
     const input = needed.run?.input
@@ -159,20 +159,20 @@ describe('a heartbeat of a real fleet', () => {
       const { agents } = meshHumanApi.status.response.parse(reply.json())
       return agents.find(({ id }) => id === 'fresh')?.state
     }
-    expect(await beat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
-    expect(await beat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await heartbeat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await heartbeat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await processes()).toEqual([])
     expect(await state()).toBe('created')
     await mesh.terminate()
     await mesh.restart()
-    expect(await beat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await heartbeat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await state()).toBe('created')
     // One that said something is stopped with the mesh: what it did is activity, so it looks around and is not skipped.
     await mesh.ask('hello', { agent: 'fresh' })
     await mesh.call(controlEndpoints.agentArchive, { params: { id: 'fresh' } })
     await mesh.call(controlEndpoints.agentUnarchive, { params: { id: 'fresh' } })
     expect(await state()).toBe('stopped')
-    expect((await beat('fresh')).run).toMatchObject({ kind: 'heartbeat', state: 'done' })
+    expect((await heartbeat('fresh')).run).toMatchObject({ kind: 'heartbeat', state: 'done' })
   })
 
   it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
@@ -232,7 +232,7 @@ describe('a heartbeat of a real fleet', () => {
       expect(reply.json()).toMatchObject({ code })
     }
     await mesh.call(controlEndpoints.agentArchive, { params: { id: 'told' } })
-    expect(await beat('told')).toEqual({ skipped: 'archived', run: null })
+    expect(await heartbeat('told')).toEqual({ skipped: 'archived', run: null })
     const put = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: 'told' }, body: {} })
     expect(put.json()).toMatchObject({ code: 'agent-archived' })
   })
@@ -291,7 +291,7 @@ describe('a heartbeat of a real fleet', () => {
 
   it('survives the kill of its agent in the middle of a call', async () => {
     await mesh.createWorker('slow')
-    const ended = beat('slow', false)
+    const ended = heartbeat('slow', false)
     const looks = `${mesh.dataOf('slow')}/looks`
     await eventually('it looks', () => readFile(looks, 'utf8').catch(() => null))
     const [agent] = (await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'slow')

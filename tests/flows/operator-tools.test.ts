@@ -83,14 +83,14 @@ it('the operator sees what waits, costs and was said, sets heartbeats of workers
   const kept = await readFile(join(mesh.dataOf('operator'), 'workspace', 'OBSERVATIONS.md'), 'utf8')
   expect(kept).toContain('ada answers in two seconds')
 
-  const beat = async () => {
+  const heartbeat = async () => {
     const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: 'operator' }, body: {} })
     return JSON.stringify(reply.json())
   }
-  expect(await beat()).toContain('Nothing to compare with yet')
+  expect(await heartbeat()).toContain('Nothing to compare with yet')
   await mesh.createWorker('bob')
-  expect(await beat()).toContain('- bob: is new')
-  expect(await beat()).toContain('since your last heartbeat\\nNothing.')
+  expect(await heartbeat()).toContain('- bob: is new')
+  expect(await heartbeat()).toContain('since your last heartbeat\\nNothing.')
 })
 
 it('the operator judges work that a person gave, and its worker learns from it', async () => {

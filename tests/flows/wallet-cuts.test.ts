@@ -111,7 +111,7 @@ const share = isLong ? 1 : 15
 const longMs = 20 * 60_000
 if (isLong) vi.setConfig({ testTimeout: patient(longMs) })
 /** The longest look has as many questions as a chain has, a second of pause before it. */
-const lookMs = 60_000
+const pollMs = 60_000
 
 describe.each([
   { name: 'the EVM', make: evmRig, isThere: anvilProgram !== null },
@@ -175,7 +175,7 @@ describe.each([
     })
 
     /** One look of the reconciler at all that is open; null where the power went before its end. */
-    async function looksOnce(home: CutHome, endsAt: number | null = null) {
+    async function pollOnce(home: CutHome, endsAt: number | null = null) {
       return home.with(async ({ modules: { wallet }, kernel: { database } }) => {
         database.exec('UPDATE wallet_intents SET next_look_at = 0 WHERE ended_at IS NULL')
         // What is found missing is looked at before it is sent.
@@ -184,7 +184,7 @@ describe.each([
         let running: Promise<void> | undefined
         const { life, result } = await livesUntil(endsAt, async () => {
           running = wallet.run?.(done.signal).catch(() => {})
-          await eventually('it looked', () => home.rows(due).length === 0 || done.signal.aborted, lookMs)
+          await eventually('it looked', () => home.rows(due).length === 0 || done.signal.aborted, pollMs)
           return 'whole'
         })
         done.abort()
@@ -196,7 +196,7 @@ describe.each([
     async function followed(home: CutHome): Promise<void> {
       for (let times = 0; times < 4; times++) {
         await rig.bury()
-        await looksOnce(home)
+        await pollOnce(home)
         if (home.rows('SELECT id FROM wallet_intents WHERE ended_at IS NULL').length === 0) return
       }
       throw new Error('a payment comes to no end')
@@ -284,13 +284,13 @@ describe.each([
       await everywhere('following', async (home, endsAt) => {
         await home.life('left', call(), { endsAt: unsent })
         expect(home.rows('SELECT state FROM wallet_intents')).toEqual([{ state: 'signed' }])
-        const sending = await looksOnce(home, endsAt)
+        const sending = await pollOnce(home, endsAt)
         await rig.bury()
         if (endsAt !== null && sending.result !== null) {
-          const { result } = await looksOnce(home, endsAt - sending.passed)
+          const { result } = await pollOnce(home, endsAt - sending.passed)
           return result === null ? 1 : null
         }
-        return sending.passed + (endsAt === null ? (await looksOnce(home)).passed : 0)
+        return sending.passed + (endsAt === null ? (await pollOnce(home)).passed : 0)
       })
     })
 

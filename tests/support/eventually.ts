@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { patient } from './patience.ts'
 
-const lookAfterMs = 40
-const lookEveryMaxMs = 1000
+const pollAfterMs = 40
+const pollEveryMaxMs = 1000
 /** What comes late is looked for the more seldom, so that those who wait leave the machine to those who work. */
 const shareOfWait = 8
 
@@ -22,6 +22,6 @@ export async function eventually<T>(
     if (found !== null && found !== undefined && found !== false) return found
     const waitedMs = Date.now() - begunMs
     if (waitedMs > waitMs) throw new Error(`${label}: not within ${waitMs} ms`)
-    await sleep(Math.min(lookEveryMaxMs, Math.max(lookAfterMs, waitedMs / shareOfWait)))
+    await sleep(Math.min(pollEveryMaxMs, Math.max(pollAfterMs, waitedMs / shareOfWait)))
   }
 }

@@ -92,7 +92,7 @@ function expectNothingOpen(mesh: MeshProcess): void {
   expect(told.map((row) => row['open_nano'])).toEqual(told.map(() => 0))
 }
 
-/** Sums that budgets are decided by, beside what the rows say, in one look at the database. */
+/** Sums that budgets are decided by, beside what the rows say, in one read of the database. */
 function sumsOf(mesh: MeshProcess) {
   const ledger = openLedger(mesh.home)
   const sums = `sum(CASE state WHEN 'open' THEN reserved_nano ELSE 0 END) AS open_nano,

@@ -227,7 +227,7 @@ function bundle() {
 }
 
 /** What can be taken from a process by its folder below /proc, and through its sockets. */
-const pythonLooks = `
+const pythonProbe = `
 import os, sys, json
 pid, wanted = sys.argv[1], sys.argv[2].encode()
 def attempt(action):
@@ -265,7 +265,7 @@ print(json.dumps({
 `
 
 async function handles() {
-  fs.writeFileSync('/data/look.py', pythonLooks)
+  fs.writeFileSync('/data/look.py', pythonProbe)
   fs.writeFileSync('/data/held', 'held file')
   const program = `import time,sys
 secret='-'.join(['secret','of','the','control']); held=open('/data/held')

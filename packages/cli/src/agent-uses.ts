@@ -12,7 +12,7 @@ export async function usesOf(
   agentId: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const [watching, cron, hooks, beats] = await Promise.all([
+  const [watching, cron, hooks, heartbeats] = await Promise.all([
     client.call('watchers', { signal }),
     client.call('cronJobs', { query: { agent: agentId }, signal }),
     client.call('webhooks', { signal }),
@@ -32,8 +32,8 @@ export async function usesOf(
     ...hooks.webhooks
       .filter(({ agent_id: id }) => id === agentId)
       .map(({ id, name: title }) => `webhook ${name(title)} (${id})`),
-    ...beats.heartbeats
-      .filter((beat) => beat.agent_id === agentId && beat.schedule !== null)
+    ...heartbeats.heartbeats
+      .filter((heartbeat) => heartbeat.agent_id === agentId && heartbeat.schedule !== null)
       .map(({ schedule }) => `its heartbeat (${name(schedule ?? '')})`),
   ]
 }

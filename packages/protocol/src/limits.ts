@@ -86,7 +86,7 @@ export const wireLimits = {
   outboundHeadersMaxChars: 32_000,
 } as const
 
-/** What one JSON text may hold, by a look at its bytes before anything is made of it. */
+/** What one JSON text may hold, by one pass over its bytes before anything is made of it. */
 export interface JsonBounds {
   /** Values of any kind, the containers among them. */
   readonly nodesMax: number
@@ -243,7 +243,7 @@ export const captchaSolverBounds = {
   restMs: 30 * 60_000,
   /** Of one key, from the question to the answer. */
   answerWithinMs: 120_000,
-  lookEveryMs: 5000,
+  pollEveryMs: 5000,
   /** One request to who answers. */
   requestTimeoutMs: 15_000,
   /** Decompressed. */

@@ -58,7 +58,7 @@ const ruleFields = {
 export const watchViewSchema = z.strictObject({
   id: z.string(),
   ...ruleFields,
-  /** Files that match and are remembered; null before the first look. */
+  /** Files that match and are remembered; null before the first scan. */
   files: z.nullable(z.int()),
   /** Changes that are not fired yet. */
   waiting: z.int(),

@@ -7,7 +7,7 @@ import type { ClusterNode } from './node.ts'
 import { filterTable, policySchema } from './policy-rules.ts'
 import { run } from './run.ts'
 
-const lookEveryMs = 150
+const pollEveryMs = 150
 const itemsSchema = z.looseObject({ items: z.array(z.unknown()) })
 const metadataSchema = z.looseObject({
   name: z.string(),
@@ -71,7 +71,7 @@ export async function enforcePolicies(
       await node.run('iptables-restore', ['--wait', '5'], table)
       inForce.set(node.name, table)
     }
-    await delay(lookEveryMs, undefined, { signal }).catch(() => undefined)
+    await delay(pollEveryMs, undefined, { signal }).catch(() => undefined)
   }
 }
 
@@ -100,7 +100,7 @@ export async function provisionVolumes(api: Api, folder: string, signal: AbortSi
         },
       })
     }
-    await delay(lookEveryMs, undefined, { signal }).catch(() => undefined)
+    await delay(pollEveryMs, undefined, { signal }).catch(() => undefined)
   }
 }
 

@@ -51,9 +51,9 @@ async function ask(name: string, input: JsonObject, replies: Readonly<Record<str
 }
 
 describe('the state of an agent, as it sees it', () => {
-  const pots = [{ name: 'daily', left_usd: 0.4 }]
+  const budgets = [{ name: 'daily', left_usd: 0.4 }]
   const replies = {
-    [toolEndpoints.self.path]: { agent_id: 'w', model: 'a/b', run: null, queued: 2, pots },
+    [toolEndpoints.self.path]: { agent_id: 'w', model: 'a/b', run: null, queued: 2, pots: budgets },
     [toolEndpoints.toolsHeld.path]: { refused: [{ tool: 'web_search', reason: 'allowed_apis' }] },
   }
 
@@ -62,7 +62,7 @@ describe('the state of an agent, as it sees it', () => {
     expect(answer.output).toMatchObject({
       now: '1970-01-01T00:00:00.000Z',
       run: { model: 'a/b', runs_queued_behind_it: 2, rounds_left: 26, rounds_left_in_conversation: 190 },
-      budgets: pots,
+      budgets,
       disk: { path: '/data', free_bytes: expect.any(Number) },
       withheld_tools: [{ tool: 'web_search', reason: 'allowed_apis' }],
     })

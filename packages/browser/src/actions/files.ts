@@ -7,7 +7,7 @@ import type { PageElement } from '../tabs/page-element.ts'
 import { ActionProblem } from './action-problem.ts'
 import type { ActionScene, Acts } from './action.ts'
 
-const lookMs = 100
+const pollMs = 100
 const nameMaxChars = 200
 
 /** Files into a page and out of it. */
@@ -96,7 +96,7 @@ async function fetchFile({ live, clock, left }: ActionScene, download: Download)
         await download.cancel()
         throw tooLarge()
       }
-      await Promise.race([path, clock.sleep(lookMs)])
+      await Promise.race([path, clock.sleep(pollMs)])
     }
     const file = await path
     if (file === null) throw new ActionProblem('no-download', 'The download broke off.')

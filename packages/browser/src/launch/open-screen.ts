@@ -17,7 +17,7 @@ export const screenSize = { width: 1280, height: 800 } as const
 
 const display = 1
 const openMaxMs = 15_000
-const lookMs = 20
+const pollMs = 20
 const endMaxMs = 3000
 const files = {
   socket: '/tmp/vnc.sock',
@@ -93,7 +93,7 @@ async function waitForFiles(server: ChildProcess, clock: Clock): Promise<void> {
   while (!existsSync(files.socket) || !existsSync(files.x)) {
     if (hasEnded(server)) throw new Error('the display ended before it was open')
     if (clock.now() - begun > openMaxMs) throw new Error(`the display was not open after ${openMaxMs} ms`)
-    await clock.sleep(lookMs)
+    await clock.sleep(pollMs)
   }
 }
 

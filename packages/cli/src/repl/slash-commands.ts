@@ -11,7 +11,7 @@ import type { SlashCommand } from './slash-command.ts'
 
 const historyShown = 20
 /** Runs that are looked through for what waits. */
-const runsLookedAt = 200
+const runsListed = 200
 const unfinished: readonly RunView['state'][] = ['queued', 'running', 'waiting']
 
 const talkCommands: readonly SlashCommand[] = [
@@ -96,10 +96,10 @@ const talkCommands: readonly SlashCommand[] = [
     name: 'queue',
     summary: 'Runs that wait or go on, of all agents',
     run: async ({ client, terminal }) => {
-      const { runs } = await client.call('runs', { query: { limit: runsLookedAt } })
+      const { runs } = await client.call('runs', { query: { limit: runsListed } })
       const open = runs.filter(({ state }) => unfinished.includes(state))
       if (open.length === 0) return terminal.print('Nothing waits.')
-      terminal.print(...runRows(open, await titlesOf(client, { runs: open, limit: runsLookedAt })))
+      terminal.print(...runRows(open, await titlesOf(client, { runs: open, limit: runsListed })))
     },
   },
   {

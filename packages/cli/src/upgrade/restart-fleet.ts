@@ -12,7 +12,7 @@ import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
 /** A first start of a release builds its image of agents. */
 const startMaxMs = 900_000
-const lookEveryMs = 300
+const pollEveryMs = 300
 const saidMaxBytes = 1024 * 1024
 
 /** How the mesh of a home was running when the upgrade began. */
@@ -82,7 +82,7 @@ async function startService({ clock, place }: CommandContext): Promise<void> {
       await controlService('stop').catch(() => undefined)
       throw new Error(`systemd could not start it: ${reasonIn(await lastWordsOfService())}`)
     }
-    await clock.sleep(lookEveryMs)
+    await clock.sleep(pollEveryMs)
   }
 }
 

@@ -30,7 +30,7 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
     case 'manage-cron':
     case 'route-tasks':
       // Whose job it is, and whom a task goes to, is asked besides.
-      return caller.role === 'member' ? allowed : lookOnly(caller)
+      return caller.role === 'member' ? allowed : watchOnly(caller)
     case 'act-for-self':
     case 'call-api':
     case 'make-webhooks':
@@ -53,7 +53,7 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
     default:
       return caller.role === 'member'
         ? denied(`only an owner can do this; ${who(caller)}`, null)
-        : lookOnly(caller)
+        : watchOnly(caller)
   }
 }
 
@@ -64,7 +64,7 @@ export function byRoute(caller: HumanCaller, { role }: Extract<Action, { do: 'ca
 }
 
 function onAgent(caller: HumanCaller, agentId: string): Decision {
-  if (caller.role !== 'member') return lookOnly(caller)
+  if (caller.role !== 'member') return watchOnly(caller)
   if (isGranted(caller.agents ?? [], agentId)) return allowed
   return denied(
     `${agentId === '' ? 'no such agent' : `agent ${agentId}`} is not granted; ${who(caller)}`,
@@ -72,7 +72,7 @@ function onAgent(caller: HumanCaller, agentId: string): Decision {
   )
 }
 
-function lookOnly(caller: HumanCaller): Decision {
+function watchOnly(caller: HumanCaller): Decision {
   return denied(`a viewer looks and changes nothing; ${who(caller)}`, null)
 }
 

@@ -36,11 +36,11 @@ export async function takeCut(
   for (let tries = 0; tries < triesMax; tries++) {
     const place = join(folder, `files-${tries}`)
     mkdirSync(place, { recursive: true, mode: 0o700 })
-    const before = look(paths, options)
+    const before = listFiles(paths, options)
     let files: readonly CutFile[] | null = null
     await copyDatabase(paths.database, database, () => {
       files = named(paths, before, place)
-      if (files !== null && !isSame(before, look(paths, options))) files = null
+      if (files !== null && !isSame(before, listFiles(paths, options))) files = null
     })
     if (files !== null) return { database, files }
   }
@@ -52,7 +52,7 @@ export async function takeCut(
 
 /** What the files of a cut hold together, in bytes, as they stand now. */
 export function bytesOfFiles(paths: DataPaths, options: BackupSecrets): number {
-  return look(paths, options).reduce((sum, { bytes }) => sum + bytes, 0)
+  return listFiles(paths, options).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 interface Seen {
@@ -63,7 +63,7 @@ interface Seen {
   readonly stamp: string
 }
 
-function look(paths: DataPaths, options: BackupSecrets): readonly Seen[] {
+function listFiles(paths: DataPaths, options: BackupSecrets): readonly Seen[] {
   const seen: Seen[] = []
   const walk = (path: string): void => {
     if (seen.length > filesMax) throw new Problem('unprocessable', { detail: 'the home has too many files' })

@@ -94,7 +94,7 @@ test('after ten minutes they are tried anew', async () => {
   expect(done.slice(once.length)).toEqual(['prepare', 'check'])
 })
 
-test('a look that was under way when the doubt came does not count', async () => {
+test('a check that was under way when the doubt came does not count', async () => {
   const { opener, harness } = anOpener()
   const looks: ((walls: readonly WallReport[]) => void)[] = []
   harness.look = () => new Promise((resolve) => looks.push(resolve))

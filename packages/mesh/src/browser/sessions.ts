@@ -15,7 +15,7 @@ import type { ShownPage } from './shown-page.ts'
 
 /** Between the start of a container and its first answer, milliseconds: a filter, a screen, a program. */
 const answerWithinMs = 30_000
-const answerLookMs = 100
+const answerPollMs = 100
 /** So long whoever asked waits for a browser that comes up; the first of a machine takes minutes, and comes up all the same. */
 const openWaitMs = 60_000
 /** Chromium has so long to write its tabs down. */
@@ -137,7 +137,7 @@ export function createBrowserSessions(deps: SessionsDeps): BrowserSessions {
       const container = await containers.inspect(agentId)
       if (container?.running !== true) throw new Error(endOf(container))
       if (clock.now() >= end) throw new Error(`it did not answer within ${answerWithinMs / 1000} s`)
-      await clock.sleep(answerLookMs)
+      await clock.sleep(answerPollMs)
     }
   }
 

@@ -28,7 +28,7 @@ export async function followFile(deps: {
 
   async function load(): Promise<void> {
     try {
-      // The stamp is taken first: a write between the two is then seen by the next look.
+      // The stamp is taken first: a write between the two is then seen by the next poll.
       stamp = await stampOf(path)
       deps.take(await readTextFile(path))
     } catch (error) {

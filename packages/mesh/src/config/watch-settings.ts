@@ -58,7 +58,7 @@ export async function watchSettings(deps: {
     }
   }
 
-  async function look(): Promise<void> {
+  async function readIfChanged(): Promise<void> {
     try {
       const found = await stampOf(deps.path)
       if (sameStamp(found, stamp)) return
@@ -77,7 +77,7 @@ export async function watchSettings(deps: {
   async function poll(): Promise<void> {
     while (!stopping.signal.aborted) {
       await deps.clock.sleep(pollIntervalMs, stopping.signal).catch(() => {})
-      if (!stopping.signal.aborted) await look()
+      if (!stopping.signal.aborted) await readIfChanged()
     }
   }
 
@@ -93,7 +93,7 @@ export async function watchSettings(deps: {
       parseSettings(after)
       return after
     })
-    await look()
+    await readIfChanged()
   }
 
   const polling = poll()

@@ -77,7 +77,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
   async function load(): Promise<void> {
     const before = current.broken
     try {
-      // The stamp is taken first: a write between the two is then seen by the next look.
+      // The stamp is taken first: a write between the two is then seen by the next poll.
       stamp = await stampOf(path)
       current = readBindings(await readTextFile(path))
     } catch (error) {

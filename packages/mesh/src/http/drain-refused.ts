@@ -22,7 +22,7 @@ export async function drainRefused(
   await new Promise<void>((resolve) => {
     let left = bytesMax
     const late = setTimeout(end, drainMaxMs)
-    let silent = setTimeout(lookAgain, silenceMaxMs)
+    let silent = setTimeout(checkAgain, silenceMaxMs)
     const heard = { data: part, end, error: end, close: end }
     for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
     request.resume()
@@ -33,11 +33,11 @@ export async function drainRefused(
       else silent.refresh()
     }
     /** After a time in which this process itself stood still, what came meanwhile is read first. */
-    function lookAgain(): void {
+    function checkAgain(): void {
       const before = left
       setImmediate(() => {
         if (left === before) end()
-        else silent = setTimeout(lookAgain, silenceMaxMs)
+        else silent = setTimeout(checkAgain, silenceMaxMs)
       })
     }
     function end(): void {

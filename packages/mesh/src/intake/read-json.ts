@@ -1,18 +1,18 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { JsonBounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { lookAtJson } from './look-at-json.ts'
+import { measureJson } from './measure-json.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * One JSON value out of text that somebody outside of the mesh wrote: the one way from such bytes to a value. What would
- * make more than the bounds allow is refused by a look at its bytes, before anything is made of it. Throws the Problem
+ * make more than the bounds allow is refused by one pass over its bytes, before anything is made of it. Throws the Problem
  * `body-too-large`, or `bad-json`. Pure.
  */
 export function readJson(source: Uint8Array | string, bounds: JsonBounds): JsonValue {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source
-  const { fault } = lookAtJson(bytes, bounds)
+  const { fault } = measureJson(bytes, bounds)
   if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}` })
   return parsed(typeof source === 'string' ? source : bytes)
 }
@@ -22,7 +22,7 @@ export function readJson(source: Uint8Array | string, bounds: JsonBounds): JsonV
  */
 export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds): JsonValue {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source
-  const { fault } = lookAtJson(bytes, bounds)
+  const { fault } = measureJson(bytes, bounds)
   if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}` })
   return parsed(typeof source === 'string' ? source : bytes, digitsOfLargeNumbers)
 }
@@ -41,7 +41,7 @@ export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds)
  * by member would change more than itself. Throws the Problem `bad-request` for that. Pure.
  */
 export function readJsonBody(bytes: Uint8Array, bounds: JsonBounds): JsonValue {
-  const { fault, hasOddName } = lookAtJson(bytes, bounds)
+  const { fault, hasOddName } = measureJson(bytes, bounds)
   if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}; send less at once` })
   const value = parsed(bytes)
   if (hasOddName && reachesPrototype(value)) {
@@ -64,7 +64,7 @@ function digitsOfLargeNumbers(_name: string, value: unknown, at?: { readonly sou
   return at?.source !== undefined && /^-?\d+$/.test(at.source) ? at.source : value
 }
 
-/** As deep as the look let through. */
+/** As deep as that pass let through. */
 function reachesPrototype(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return value.some(reachesPrototype)

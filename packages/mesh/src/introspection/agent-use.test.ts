@@ -23,7 +23,7 @@ function aUse(cpuSeconds: () => number) {
   return { use, clock, looks: () => looks }
 }
 
-test('memory is told at once and the processor from the second look on, as a part of one', async () => {
+test('memory is told at once and the processor from the second sample on, as a part of one', async () => {
   let seconds = 5
   const { use, clock } = aUse(() => seconds)
   expect(await use.list(owner)).toMatchObject([
@@ -41,7 +41,7 @@ test('memory is told at once and the processor from the second look on, as a par
   expect((await use.list(owner))[0]?.cpu_percent).toBeNull()
 })
 
-test('many who ask at once cost one look', async () => {
+test('many who ask at once cost one sample', async () => {
   const { use, clock, looks } = aUse(() => 1)
   await Promise.all([use.list(owner), use.list(owner), use.list(owner)])
   await use.list(owner)

@@ -5,7 +5,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Caller, Guard } from '../access/index.ts'
 import type { SandboxUse } from '../sandbox/index.ts'
 
-/** What was measured is told to whoever asks within this time, so that many pages cost one look. */
+/** What was measured is told to whoever asks within this time, so that many pages cost one sample. */
 const freshMs = 2000
 
 interface Reading {
@@ -24,11 +24,11 @@ export function createAgentUse(deps: {
 }) {
   const { guard, clock, agents } = deps
   const contexts = new Map<string, number>()
-  let looking: Promise<void> | null = null
+  let sampling: Promise<void> | null = null
   let before: Reading | null = null
   let last: Reading | null = null
 
-  async function look(): Promise<void> {
+  async function sample(): Promise<void> {
     const uses = await deps.measureUse(agents.list().map(({ id }) => id))
     before = last
     last = { at: clock.now(), uses }
@@ -36,10 +36,10 @@ export function createAgentUse(deps: {
 
   async function fresh(): Promise<void> {
     if (last !== null && clock.now() - last.at < freshMs) return
-    looking ??= look().finally(() => {
-      looking = null
+    sampling ??= sample().finally(() => {
+      sampling = null
     })
-    await looking
+    await sampling
   }
 
   return {
@@ -68,7 +68,7 @@ export function createAgentUse(deps: {
   }
 }
 
-/** Of one processor between two looks; null for one that began between them. Pure. */
+/** Of one processor between two samples; null for one that began between them. Pure. */
 export function cpuPercent(agentId: string, before: Reading, last: Reading): number | null {
   const [was, is] = [before.uses.get(agentId), last.uses.get(agentId)]
   const seconds = (last.at - before.at) / 1000

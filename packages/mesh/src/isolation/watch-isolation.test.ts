@@ -46,7 +46,7 @@ function untilAborted(signal?: AbortSignal): Promise<void> {
 const held: WallReport = { id: 'tmp-noexec', holds: true, detail: 'refused' }
 const fallen: WallReport = { id: 'host-ports-closed', holds: false, detail: 'the canary answered' }
 
-test('before the first look no agent may run', () => {
+test('before the first check no agent may run', () => {
   heedsLesson(28)
   expect(aWatch(async () => [held]).watch.state().broken).not.toBeNull()
 })
@@ -78,7 +78,7 @@ test('a mended wall lets agents run again', async () => {
   expect((await watch.check()).broken).toBeNull()
 })
 
-test('looks asked for at the same time are one look', async () => {
+test('checks asked for at the same time are one', async () => {
   let looks = 0
   const { watch } = aWatch(async () => {
     looks++
@@ -107,7 +107,7 @@ describe('when the engine comes back', () => {
     expect(back.size).toBe(0)
   })
 
-  test('a look that was under way does not count', async () => {
+  test('a check that was under way does not count', async () => {
     const looks: ((walls: readonly WallReport[]) => void)[] = []
     const { watch, comeBack } = aWatch(() => new Promise((resolve) => looks.push(resolve)))
     const stop = new AbortController()

@@ -48,10 +48,10 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   let broken: string | null = null
   let verifiedAt = 0
 
-  function look(): void {
+  function verifyLatest(): void {
     if (broken !== null) return
     verifiedAt = clock.now()
-    // One transaction: nobody puts another head there between the look at the chain and the seal on its end.
+    // One transaction: nobody puts another head there between the check of the chain and the seal on its end.
     const { verdict, head } = database.transaction(() => {
       const found = verifyJournal(database, deps, 'latest')
       return { verdict: found, head: found.ok ? endToAnchor(deps) : null }
@@ -83,11 +83,11 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   }
 
   return {
-    verify: look,
+    verify: verifyLatest,
     broken: () => broken,
     maintain() {
       if (broken !== null) return
-      if (clock.now() - verifiedAt >= verifyEveryMs) look()
+      if (clock.now() - verifiedAt >= verifyEveryMs) verifyLatest()
       if (broken !== null) return
       const verdict = pruneJournal(deps)
       if (verdict) tell(verdict)
@@ -112,7 +112,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       broken = null
       return was
     },
-    close: look,
+    close: verifyLatest,
   }
 }
 

@@ -10,6 +10,6 @@ export const renewEveryMs = 10_000
 export const askMaxMs = 5_000
 export const askAgainMs = 1_000
 /** How often one who waits looks. */
-export const lookEveryMs = 2_000
+export const pollEveryMs = 2_000
 /** How often the thread looks that ends the process. */
 export const watchEveryMs = 250

@@ -61,7 +61,7 @@ const taking = (records: FakeLeaseRecords, machine: Machine, who: string | Who) 
     progress: (step) => told.push(step),
     signal: never,
   })
-  // A test that looks at it later looks at its end.
+  // A test that checks it later checks its end.
   taken.catch(() => undefined)
   return { taken, told }
 }

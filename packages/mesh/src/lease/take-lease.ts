@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { LeaseRecords, SeenRecord } from './lease-records.ts'
-import { askMaxMs, leaseMs, lookEveryMs } from './lease-times.ts'
+import { askMaxMs, leaseMs, pollEveryMs } from './lease-times.ts'
 
 /** Several who come at once take turns; more of them than this is no accident. */
 const attemptsMax = 5
@@ -38,7 +38,7 @@ export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
     if (!mayBeTaken(seen, holder)) {
       taker.progress(waitWords(seen?.holder ?? ''))
       while (steadyMs() - sinceMs < leaseMs) {
-        await clock.sleep(lookEveryMs, signal)
+        await clock.sleep(pollEveryMs, signal)
         const now = await records.read(boundedBy(signal))
         if (now?.version === seen?.version) continue
         if (!mayBeTaken(now, holder)) throw inUse(now?.holder ?? '')

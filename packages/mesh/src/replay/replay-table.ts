@@ -33,7 +33,7 @@ const rowSchema = z
     model: row.model,
   }))
 
-/** Runs that are asked about with each call of a model; forgetting one costs a look. */
+/** Runs that are asked about with each call of a model; forgetting one costs a look-up. */
 const knownMax = 1000
 
 export function createReplayTable(database: Database): ReplayTable {

@@ -8,7 +8,7 @@ export function runAgentRoutes(
   { lifecycle, steering }: Pick<Ledger, 'lifecycle' | 'steering'>,
 ): void {
   bind(endpoints.lease, api.lease, ({ caller: { run } }) => ({
-    lease_until: run ? lifecycle.lease.beat(run) : 0,
+    lease_until: run ? lifecycle.lease.heartbeat(run) : 0,
   }))
   bind(endpoints.steer, api.steer, ({ caller, params, body, effect }) => {
     const { local, key } = effect({ id: params.id, body })

@@ -266,7 +266,7 @@ describe('a lost agent', () => {
     const run = harness.chat('operator')
     for (let turns = 0; turns < 4; turns++) {
       await harness.clock.advance(wireLimits.leaseMs + 10_000)
-      harness.beat()
+      harness.heartbeat()
     }
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
     expect(harness.agents.givenUp).toEqual([])
@@ -306,13 +306,13 @@ describe('a lost agent', () => {
     expect(harness.agents.givenUp).toHaveLength(1)
   })
 
-  test('a tool that works for an hour ends nothing while the loop beats', async () => {
+  test('a tool that works for an hour ends nothing while the loop sends heartbeats', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
     for (let ms = 0; ms < 3600_000; ms += 15_000) {
       await harness.clock.advance(15_000)
-      harness.beat()
+      harness.heartbeat()
     }
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
     expect(harness.agents.givenUp).toEqual([])
@@ -350,7 +350,7 @@ describe('a lost agent', () => {
     harness.agents.engineFault = new Error('socket closed')
     for (let beats = 0; beats < 8; beats++) {
       await harness.clock.advance(15_000)
-      harness.beat()
+      harness.heartbeat()
     }
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
     harness.agents.engineFault = null

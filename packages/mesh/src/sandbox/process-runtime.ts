@@ -18,7 +18,7 @@ import { readProcessData, signalGroup, writeProcessData } from './process/proces
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 
-const lookEveryMs = 150
+const pollEveryMs = 150
 const killWaitMs = 5_000
 
 export interface ProcessRuntimeOptions extends LaunchOptions {
@@ -46,14 +46,14 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     while (!closing.signal.aborted) {
       for (const [agentId, record] of running) {
         if (await isAlive(record)) continue
-        // Between the two looks a stop may have claimed this end.
+        // Between the two checks a stop may have claimed this end.
         if (running.get(agentId) !== record) continue
         running.delete(agentId)
         await endRemains(record)
         const code = await exitCodeOf(folderOf(agentId), record)
         for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
       }
-      await options.clock.sleep(lookEveryMs, closing.signal).catch(() => undefined)
+      await options.clock.sleep(pollEveryMs, closing.signal).catch(() => undefined)
     }
   }
 

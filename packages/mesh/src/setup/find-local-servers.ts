@@ -5,7 +5,7 @@ import { isModelList, modelNamesIn } from '../models/index.ts'
 import type { LocalPlace } from './local-places.ts'
 
 /** On this machine: what is there answers at once, also while it loads a model. */
-const lookTimeoutMs = 2000
+const probeTimeoutMs = 2000
 /** Of a list of models; what is longer is none. */
 const listMaxBytes = 1024 * 1024
 
@@ -19,10 +19,10 @@ export async function findLocalServers(
   signal: AbortSignal,
 ): Promise<LocalServer[]> {
   const fetch = fetchAt(places.map(({ place }) => place))
-  return await Promise.all(places.map((place) => look({ fetch, clock, signal }, place)))
+  return await Promise.all(places.map((place) => probe({ fetch, clock, signal }, place)))
 }
 
-async function look(
+async function probe(
   {
     fetch,
     clock,
@@ -34,7 +34,7 @@ async function look(
   const server = { name, title, base_url: baseUrl }
   const late = new AbortController()
   const done = new AbortController()
-  clock.sleep(lookTimeoutMs, done.signal).then(
+  clock.sleep(probeTimeoutMs, done.signal).then(
     () => late.abort(new Error('too slow for this machine')),
     () => {},
   )

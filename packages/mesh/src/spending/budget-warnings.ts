@@ -18,7 +18,7 @@ export interface BudgetWarnings {
 
 const nearlyPercent = 80
 const usedUpPercent = 100
-/** Looked up in memory before the table; forgetting them only costs the look. */
+/** Looked up in memory before the table; forgetting them only costs the look-up. */
 const rememberedMax = 10_000
 
 export function createBudgetWarnings(deps: {

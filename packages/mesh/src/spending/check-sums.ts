@@ -145,7 +145,7 @@ function dailyDifferences(
       }),
   )
   const differences: DailyDifference[] = []
-  const look = (
+  const compare = (
     row: Pick<z.infer<typeof dailySchema>, 'day' | 'agent_id' | 'project' | 'model'>,
     fromRows: DailySum,
   ) => {
@@ -164,9 +164,9 @@ function dailyDifferences(
   for (const row of days) {
     const { spent_nano: costNano, unconfirmed_nano: unconfirmedNano, calls } = row
     const { prompt: promptTokens, completion: completionTokens } = row
-    look(row, { costNano, unconfirmedNano, calls, promptTokens, completionTokens })
+    compare(row, { costNano, unconfirmedNano, calls, promptTokens, completionTokens })
   }
-  for (const row of told.values()) look(row, unpaid)
+  for (const row of told.values()) compare(row, unpaid)
   return differences
 }
 

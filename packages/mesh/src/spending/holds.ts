@@ -34,7 +34,7 @@ interface OwnHold extends Hold {
   given: number
 }
 
-/** Set aside beyond what is taken: about what a busy run spends between two looks. */
+/** Set aside beyond what is taken: about what a busy run spends between two checks. */
 export const aheadMaxNano = nanoPerUsd / 4
 export const aheadShare = 1 / 20
 /** Fewer calls than this in `countedMs` wait for the disk once each, which nobody notices. */

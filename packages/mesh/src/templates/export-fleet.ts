@@ -108,7 +108,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
 
     function agentOf(worker: StandingAgent) {
       const { record, heartbeat, mcpServers, files } = worker
-      const beats = heartbeat?.enabled === true ? heartbeat.schedule : 'off'
+      const schedule = heartbeat?.enabled === true ? heartbeat.schedule : 'off'
       const skills = Object.entries(files).filter(([path]) => skillPath.test(path))
       const others = Object.entries(files).filter(([path]) => !skillPath.test(path))
       return {
@@ -119,7 +119,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
         ...unlessEmpty('permissions', permissionsOf(worker)),
         ...(record.project === null ? {} : { project: record.project }),
         ...unlessEmpty('mcpServers', mcpServers),
-        ...(beats === defaultHeartbeatSchedule ? {} : { heartbeat: beats }),
+        ...(schedule === defaultHeartbeatSchedule ? {} : { heartbeat: schedule }),
         ...budgetOf(worker),
         ...unlessEmpty('settings', settingsOf(worker)),
         ...unlessEmpty('skills', Object.fromEntries(skills.map(([path, text]) => [path.slice(7), text]))),

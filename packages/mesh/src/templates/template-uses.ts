@@ -8,7 +8,7 @@ import type { ApplyTemplate } from './apply-template.ts'
 import { createExportFleet } from './export-fleet.ts'
 import type { ExportFleet, ExportedFleet, ExportFleetDeps } from './export-fleet.ts'
 import { parseTemplate } from './template-file.ts'
-import { lookForFolders } from './look-for-folders.ts'
+import { checkFolders } from './check-folders.ts'
 import type { FleetTemplate } from './template-file.ts'
 import type { FleetTemplates } from './template-folders.ts'
 
@@ -81,14 +81,14 @@ export function createTemplateUses(
       const template = await read(source)
       await fileWatches.refresh()
       const plan = application.plan(caller, template)
-      return lookForFolders(caller, { plan, template, troubles: fileWatches.troubles })
+      return checkFolders(caller, { plan, template, troubles: fileWatches.troubles })
     },
     async apply(caller, { digest, ...source }) {
       guard(caller, { do: 'manage-fleet' })
       const template = await read(source)
       const { plan, secrets } = await application.apply(caller, template, { digest })
       return {
-        plan: await lookForFolders(caller, { plan, template, troubles: fileWatches.troubles }),
+        plan: await checkFolders(caller, { plan, template, troubles: fileWatches.troubles }),
         secrets: secrets.map(({ hook, secret }) => ({
           webhook: `${hook.agentId}: ${hook.name}`,
           path: `/webhook/hook/${hook.id}`,

@@ -124,11 +124,11 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     }),
     state: (run: { readonly id: string }) => ledger.queries.find(run.id)?.state,
     /** The heart of every agent that works: renews the leases. */
-    beat: (): void => {
+    heartbeat: (): void => {
       for (const run of ledger.queries.list({ limit: 500 })) {
         const atWork = agents.working(run.agentId)
         if (run.state !== 'running' || atWork?.runId !== run.id || atWork.fence !== run.fence) continue
-        ledger.lifecycle.lease.beat({ runId: run.id, fence: run.fence })
+        ledger.lifecycle.lease.heartbeat({ runId: run.id, fence: run.fence })
       }
     },
     restarted: async () => {

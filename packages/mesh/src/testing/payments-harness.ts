@@ -139,10 +139,10 @@ export function aPaymentsHarness(
         { step: onceOnly(database), key, signal: never },
       )
     },
-    /** Moves the time on by a minute and looks at all that is due. */
-    look: async () => {
+    /** Moves the time on by a minute and polls all that is due. */
+    poll: async () => {
       await clock.advance(60_000)
-      await follow.beat(never)
+      await follow.poll(never)
     },
     states: () => table.list({ agentId: undefined, limit: 100 }).map(({ state }) => state),
   }

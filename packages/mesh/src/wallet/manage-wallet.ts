@@ -91,7 +91,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
       })
     },
-    /** There is no second look at the words. */
+    /** The words are shown once. */
     reveal: (caller: Caller): never => {
       guard(caller, { do: 'manage-credentials' })
       throw new Problem(seed.state() === 'none' ? 'no-wallet' : 'seed-revealed')

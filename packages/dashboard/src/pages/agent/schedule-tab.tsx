@@ -19,11 +19,11 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
   const listed = jobs.data?.jobs ?? []
   /** The id of the one that is changed; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
-  const beat = listed.find(({ heartbeat }) => heartbeat)
+  const own = listed.find(({ heartbeat }) => heartbeat)
   const others = listed.filter(({ heartbeat }) => !heartbeat)
   return (
     <>
-      <Heartbeat agentId={agentId} job={beat} />
+      <Heartbeat agentId={agentId} job={own} />
       <Card
         title="Cron jobs"
         more={
@@ -72,19 +72,19 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
 }
 
 function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: CronJobView | undefined }) {
-  const beats = useMesh('heartbeats')
+  const heartbeats = useMesh('heartbeats')
   const run = useAction('heartbeatRun', {
     done: 'The heartbeat ran.',
     stale: ['heartbeats', 'runs', 'cronHistory'],
   })
-  const beat = beats.data?.heartbeats.find((one) => one.agent_id === agentId)
+  const own = heartbeats.data?.heartbeats.find((one) => one.agent_id === agentId)
   const [changing, setChanging] = useState(false)
   return (
     <Card
       title="Heartbeat"
       more={
         <span className="row">
-          {beat && !beat.locked && (
+          {own && !own.locked && (
             <Act
               call="heartbeatSet"
               agent={agentId}
@@ -106,20 +106,20 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
         </span>
       }
     >
-      {beats.isPending && <Loading />}
-      {beats.error && <Failed error={beats.error} retry={beats.refetch} />}
-      {beats.data && (
+      {heartbeats.isPending && <Loading />}
+      {heartbeats.error && <Failed error={heartbeats.error} retry={heartbeats.refetch} />}
+      {heartbeats.data && (
         <div className="kept-row">
           <div className="row">
-            <strong>{beat?.schedule == null ? 'No heartbeat' : formatSchedule(beat.schedule)}</strong>
-            {beat?.locked && <Badge>fixed</Badge>}
-            {beat?.last && (
+            <strong>{own?.schedule == null ? 'No heartbeat' : formatSchedule(own.schedule)}</strong>
+            {own?.locked && <Badge>fixed</Badge>}
+            {own?.last && (
               <span className="small muted">
-                last <Ago at={beat.last.at} />
-                {beat.last.skipped !== null && `, skipped: ${beat.last.skipped}`}
+                last <Ago at={own.last.at} />
+                {own.last.skipped !== null && `, skipped: ${own.last.skipped}`}
               </span>
             )}
-            {beat?.last?.run_id != null && <Link href={`/runs/${beat.last.run_id}`}>Its run</Link>}
+            {own?.last?.run_id != null && <Link href={`/runs/${own.last.run_id}`}>Its run</Link>}
           </div>
           {job && <DueTimes job={job} />}
         </div>
@@ -127,7 +127,7 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
       {changing && (
         <HeartbeatForm
           agentId={agentId}
-          schedule={beat?.schedule ?? null}
+          schedule={own?.schedule ?? null}
           onClose={() => setChanging(false)}
         />
       )}

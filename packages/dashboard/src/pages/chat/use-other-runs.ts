@@ -5,7 +5,7 @@ import { useMesh, useServices } from '../../data/use-mesh.ts'
 import type { Turn } from './turn.ts'
 
 /** Newest runs of the agent that are asked for. */
-const runsLookedAt = 200
+const runsListed = 200
 
 /** Runs of a conversation that this page did not begin: begun before it was opened, or at another place. */
 export interface OtherRuns {
@@ -18,7 +18,7 @@ export interface OtherRuns {
 /** Follows what is said in a conversation elsewhere; what has ended there is read anew from what the agent remembers. */
 export function useOtherRuns(agent: string, session: string, turns: readonly Turn[]): OtherRuns {
   const { chats, queries } = useServices()
-  const runs = useMesh('runs', { query: { agent, limit: runsLookedAt } })
+  const runs = useMesh('runs', { query: { agent, limit: runsListed } })
   const all = (runs.data?.runs ?? []).filter(
     ({ input }) => input.kind === 'chat' && input.session === session,
   )

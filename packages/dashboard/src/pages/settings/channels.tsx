@@ -10,7 +10,7 @@ import { ChannelNotices } from './channel-notices.tsx'
 import { PairingNote } from './channel-pairing.tsx'
 
 /** No event tells of a channel's state, or that a code was shown. */
-const lookEveryMs = 5000
+const pollEveryMs = 5000
 const waitEveryMs = 1000
 const stale = ['channels'] as const
 
@@ -32,7 +32,7 @@ const tones = {
 /** Where people talk to agents beside this page: what is on, who is known there, and what owners are told unasked. */
 export function Channels() {
   const [waits, setWaits] = useState(false)
-  const found = useMesh('channels', {}, { refetchInterval: waits ? waitEveryMs : lookEveryMs })
+  const found = useMesh('channels', {}, { refetchInterval: waits ? waitEveryMs : pollEveryMs })
   const isOpen = found.data?.channels.some(({ pairing }) => pairing?.state === 'open') ?? false
   if (isOpen !== waits) setWaits(isOpen)
   const [made, setMade] = useState<Made | null>(null)

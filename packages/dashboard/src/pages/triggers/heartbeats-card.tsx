@@ -10,7 +10,7 @@ import { formatSchedule } from './format-schedule.ts'
 
 /** When each agent looks around by itself, and why it last did not. */
 export function Heartbeats() {
-  const beats = useMesh('heartbeats')
+  const heartbeats = useMesh('heartbeats')
   const jobs = useMesh('cronJobs')
   const [shown, setShown] = useState<string | null>(null)
   /** The agent whose heartbeat is changed. */
@@ -18,12 +18,12 @@ export function Heartbeats() {
   const jobOf = (agent: string) => jobs.data?.jobs.find((job) => job.heartbeat && job.agent === agent)?.id
   return (
     <Card title="Heartbeats">
-      {beats.isPending && <Loading />}
-      {beats.error && <Failed error={beats.error} retry={beats.refetch} />}
-      {beats.data?.heartbeats.length === 0 && (
+      {heartbeats.isPending && <Loading />}
+      {heartbeats.error && <Failed error={heartbeats.error} retry={heartbeats.refetch} />}
+      {heartbeats.data?.heartbeats.length === 0 && (
         <Empty title="No agent yet">An agent with a heartbeat looks around by itself now and then.</Empty>
       )}
-      {beats.data && beats.data.heartbeats.length > 0 && (
+      {heartbeats.data && heartbeats.data.heartbeats.length > 0 && (
         <Scrolls label="Table of heartbeats">
           <table className="table stacks">
             <thead>
@@ -37,14 +37,14 @@ export function Heartbeats() {
               </tr>
             </thead>
             <tbody>
-              {beats.data.heartbeats.map((beat) => (
-                <Beat
-                  key={beat.agent_id}
-                  beat={beat}
-                  jobId={jobOf(beat.agent_id)}
-                  open={shown === beat.agent_id}
-                  onChange={() => setChanging(beat.agent_id)}
-                  onToggle={() => setShown(shown === beat.agent_id ? null : beat.agent_id)}
+              {heartbeats.data.heartbeats.map((heartbeat) => (
+                <HeartbeatRow
+                  key={heartbeat.agent_id}
+                  heartbeat={heartbeat}
+                  jobId={jobOf(heartbeat.agent_id)}
+                  open={shown === heartbeat.agent_id}
+                  onChange={() => setChanging(heartbeat.agent_id)}
+                  onToggle={() => setShown(shown === heartbeat.agent_id ? null : heartbeat.agent_id)}
                 />
               ))}
             </tbody>
@@ -55,7 +55,9 @@ export function Heartbeats() {
         <HeartbeatForm
           key={changing}
           agentId={changing}
-          schedule={beats.data?.heartbeats.find((beat) => beat.agent_id === changing)?.schedule ?? null}
+          schedule={
+            heartbeats.data?.heartbeats.find((heartbeat) => heartbeat.agent_id === changing)?.schedule ?? null
+          }
           onClose={() => setChanging(null)}
         />
       )}
@@ -63,14 +65,14 @@ export function Heartbeats() {
   )
 }
 
-function Beat({
-  beat: { agent_id: agent, schedule, locked, archived, last },
+function HeartbeatRow({
+  heartbeat: { agent_id: agent, schedule, locked, archived, last },
   jobId,
   open,
   onChange,
   onToggle,
 }: {
-  readonly beat: HeartbeatView
+  readonly heartbeat: HeartbeatView
   /** The job that it is fired by; undefined where it has none. */
   readonly jobId: string | undefined
   readonly open: boolean

@@ -9,11 +9,11 @@ import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx
 import { WatcherForm } from './watcher-form.tsx'
 
 /** As often as the mesh looks, which tells nothing while all is well. */
-const lookEveryMs = 5000
+const pollEveryMs = 5000
 
 /** Files whose changes start work. */
 export function Watchers() {
-  const watchers = useMesh('watchers', {}, { refetchInterval: lookEveryMs })
+  const watchers = useMesh('watchers', {}, { refetchInterval: pollEveryMs })
   /** The id of the one that is changed; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
   const one = watchers.data?.watchers.find(({ id }) => id === changing)

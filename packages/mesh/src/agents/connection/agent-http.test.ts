@@ -119,10 +119,10 @@ describe('a streamed chat', () => {
 
   test('goes on for as long as keep-alive comments come', async () => {
     const { line } = await anAgent((_request, response) => {
-      let beats = 0
+      let heartbeats = 0
       const timer = setInterval(() => {
-        beats++
-        if (beats <= 6) {
+        heartbeats++
+        if (heartbeats <= 6) {
           response.write(': keep-alive\n\n')
           return
         }

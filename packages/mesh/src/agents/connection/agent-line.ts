@@ -34,7 +34,7 @@ const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
   'workspaceWrite',
 ])
 /** After which there may be room again for an outcome. */
-const fullPotRetryMs = 2000
+const emptyBucketRetryMs = 2000
 /** Everything one streamed turn may send, bytes. */
 const streamMaxBytes = 64 * 1024 * 1024
 /** An agent sends a keep-alive comment every 15 s. */
@@ -200,7 +200,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
       } catch (error) {
         if (!(error instanceof Problem) || !isOurRefusal(error.cause)) throw error
       }
-      await deps.clock.sleep(fullPotRetryMs, send.signal)
+      await deps.clock.sleep(emptyBucketRetryMs, send.signal)
     }
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../../storage/index.ts'
 import type { AgentRow, AgentTable } from '../registry/agent-table.ts'
 
-/** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look. */
+/** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look-up. */
 const knownMax = 10_000
 
 /** Longer strings are no token of ours and are not even hashed, characters. */

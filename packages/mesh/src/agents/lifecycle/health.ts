@@ -105,7 +105,7 @@ export function watchHealth(
     })
   }
 
-  async function lookAfter(row: AgentRow): Promise<void> {
+  async function checkAgent(row: AgentRow): Promise<void> {
     const { kind } = row.state
     if (isLive(kind)) await ask(row)
     else if (kind === 'restarting' || kind === 'quarantined') await startAgain(row)
@@ -119,7 +119,7 @@ export function watchHealth(
       await Promise.all(
         batch.map(async (row) => {
           try {
-            await lookAfter(row)
+            await checkAgent(row)
           } catch (error) {
             context.log.warn(
               { agentId: row.record.id, err: error },

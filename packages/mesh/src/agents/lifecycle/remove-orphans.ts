@@ -4,19 +4,19 @@ import type { AgentRow } from '../registry/agent-table.ts'
 import type { AgentContext } from './agent-context.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 
-/** Between two looks at everything that the engine holds of this home. */
-const lookIntervalMs = 600_000
+/** Between two checks of everything that the engine holds of this home. */
+const pollIntervalMs = 600_000
 
 /**
  * Ends sandboxes that run and should not: of no agent, of an earlier start, or of an agent that rests. They have no
  * token that counts, and would still take memory. Their data stays; only a deletion destroys data.
  */
 export function createRemoveOrphans(context: AgentContext): () => Promise<void> {
-  let lookedAt = context.clock.now()
+  let checkedAt = context.clock.now()
   return async () => {
     const now = context.clock.now()
-    if (now - lookedAt < lookIntervalMs) return
-    lookedAt = now
+    if (now - checkedAt < pollIntervalMs) return
+    checkedAt = now
     for (const sandbox of await context.runtime.list()) {
       if (isWanted(context.agents.find(sandbox.agentId), sandbox)) continue
       await context.mutex.take(sandbox.agentId, async () => {

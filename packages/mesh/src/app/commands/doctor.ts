@@ -223,7 +223,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   }
 }
 
-/** Beside a mesh that may run: one look of SQLite sees rows and sums of the same moment. */
+/** Beside a mesh that may run: one snapshot of SQLite sees rows and sums of the same moment. */
 function money(paths: DataPaths): DoctorFinding {
   if (!existsSync(paths.database)) return ok('money', 'nothing has been spent yet')
   const database = openDatabase(paths.database)

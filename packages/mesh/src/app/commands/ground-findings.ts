@@ -27,7 +27,7 @@ import {
 } from '../choose-cluster.ts'
 import type { NotedCluster } from '../choose-cluster.ts'
 import type { CommandContext } from './command-context.ts'
-import { lookOf } from './prune.ts'
+import { queryOf } from './prune.ts'
 
 /** What agents of this home would run on. */
 export async function groundFindings(
@@ -102,6 +102,6 @@ async function shared(context: CommandContext): Promise<readonly DoctorFinding[]
 
 /** What other homes have left on the engine. */
 async function lost(context: CommandContext): Promise<readonly DoctorFinding[]> {
-  const homes = await lostHomes(await lookOf(context)).catch(() => null)
+  const homes = await lostHomes(await queryOf(context)).catch(() => null)
   return homes === null ? [] : [lostHomesFinding(homes)]
 }

@@ -43,7 +43,7 @@ export async function prune(context: CommandContext): Promise<number> {
     }
     const counted = told.filter(({ gone }) => gone === true || context.apply !== true)
     const bytes = counted.reduce((sum, thing) => sum + (Number(thing['bytes']) || 0), 0)
-    const lost = (await lostHomes(await lookOf(context))) ?? []
+    const lost = (await lostHomes(await queryOf(context))) ?? []
     context.tell({
       pruned: context.apply === true,
       things: told,
@@ -65,7 +65,7 @@ export async function prune(context: CommandContext): Promise<number> {
  */
 async function pruneLost(context: CommandContext, tags: readonly string[]): Promise<number> {
   context.tell({ progress: 'Looking for what other homes have left' })
-  const found = await lostHomes(await lookOf(context))
+  const found = await lostHomes(await queryOf(context))
   if (found === null) {
     throw new Problem('not-configured', {
       detail: 'no container engine answers, so it holds nothing that could be taken away',
@@ -101,7 +101,7 @@ function toldHome({ tag, place, networks, containers, running, volumes }: LostHo
 }
 
 /** What this user looks at the engine with. */
-export async function lookOf({ environment, env, uid }: CommandContext) {
+export async function queryOf({ environment, env, uid }: CommandContext) {
   const homeId = (await readTextFile(homeIdPath(dataPaths(environment.home))))?.trim() ?? ''
   return {
     hints: { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] },
@@ -116,12 +116,12 @@ async function allUnused(
 ): Promise<{ readonly things: readonly UnusedThing[]; readonly engine: boolean }> {
   const { env } = context
   const now = systemClock.now()
-  const look = await lookOf(context)
-  const images = look.cacheDirectory
+  const query = await queryOf(context)
+  const images = query.cacheDirectory
   const isAgent = (agentId: string) => agents?.has(agentId) ?? true
   // A home that was never started has no agents, and nothing of it can be told from what is another's.
-  const homeId = agents === null ? null : look.homeId
-  const inEngine = await unusedInEngine({ ...look, homeId, isAgent, now })
+  const homeId = agents === null ? null : query.homeId
+  const inEngine = await unusedInEngine({ ...query, homeId, isAgent, now })
   const things = [
     ...(inEngine ?? []),
     ...(agents === null ? [] : await unusedInHome(paths, isAgent)),

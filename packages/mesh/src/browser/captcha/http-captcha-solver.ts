@@ -77,10 +77,10 @@ export function httpCaptchaSolver({
     }
   }
 
-  /** Looks until there is an answer; a look that fails is only one of many. */
+  /** Polls until there is an answer; a poll that fails is only one of many. */
   async function awaitAnswer(call: SolverCall, taskId: number | string): Promise<SolverAnswer> {
     for (;;) {
-      await clock.sleep(bounds.lookEveryMs, call.signal)
+      await clock.sleep(bounds.pollEveryMs, call.signal)
       const result = await ask(call, {
         method: 'getTaskResult',
         body: { taskId },

@@ -1,5 +1,5 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { lookAtJson } from '../../intake/index.ts'
+import { measureJson } from '../../intake/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { readBounded } from './bounded-download.ts'
 import type { Fetch } from './bounded-download.ts'
@@ -44,7 +44,7 @@ function isElsewhere({ status }: Response): boolean {
 async function readAnswer(response: Response): Promise<Uint8Array | null> {
   try {
     const bytes = await readBounded(response, answerMaxBytes)
-    return lookAtJson(bytes, jsonLimits.gatewayPacket).fault === null ? bytes : null
+    return measureJson(bytes, jsonLimits.gatewayPacket).fault === null ? bytes : null
   } catch (error) {
     if (error instanceof ChannelFailure) return null
     throw error

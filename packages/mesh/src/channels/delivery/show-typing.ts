@@ -7,7 +7,7 @@ import type { RunPlaces } from './run-places.ts'
 /** Shorter than what platforms show it for, milliseconds. */
 const typingEveryMs = 4000
 /** Runs that are looked at each time. */
-const lookedAtMax = 500
+const checkedMax = 500
 
 /** Shows where an agent works for somebody that it does, until the signal aborts. */
 export async function showTyping(
@@ -23,7 +23,7 @@ export async function showTyping(
   const show = async (place: ConversationPlace) => adapter.showTyping?.(place)
   while (!signal.aborted) {
     const working = deps.places
-      .open(lookedAtMax)
+      .open(checkedMax)
       .filter(({ channel, runId }) => channel === adapter.name && deps.stateOf(runId) === 'running')
     const places = new Map(working.map(({ place }) => [conversationOf(place), place]))
     // A failure of it is nobody's concern.

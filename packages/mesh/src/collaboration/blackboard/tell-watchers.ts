@@ -15,7 +15,7 @@ import type { Database } from '../../storage/index.ts'
 import type { BlackboardWatchTable, WatchRow, WatchedChange } from './watch-table.ts'
 
 /** Whatever no bell has told of is looked at so often: what was held may go on, milliseconds. */
-const lookIntervalMs = 5000
+const pollIntervalMs = 5000
 const hourMs = 3600_000
 const head = 'What you watch on the blackboard was written by others:'
 const tail = 'Read what you need with read_blackboard.'
@@ -141,7 +141,7 @@ export function createTellWatchers(deps: {
       while (!signal.aborted) {
         bell = new AbortController()
         deliver()
-        await clock.sleep(lookIntervalMs, AbortSignal.any([signal, bell.signal])).catch(() => {})
+        await clock.sleep(pollIntervalMs, AbortSignal.any([signal, bell.signal])).catch(() => {})
       }
     },
   }

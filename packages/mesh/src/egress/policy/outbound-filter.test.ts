@@ -5,7 +5,7 @@ import { silentLog, systemClock } from '../../platform/index.ts'
 import { createCheckDestination } from './check-destination.ts'
 import { createOutboundFilter } from './outbound-filter.ts'
 
-async function lookAt(places: readonly string[], guarded: readonly number[] = []) {
+async function checkPlaces(places: readonly string[], guarded: readonly number[] = []) {
   const { networks, filterAt } = createOutboundFilter(
     {
       clock: systemClock,
@@ -26,8 +26,8 @@ async function lookAt(places: readonly string[], guarded: readonly number[] = []
   return (host: string, port: number) => check({ host, port }, new AbortController().signal)
 }
 
-test('a look of the mesh goes to the places that it names and to no other', async () => {
-  const check = await lookAt(
+test('a check of the mesh goes to the places that it names and to no other', async () => {
+  const check = await checkPlaces(
     ['127.0.0.1:11434', '127.0.0.1:2375', '127.0.0.1:8420', '169.254.169.254:80'],
     [8420],
   )

@@ -16,7 +16,7 @@ import { dial, joinEnds } from './proxy-tunnel.ts'
 const headersMaxBytes = 16 * 1024
 const headersTimeoutMs = 10_000
 /** How often slow headers are looked for, parts of that time. */
-const looksPerTimeout = 5
+const checksPerTimeout = 5
 const keepAliveMs = 15_000
 
 /**
@@ -58,7 +58,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
     headersTimeout: deps.headersTimeoutMs ?? headersTimeoutMs,
     // A body may take as long as its tunnel; `tunnels` ends one that is idle.
     requestTimeout: 0,
-    connectionsCheckingInterval: (deps.headersTimeoutMs ?? headersTimeoutMs) / looksPerTimeout,
+    connectionsCheckingInterval: (deps.headersTimeoutMs ?? headersTimeoutMs) / checksPerTimeout,
     keepAliveTimeout: keepAliveMs,
     requireHostHeader: false,
     insecureHTTPParser: false,

@@ -75,7 +75,7 @@ interface Vaulted {
   readonly secret: Secret | undefined
 }
 
-/** Models that are remembered; forgetting all only costs a look. */
+/** Models that are remembered; forgetting all only costs a look-up. */
 const knownMax = 1000
 
 export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
@@ -101,7 +101,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   const secretIds = new WeakMap<Secret, number>()
   let secretsSeen = 0
 
-  /** Tells one secret from another without a look at it. */
+  /** Tells one secret from another without revealing it. */
   function secretId(secret: Secret): number {
     const known = secretIds.get(secret)
     if (known !== undefined) return known
@@ -121,7 +121,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   }
 
   /** The setup of a provider, and the credentials that it hangs on, whether they are there or not. */
-  function look(provider: string): { setup: ProviderSetup; vaulted: readonly Vaulted[] } {
+  function setupWith(provider: string): { setup: ProviderSetup; vaulted: readonly Vaulted[] } {
     const vaulted: Vaulted[] = []
     const system = (credential: string) => {
       const secret = deps.vault.system(credential)
@@ -155,7 +155,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       const settings = deps.settings()
       const found = known.get(id)
       if (found && found.settings === settings && found.vaulted.every(isVaulted)) return found.model
-      const { setup, vaulted } = look(name.provider)
+      const { setup, vaulted } = setupWith(name.provider)
       const model: CatalogModel = {
         ...describe(name, setup, settings),
         llm: providerFor(name.provider, setup, vaulted),
@@ -172,7 +172,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       try {
         if (name === null || namesMany(wanted))
           throw new Problem('not-configured', { detail: `${wanted} names no model` })
-        look(name.provider)
+        setupWith(name.provider)
       } catch (error) {
         if (!(error instanceof Problem)) throw error
         const system = (credential: string) => deps.vault.system(credential)
@@ -189,7 +189,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       )
       const providers = ['scripted', 'offline', ...scripted.map(([name]) => name)]
       const played = providers.map(async (name) => {
-        const { setup, vaulted } = look(name)
+        const { setup, vaulted } = setupWith(name)
         const llm = providerFor(name, setup, vaulted)
         return (await llm.modelNames()).map((model) => fullName({ provider: name, model }))
       })

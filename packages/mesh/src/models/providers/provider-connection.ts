@@ -67,8 +67,8 @@ export class SilentTooLong extends Error {
 type Phase = 'connecting' | 'head' | 'body' | 'idle'
 
 /** Silences are looked at so often, milliseconds: more exactly where a bound is short. */
-const lookEveryMs = 1000
-const looksPerBound = 4
+const pollEveryMs = 1000
+const checksPerBound = 4
 const keepAliveProbeMs = 60_000
 
 /**
@@ -85,9 +85,9 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   let isPaused = false
   let isGone = false
   const shortest = Math.min(bounds.connectMs, bounds.headersMs, bounds.bodyIdleMs)
-  const everyMs = Math.max(10, Math.min(lookEveryMs, shortest / looksPerBound))
+  const everyMs = Math.max(10, Math.min(pollEveryMs, shortest / checksPerBound))
   let silentMs = 0
-  const looking = setInterval(look, everyMs)
+  const looking = setInterval(tick, everyMs)
   looking.unref()
 
   const connection: Connection = {
@@ -127,7 +127,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     },
   }
 
-  function look(): void {
+  function tick(): void {
     if (isPaused) return
     silentMs += everyMs
     if (phase === 'idle') {

@@ -9,7 +9,7 @@ import type { RunTable } from './run-table.ts'
 const { leaseMs } = wireLimits
 
 /** One run of agent `scout` in a table of one row; what the lease does to it and around it is kept. */
-function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['look']> = []) {
+function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['check']> = []) {
   const clock = createManualClock()
   const run: { -readonly [Key in keyof RunRecord]?: RunRecord[Key] } = {
     id: 'run_1',
@@ -20,7 +20,7 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['look
     ...row,
   }
   const written: number[] = []
-  const [letGo, rung, beats]: [string[], string[], unknown[]] = [[], [], []]
+  const [letGo, rung, heartbeats]: [string[], string[], unknown[]] = [[], [], []]
   const table: Pick<RunTable, 'find' | 'renewLease' | 'leaseDead' | 'runningFenceOf'> = {
     find: (id) => (id === 'run_1' ? (run as RunRecord) : null),
     renewLease: (_id, fence, until) => {
@@ -36,15 +36,15 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['look
     table: table as RunTable,
     followed: { during: () => Promise.reject(new Error('not here')), letGo: (id) => void letGo.push(id) },
     pulses: {
-      beat: (pulse) => void beats.push(pulse),
+      heartbeat: (pulse) => void heartbeats.push(pulse),
       begin: () => {},
       silentMs: () => 0,
-      look: (fenceOf) => (fenceOf('run_1') === 3 ? silent : []),
+      check: (fenceOf) => (fenceOf('run_1') === 3 ? silent : []),
     },
     notifier: { tell: (agentId) => void rung.push(agentId) },
     clock,
   })
-  return { lease, clock, written, letGo, rung, beats, ticket: { runId: 'run_1', fence: 3 } }
+  return { lease, clock, written, letGo, rung, heartbeats, ticket: { runId: 'run_1', fence: 3 } }
 }
 
 describe('a lease', () => {
@@ -71,19 +71,19 @@ describe('a lease', () => {
     ['a run that waits', { state: 'waiting' as const }, { runId: 'run_1', fence: 3 }],
     ['a run that is not there', {}, { runId: 'run_2', fence: 3 }],
   ])('is not renewed by %s, whose agent hears that it is cut off', (_who, row, ticket) => {
-    const { lease, written, beats } = aLease(row)
+    const { lease, written, heartbeats } = aLease(row)
     const stale = expect.objectContaining({ code: 'stale-fence' })
     expect(() => lease.renew(ticket)).toThrow(stale)
-    expect(() => lease.beat(ticket)).toThrow(stale)
-    expect([written, beats]).toEqual([[], []])
+    expect(() => lease.heartbeat(ticket)).toThrow(stale)
+    expect([written, heartbeats]).toEqual([[], []])
   })
 
-  test('is renewed by a beat of the loop too, which alone shows that the loop lives', () => {
-    const { lease, clock, beats, ticket } = aLease()
+  test('is renewed by a heartbeat of the loop too, which alone shows that the loop lives', () => {
+    const { lease, clock, heartbeats, ticket } = aLease()
     lease.renew(ticket)
-    expect(beats).toEqual([])
-    expect(lease.beat(ticket)).toBe(clock.now() + leaseMs)
-    expect(beats).toEqual([{ id: 'run_1', fence: 3 }])
+    expect(heartbeats).toEqual([])
+    expect(lease.heartbeat(ticket)).toBe(clock.now() + leaseMs)
+    expect(heartbeats).toEqual([{ id: 'run_1', fence: 3 }])
   })
 })
 

@@ -14,7 +14,7 @@ export interface Lease {
   /** The time until which the lease holds. Called by open calls of the run, of programs too. Problem `stale-fence`. */
   renew(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
   /** The same for the heart of the agent's own loop, and a sign that the loop lives. */
-  beat(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
+  heartbeat(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
   /** Lets go of every run whose lease is dead or whose loop is silent; its lane asks the engine before anything else (R2). */
   sweep(): void
 }
@@ -39,13 +39,13 @@ export function createLease(deps: {
 
   return {
     renew,
-    beat: (ticket) => {
+    heartbeat: (ticket) => {
       const until = renew(ticket)
-      pulses.beat({ id: ticket.runId, fence: ticket.fence })
+      pulses.heartbeat({ id: ticket.runId, fence: ticket.fence })
       return until
     },
     sweep: () => {
-      for (const { id, fence } of pulses.look(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
+      for (const { id, fence } of pulses.check(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
       for (const run of table.leaseDead(clock.now())) {
         followed.letGo(run.id)
         notifier.tell(run.agentId)

@@ -35,7 +35,7 @@ interface PerformRunDeps {
   readonly connections: AgentConnections
   readonly follow: FollowRun
   readonly followed: FollowedRuns
-  readonly pulses: Pick<RunPulses, 'beat'>
+  readonly pulses: Pick<RunPulses, 'heartbeat'>
   readonly holdLease: HoldLease
   readonly changes: RunChanges
   readonly bindNotes: BindNotes
@@ -90,7 +90,7 @@ async function reach(
   run: RunRecord,
   following: AbortSignal,
 ): Promise<AgentRuns | null> {
-  deps.pulses.beat(run)
+  deps.pulses.heartbeat(run)
   // While its sandbox starts, the run's lease is the mesh's business: no agent is there to renew it.
   const letGo = deps.holdLease({ runId: run.id, fence: run.fence })
   try {

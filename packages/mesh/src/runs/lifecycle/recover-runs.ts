@@ -10,7 +10,7 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 
 /**
- * An agent whose lease is dead and that does not answer has missed two beats as well, milliseconds. Less than a lease, since
+ * An agent whose lease is dead and that does not answer has missed two heartbeats as well, milliseconds. Less than a lease, since
  * what is counted is only what the mesh itself saw: one that looks late sees less pass.
  */
 const silentWithDeadLeaseMs = wireLimits.leaseMs / 2

@@ -7,26 +7,26 @@ function aWatch() {
   let now = 1_000_000
   const pulses = createRunPulses({ now: () => now, sleep: async () => {} })
   const pass = (ms: number, stepMs = 1000) => {
-    let silent = pulses.look(() => run.fence)
+    let silent = pulses.check(() => run.fence)
     for (let passed = 0; passed < ms; passed += stepMs) {
       now += stepMs
-      silent = pulses.look(() => run.fence)
+      silent = pulses.check(() => run.fence)
     }
     return silent
   }
   return { pulses, pass }
 }
 
-test('a run whose loop beats is never silent for too long', () => {
+test('a run whose loop sends heartbeats is never silent for too long', () => {
   const { pulses, pass } = aWatch()
   pulses.begin(run)
   for (let beats = 0; beats < 20; beats++) {
     expect(pass(silenceMaxMs - 1000)).toEqual([])
-    pulses.beat(run)
+    pulses.heartbeat(run)
   }
 })
 
-test('a run without a beat is silent for too long once the bound has passed, and stays so', () => {
+test('a run without a heartbeat is silent for too long once the bound has passed, and stays so', () => {
   const { pulses, pass } = aWatch()
   pulses.begin(run)
   expect(pass(silenceMaxMs - 1000)).toEqual([])
@@ -35,7 +35,7 @@ test('a run without a beat is silent for too long once the bound has passed, and
   expect(pass(1000)).toEqual([run])
 })
 
-test('an hour in which the machine slept counts as one look', () => {
+test('an hour in which the machine slept counts as one check', () => {
   const { pulses, pass } = aWatch()
   pulses.begin(run)
   expect(pass(3600_000, 3600_000)).toEqual([])

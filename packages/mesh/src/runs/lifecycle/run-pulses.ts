@@ -3,12 +3,12 @@ import { wireLimits } from '@flotilla/protocol/limits'
 
 /**
  * An agent whose loop was not heard of for so long is ended, whatever its server says and whoever else holds the lease
- * of its run: eight beats of the loop's own that did not come, milliseconds.
+ * of its run: eight heartbeats of the loop's own that did not come, milliseconds.
  */
 export const silenceMaxMs = 2 * wireLimits.leaseMs
 
-/** More than this between two looks is time in which the mesh itself, or this machine, slept, milliseconds. */
-const lookMaxMs = 5000
+/** More than this between two checks is time in which the mesh itself, or this machine, slept, milliseconds. */
+const gapMaxMs = 5000
 
 /** A running run under the fence of its attempt. */
 interface PulsedRun {
@@ -17,36 +17,36 @@ interface PulsedRun {
 }
 
 /**
- * When the loop that works on each running run was heard of last, judged by what the mesh itself saw. A beat comes from
+ * When the loop that works on each running run was heard of last, judged by what the mesh itself saw. A heartbeat comes from
  * the agent's process with its door token, after it wrote to its disk; calls of its programs are none. Kept in memory:
  * after a start of the mesh every agent has the whole time again.
  */
 export interface RunPulses {
-  beat(run: PulsedRun): void
+  heartbeat(run: PulsedRun): void
   /** Counts from now, unless this attempt is counted already. */
   begin(run: PulsedRun): void
   silentMs(run: PulsedRun): number
-  /** Counts the time since the last look; gives the runs that are silent for too long. `fenceOf` is null for one that runs no more. */
-  look(fenceOf: (runId: string) => number | null): readonly PulsedRun[]
+  /** Counts the time since the last check; gives the runs that are silent for too long. `fenceOf` is null for one that runs no more. */
+  check(fenceOf: (runId: string) => number | null): readonly PulsedRun[]
 }
 
 export function createRunPulses(clock: Clock): RunPulses {
   const pulses = new Map<string, { readonly fence: number; silentMs: number }>()
-  let lookedAt = clock.now()
+  let checkedAt = clock.now()
   const counted = ({ id, fence }: PulsedRun) => {
     const known = pulses.get(id)
     return known?.fence === fence ? known : null
   }
   return {
-    beat: ({ id, fence }) => void pulses.set(id, { fence, silentMs: 0 }),
+    heartbeat: ({ id, fence }) => void pulses.set(id, { fence, silentMs: 0 }),
     begin: (run) => {
       if (!counted(run)) pulses.set(run.id, { fence: run.fence, silentMs: 0 })
     },
     silentMs: (run) => counted(run)?.silentMs ?? 0,
-    look: (fenceOf) => {
+    check: (fenceOf) => {
       const now = clock.now()
-      const passedMs = Math.min(lookMaxMs, Math.max(0, now - lookedAt))
-      lookedAt = now
+      const passedMs = Math.min(gapMaxMs, Math.max(0, now - checkedAt))
+      checkedAt = now
       const silent: PulsedRun[] = []
       for (const [id, pulse] of pulses) {
         if (fenceOf(id) !== pulse.fence) {

@@ -6,7 +6,7 @@ interface RunningMark {
   readonly fence: number
 }
 
-/** Agents that are remembered; forgetting all only costs a look. */
+/** Agents that are remembered; forgetting all only costs a look-up. */
 const agentsMax = 10_000
 
 /**

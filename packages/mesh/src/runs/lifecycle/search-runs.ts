@@ -10,7 +10,7 @@ import type { RunTasks } from './run-tasks.ts'
  * Rows that one question looks through, so that it never holds the loop for long: 10,000 of a kilobyte each take some
  * 30 ms. What lies before is the next question's.
  */
-const lookedThroughMax = 10_000
+const searchedMax = 10_000
 /** Tasks whose title has the words, of which runs are found by it. */
 const titledMax = 500
 
@@ -65,7 +65,7 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
     if (below === null) throw new Problem('not-found', { detail: `there is no run ${before}` })
     const floor =
       numberOf(
-        `SELECT position FROM runs WHERE position < ? ORDER BY position DESC LIMIT 1 OFFSET ${lookedThroughMax - 1}`,
+        `SELECT position FROM runs WHERE position < ? ORDER BY position DESC LIMIT 1 OFFSET ${searchedMax - 1}`,
         below,
       ) ?? 0
     const rows = database.prepare(like).all({

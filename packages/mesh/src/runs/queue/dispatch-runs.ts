@@ -63,7 +63,7 @@ export function createDispatchRuns(
     ...deps,
     follow: createFollowRun({ ...deps, endTurn, settle: changes.settle }),
     bindNotes: createBindNotes(deps),
-    holdLease: createHoldLease({ ...deps, renew: deps.lease.beat }),
+    holdLease: createHoldLease({ ...deps, renew: deps.lease.heartbeat }),
   })
   const recover = createRecoverRun({ ...deps, performRun, interrupt: changes.interrupt })
   return createLanes({ ...deps, performRun, recover })

@@ -71,7 +71,7 @@ export function createLanes(deps: {
       .then(pump)
       .then(() => {
         pumps.delete(agentId)
-        // A ring between the last look and this line was not heard.
+        // A ring between the last check and this line was not heard.
         if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
       })
     pumps.set(agentId, pumping)

@@ -3,7 +3,7 @@ import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
 /** Runs that are looked at for one question. What comes of more than that is nobody's in particular. */
-const lookedAtMax = 200
+const checkedMax = 200
 const nobody: Origin = { kind: 'system', channel: 'mesh' }
 
 /**
@@ -25,7 +25,7 @@ export function askersOf(
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
     for (const run of rows.table.chainOf(next)) {
       if (seen.has(run.id)) break
-      if (seen.size >= lookedAtMax) return [...askers, nobody]
+      if (seen.size >= checkedMax) return [...askers, nobody]
       seen.add(run.id)
       if (run.parentId === null || run.origin.kind === 'human') askers.push(run.origin)
       // A task, and a heartbeat, have a conversation in which nobody else begins a run.

@@ -68,7 +68,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
           'steers of a run are not sent now; the next one said to it, or its next turn, brings them',
         )
     } finally {
-      // In the same step as the last look: a steer that comes after it finds no pump and begins one.
+      // In the same step as the last check: a steer that comes after it finds no pump and begins one.
       under.delete(key)
     }
   }

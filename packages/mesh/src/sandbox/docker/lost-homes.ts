@@ -23,7 +23,7 @@ export interface LostHome {
   erase(): Promise<void>
 }
 
-export interface LostHomesLook {
+export interface LostHomesQuery {
   readonly hints: SocketHints
   /** The home that looks; null for one that was never started. */
   readonly homeId: string | null
@@ -37,16 +37,16 @@ const labelled = z.looseObject({
 const volumesSchema = z.looseObject({ Volumes: z.array(labelled).nullish() })
 
 /** Null where no engine answers. */
-export async function lostHomes(look: LostHomesLook): Promise<readonly LostHome[] | null> {
-  const { engine } = await findEngine(look.hints)
+export async function lostHomes(query: LostHomesQuery): Promise<readonly LostHome[] | null> {
+  const { engine } = await findEngine(query.hints)
   if (engine === null) return null
-  const known = await knownHomes(look.cacheDirectory)
-  const own = look.homeId === null ? null : homeTag(look.homeId)
+  const known = await knownHomes(query.cacheDirectory)
+  const own = query.homeId === null ? null : homeTag(query.homeId)
   const found: LostHome[] = []
   for (const [tag, counts] of await countByHome(engine)) {
     const homes = known.filter(({ id }) => homeTag(id) === tag)
     if (tag === own || homes.some(({ isThere }) => isThere)) continue
-    const erase = () => eraseHome(engine, { homeTag: tag, uid: look.hints.uid })
+    const erase = () => eraseHome(engine, { homeTag: tag, uid: query.hints.uid })
     found.push({ tag, place: placeOf(homes), ...counts, erase })
   }
   return found.toSorted((one, other) => one.tag.localeCompare(other.tag))

@@ -27,7 +27,7 @@ export interface UnusedInEngine {
   remove(): Promise<boolean>
 }
 
-export interface EngineLook {
+export interface EngineQuery {
   readonly hints: SocketHints
   /** Null for a home that has never been started, and has nothing in the engine. */
   readonly homeId: string | null
@@ -63,12 +63,12 @@ const sizesSchema = z.looseObject({
 })
 
 /** Null where no engine answers: then it holds nothing that anybody could take away. */
-export async function unusedInEngine(look: EngineLook): Promise<readonly UnusedInEngine[] | null> {
-  const { engine } = await findEngine(look.hints)
+export async function unusedInEngine(query: EngineQuery): Promise<readonly UnusedInEngine[] | null> {
+  const { engine } = await findEngine(query.hints)
   if (engine === null) return null
   const [ofHome, images] = await Promise.all([
-    look.homeId === null ? [] : ofOneHome(engine, { ...look, homeId: look.homeId }),
-    unusedImages(engine, look.cacheDirectory, look.now),
+    query.homeId === null ? [] : ofOneHome(engine, { ...query, homeId: query.homeId }),
+    unusedImages(engine, query.cacheDirectory, query.now),
   ])
   if (ofHome.length + images.length === 0) return []
   const sizes = await sizesIn(engine)
@@ -79,14 +79,15 @@ export async function unusedInEngine(look: EngineLook): Promise<readonly UnusedI
       name: reference,
       why: 'of an earlier release, and no home here runs from it',
       bytes: sizes.get(id) ?? null,
-      remove: async () => (await forgetImages(engine, look.cacheDirectory, [{ reference, id }])).includes(id),
+      remove: async () =>
+        (await forgetImages(engine, query.cacheDirectory, [{ reference, id }])).includes(id),
     })),
   ]
 }
 
 async function ofOneHome(
   { docker }: Engine,
-  { homeId, isAgent, now }: EngineLook & { readonly homeId: string },
+  { homeId, isAgent, now }: EngineQuery & { readonly homeId: string },
 ): Promise<readonly UnusedInEngine[]> {
   const label = [`${labelKeys.home}=${homeTag(homeId)}`]
   const containers = containersSchema.parse(

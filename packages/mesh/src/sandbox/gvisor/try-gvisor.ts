@@ -46,7 +46,7 @@ export function createGvisor(options: GvisorOptions): Gvisor {
   let underWay: Promise<RungTrial> | null = null
   const known = (): GvisorGround | null => found
 
-  async function look(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
+  async function tryAnew(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
     found = null
     let failed = ''
     if (engine.facts.flavour === 'podman') return { available: false, ...onPodman }
@@ -71,7 +71,7 @@ export function createGvisor(options: GvisorOptions): Gvisor {
   }
 
   async function tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial> {
-    underWay ??= look(engine, ground)
+    underWay ??= tryAnew(engine, ground)
       .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
       .finally(() => {
         underWay = null

@@ -141,7 +141,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
       const over = new AbortController()
       const ending = AbortSignal.any([over.signal, closing.signal, ...(signal ? [signal] : [])])
       const reached = Promise.withResolvers<Pod | null>()
-      // Nobody waits for it where the first look throws.
+      // Nobody waits for it where the first check throws.
       reached.promise.catch(() => undefined)
       const look = (pod: Pod | null): void => {
         last = pod

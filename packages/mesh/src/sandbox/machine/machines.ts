@@ -25,7 +25,7 @@ export function createMachines(options: MachinesOptions): Machines {
   const known = (image: string): MachineGround | null => (found?.image === image ? found.machine : null)
   const progress = (step: string) => options.log.info({ step }, 'machines for agents are being prepared')
 
-  async function look(on: MachineBase): Promise<RungTrial> {
+  async function tryAnew(on: MachineBase): Promise<RungTrial> {
     found = null
     const { machine, trial } = await tryMachine(options, { ...on, progress })
     if (machine !== null) found = { image: on.ground.image, machine }
@@ -33,7 +33,7 @@ export function createMachines(options: MachinesOptions): Machines {
   }
 
   function tryIt(on: MachineBase): Promise<RungTrial> {
-    underWay ??= look(on)
+    underWay ??= tryAnew(on)
       .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
       .finally(() => {
         underWay = null

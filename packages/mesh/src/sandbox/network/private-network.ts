@@ -17,8 +17,8 @@ import { applyScript, removeScript } from './network-rules.ts'
 const createAttempts = 5
 
 /** How often, and how far apart, a network is tried again that its engine still counts a container in. */
-const networkLooks = 40
-const networkLookMs = 250
+const networkChecks = 40
+const networkCheckMs = 250
 
 const networkSchema = z.looseObject({
   Name: z.string().nullish(),
@@ -84,16 +84,16 @@ export async function removePrivateNetwork(worker: RuleWorker, of: NetworkOf = '
 
 /**
  * A busy engine keeps the endpoint of a container for a moment after it has removed the container, and refuses until
- * then. Whoever is still in the network after the last look is no business of ours to end, and the refusal is told.
+ * then. Whoever is still in the network after the last check is no business of ours to end, and the refusal is told.
  */
-async function removeNetwork(engine: Engine, name: string, looksLeft = networkLooks): Promise<void> {
+async function removeNetwork(engine: Engine, name: string, checksLeft = networkChecks): Promise<void> {
   try {
     await engine.docker.getNetwork(name).remove()
   } catch (error) {
     if (isStatus(error, 404)) return
-    if (!isStatus(error, 403) || looksLeft <= 1) throw error
-    await setTimeout(networkLookMs)
-    await removeNetwork(engine, name, looksLeft - 1)
+    if (!isStatus(error, 403) || checksLeft <= 1) throw error
+    await setTimeout(networkCheckMs)
+    await removeNetwork(engine, name, checksLeft - 1)
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises'
-import { lookAt } from './process-record.ts'
+import { readProcess } from './process-record.ts'
 
 /** The variable that tells an agent's process, and nothing that it runs, where its data is. */
 export const dataVariable = 'FLOTILLA_DATA'
@@ -24,7 +24,7 @@ export async function findWorkers(isFolder: (data: string) => boolean): Promise<
     const text = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
     const data = dataIn(text)
     if (data === null || !isFolder(data)) continue
-    const process = await lookAt(Number(name))
+    const process = await readProcess(Number(name))
     if (process) found.push({ pid: Number(name), group: process.group, data })
   }
   return found

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { measureGroups, processUse } from './measure-groups.ts'
-import { lookAt } from './process-record.ts'
+import { readProcess } from './process-record.ts'
 
 test('a line of the kernel is read though the name of the program is hostile', () => {
   const numbers = '7 7 0 -1 4194560 90 0 0 0 120 30 5 5 20 0 11 0 12345 1000000 256 18446744073709551615'
@@ -14,7 +14,7 @@ test('a line of the kernel is read though the name of the program is hostile', (
 })
 
 test('a group that runs is measured, and one that does not is left out', async () => {
-  const own = await lookAt(process.pid)
+  const own = await readProcess(process.pid)
   const uses = await measureGroups([
     { agentId: 'here', pid: own?.group ?? 0 },
     { agentId: 'gone', pid: 2 ** 30 },

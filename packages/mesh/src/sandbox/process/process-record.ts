@@ -78,11 +78,11 @@ export async function bootId(): Promise<string | null> {
 
 /** Start time of a live process; null where it is gone or a zombie. */
 export async function startTicksOf(pid: number): Promise<string | null> {
-  return (await lookAt(pid))?.startTicks ?? null
+  return (await readProcess(pid))?.startTicks ?? null
 }
 
 /** What the kernel says of a live process; null where it is gone or a zombie. */
-export async function lookAt(
+export async function readProcess(
   pid: number,
 ): Promise<{ readonly group: number; readonly startTicks: string } | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)

@@ -49,7 +49,7 @@ async function jobsOf(harness: Pick<CronHarness, 'path'>): Promise<Written[]> {
 }
 
 /** Whether the heartbeat comes in the next quarter of an hour. */
-async function beats(harness: Pick<CronHarness, 'tickAfter' | 'clock'>, fired: readonly number[]) {
+async function heartbeats(harness: Pick<CronHarness, 'tickAfter' | 'clock'>, fired: readonly number[]) {
   const before = fired.length
   await harness.tickAfter(15 * minute)
   await harness.clock.settle()
@@ -84,7 +84,7 @@ describe('the operator’s heartbeat', () => {
     }
     expect(['bad-request', 'denied']).toContain((await problemOf(cron.remove(caller, id))).code)
     expect(await jobsOf(harness)).toEqual(before)
-    expect(await beats(harness, harness.fired)).toBe(1)
+    expect(await heartbeats(harness, harness.fired)).toBe(1)
   })
 
   it('says which pause holds it where it is refused', async () => {
@@ -117,10 +117,10 @@ describe('the operator’s heartbeat', () => {
     const next = await harness.again()
     expect(next.cron.broken()).toBeNull()
     next.permit('clerk', {})
-    expect(await beats(next, harness.fired)).toBe(1)
+    expect(await heartbeats(next, harness.fired)).toBe(1)
     await next.cron.forget('clerk')
     expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ enabled: true })
-    expect(await beats(next, harness.fired)).toBe(1)
+    expect(await heartbeats(next, harness.fired)).toBe(1)
   })
 
   it('comes although the one before waits for what it handed on', async () => {
@@ -190,8 +190,8 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
         ),
       )
       expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([harness.id, other.id])
-      expect(await beats(harness, fired)).toBe(1)
-      expect(await beats(harness, fired)).toBe(1)
+      expect(await heartbeats(harness, fired)).toBe(1)
+      expect(await heartbeats(harness, fired)).toBe(1)
       // Nor is it slipped in with somebody's edit of another job.
       const refused = await problemOf(
         cron.update(owner, { id: other.id, change: { message: 'y' } }, noSignal),
@@ -210,7 +210,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     await rm(harness.path)
     await harness.cron.tick()
     expect(harness.cron.broken()).toMatch(/cron\.json is missing.*operator's heartbeat/)
-    expect(await beats(harness, harness.fired)).toBe(1)
+    expect(await heartbeats(harness, harness.fired)).toBe(1)
   })
 
   it('may change what is around it', async () => {
@@ -234,7 +234,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     expect(next.cron.broken()).toBeNull()
     expect(await jobsOf(next)).toMatchObject([heart, { id: 'new-job' }])
     expect(Object.keys((await jobsOf(next))[0] ?? {}).toSorted()).toEqual(Object.keys(heart).toSorted())
-    expect(await beats(next, harness.fired)).toBe(1)
+    expect(await heartbeats(next, harness.fired)).toBe(1)
   })
 
   it('and breaks the file while the mesh is down silences it no more than while it runs', async () => {
@@ -247,8 +247,8 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     const put = next.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
     expect((await problemOf(put)).code).toBe('unprocessable')
     expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
-    expect(await beats(next, harness.fired)).toBe(1)
-    expect(await beats(next, harness.fired)).toBe(1)
+    expect(await heartbeats(next, harness.fired)).toBe(1)
+    expect(await heartbeats(next, harness.fired)).toBe(1)
     await writeFile(next.path, whole)
     await next.cron.tick()
     expect(next.cron.broken()).toBeNull()
@@ -300,7 +300,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
             await now.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' }).catch(() => {})
           }
           await now.cron.tick()
-          expect(await beats(now, harness.fired)).toBeGreaterThan(0)
+          expect(await heartbeats(now, harness.fired)).toBeGreaterThan(0)
         }
         await now.ledger.close()
       }),

@@ -53,11 +53,11 @@ export function heartbeatMessage(parts: HeartbeatMessageParts): PromptText {
 }
 
 function changed({ changes }: HeartbeatMessageParts): PromptText {
-  if (changes === null) return firstLook
+  if (changes === null) return nothingBefore
   return changes.length === 0 ? unchanged : changeLines(changes)
 }
 
-const firstLook = sanitizeForPrompt(
+const nothingBefore = sanitizeForPrompt(
   'Nothing to compare with yet: look at the whole fleet with inspect_fleet.',
 )
 const unchanged = sanitizeForPrompt('Nothing.')

@@ -61,7 +61,7 @@ function read(
       if (++entries > entriesMax) return handOver() ?? { kind: 'whole', leftOut: true }
       // Where the file system does not say what an entry is, its stat will.
       const mayBeFile = entry.isFile() || !isKnownOther(entry)
-      if (mayBeFile && matches(nameAsText(entry.name))) lookAt(prefix, entry.name, piece)
+      if (mayBeFile && matches(nameAsText(entry.name))) addFile(prefix, entry.name, piece)
       if (piece.names.length < pieceFiles && entries % pieceEntries !== 0) continue
       const end = handOver()
       if (end) return end
@@ -82,7 +82,7 @@ function emptyPiece(): OpenPiece {
 }
 
 /** Adds nothing for what is gone meanwhile, or is no plain file. */
-function lookAt(prefix: string, name: string, { names, numbers }: OpenPiece): void {
+function addFile(prefix: string, name: string, { names, numbers }: OpenPiece): void {
   const isPlain = !/[\u0080-\u00FF]/.test(name)
   const path = isPlain ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name, 'latin1')])
   const found = lstatSync(path, { throwIfNoEntry: false })

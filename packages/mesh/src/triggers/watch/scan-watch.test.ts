@@ -25,7 +25,7 @@ function aFullHouse() {
   return { watch, scan }
 }
 
-test('files that take another name at every look are not remembered without end', async () => {
+test('files that take another name at every scan are not remembered without end', async () => {
   const { watch, scan } = aFullHouse()
   for (let round = 0; round < 20; round++) {
     await scan(...['a', 'b', 'c', 'd'].map((name) => `${name}${round}`))

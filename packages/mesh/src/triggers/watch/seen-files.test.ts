@@ -15,7 +15,7 @@ const aStat = (more: Partial<FileStat> = {}): FileStat => ({
 })
 
 describe('what a watch remembers', () => {
-  test('a file that grows is one change, and still when two looks see the same', () => {
+  test('a file that grows is one change, and still when two scans see the same', () => {
     const seen = createSeenFiles()
     const round = (sizeBytes: number) => {
       seen.beginRound(0)
@@ -56,7 +56,7 @@ describe('what a watch remembers', () => {
     expect(seen.observe('f', aStat(), false)).toMatchObject({ waiting: 'added', isNoticed: true })
   })
 
-  test('a change of an earlier life goes on waiting, also where the first look is silent', () => {
+  test('a change of an earlier life goes on waiting, also where the first scan is silent', () => {
     const seen = createSeenFiles()
     seen.recall({ name: 'f', stat: aStat(), change: 'modified', noticedAt: 0 })
     expect(seen.observe('f', aStat(), true)).toMatchObject({
@@ -76,7 +76,7 @@ describe('what a watch remembers', () => {
     }
     expect([round(1000, 1), round(2000, 2), round(3000, 2)]).toEqual([1000, 1000, 1000])
     seen.quiet('f')
-    // Quiet, it is as old as the look; then changed anew.
+    // Quiet, it is as old as the scan; then changed anew.
     expect([round(4000, 2), round(5000, 3), round(6000, 4)]).toEqual([4000, 5000, 5000])
     // A clock that was set back makes it wait no longer, also when the clock has caught up.
     expect([round(500, 4), round(7000, 4)]).toEqual([500, 500])
@@ -119,18 +119,18 @@ describe('what a watch remembers', () => {
 
   test('more files than there was room for keep what is known of those before them', () => {
     const seen = createSeenFiles()
-    const lookAt = (from: number, to: number, silent: boolean) =>
+    const scan = (from: number, to: number, silent: boolean) =>
       Array.from({ length: to - from }, (_, at) =>
         seen.observe(`f${from + at}`, aStat({ sizeBytes: from + at, inode: from + at }), silent),
       )
     seen.beginRound(1000)
-    lookAt(0, 32, false)
-    lookAt(32, 64, true)
+    scan(0, 32, false)
+    scan(32, 64, true)
     expect(seen.endRound()).toEqual([])
     // While it grows, some are met already: those before the 16th, and those after the 48th, stay away.
     seen.beginRound(2000)
-    const known = lookAt(16, 48, false)
-    lookAt(64, 300, true)
+    const known = scan(16, 48, false)
+    scan(64, 300, true)
     expect(known.map(({ isStill }) => isStill)).not.toContain(false)
     expect(known.filter(({ waiting }) => waiting === 'added')).toHaveLength(16)
     expect(known.slice(0, 16).map(({ noticedAt }) => noticedAt)).toEqual(
@@ -139,8 +139,8 @@ describe('what a watch remembers', () => {
     expect(seen.endRound()).toEqual(Array.from({ length: 16 }, (_, at) => `f${at}`))
     expect([seen.size, seen.waiting]).toEqual([32 + 236, 16])
     seen.beginRound(3000)
-    expect(lookAt(16, 48, false).map(({ isStill }) => isStill)).not.toContain(false)
-    expect(lookAt(64, 300, false).map(({ waiting }) => waiting)).not.toContain('modified')
+    expect(scan(16, 48, false).map(({ isStill }) => isStill)).not.toContain(false)
+    expect(scan(64, 300, false).map(({ waiting }) => waiting)).not.toContain('modified')
   })
 
   test('behaves as a plain map would, whatever files come and go', () => {

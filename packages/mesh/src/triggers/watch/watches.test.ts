@@ -108,7 +108,7 @@ const told = (events: { bodies: readonly { type: string }[] }) =>
   events.bodies.filter(({ type }) => type !== 'watch.fired')
 
 describe('watchers', () => {
-  test('take what is there at the first look, and fire what is added or changed afterwards', async () => {
+  test('take what is there at the first scan, and fire what is added or changed afterwards', async () => {
     verifies(
       'purpose:mesh:runs-file-watchers',
       'events:file-watcher:polls',
@@ -316,7 +316,7 @@ describe('a folder', () => {
     expect(messages()).toEqual(['see b.csv'])
   })
 
-  test('that cannot be read is said once, and its first look is still to come', async () => {
+  test('that cannot be read is said once, and its first scan is still to come', async () => {
     const state: { broken: boolean } = { broken: true }
     const failing: ScanFolder = async (path, scan) =>
       state.broken ? { kind: 'unreadable', reason: 'EACCES' } : scanFolder(path, scan)

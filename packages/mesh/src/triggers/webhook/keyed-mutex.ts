@@ -1,6 +1,6 @@
 /**
  * Works that bear a name in common are done one after the other, so that the second finds what the first has written:
- * between the look whether a delivery is known and the commit that makes it known, others come in.
+ * between the check whether a delivery is known and the commit that makes it known, others come in.
  */
 export interface KeyedMutex {
   /** Rejects with what `work` threw. Works without names wait for nobody. */
@@ -16,7 +16,7 @@ export function createKeyedMutex(): KeyedMutex {
   return {
     async alone(names, work) {
       for (let other = firstOf(names); other; other = firstOf(names)) await other
-      // From the last look until the names are held nothing is waited for.
+      // From the last check until the names are held nothing is waited for.
       const working = work()
       const over = working.then(
         () => release(),

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { lookAtJson, readJson } from '../../intake/index.ts'
+import { measureJson, readJson } from '../../intake/index.ts'
 import { requireJson } from './require-json.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -15,7 +15,7 @@ export interface Payload {
 
 /** One JSON value in UTF-8, no deeper than `jsonDepthMax`. Throws the Problem `bad-json` or `bad-request`. Pure. */
 export function readPayload(body: Uint8Array): Payload {
-  const { fault } = lookAtJson(body, jsonLimits.delivery)
+  const { fault } = measureJson(body, jsonLimits.delivery)
   if (fault !== null) throw new Problem('bad-request', { detail: `the body ${fault}` })
   try {
     const text = utf8.decode(body)

@@ -77,7 +77,7 @@ describe('an order', () => {
   })
 
   test('waits behind sixteen of its address that have no end, and goes on once one has', async () => {
-    const { chain, send, look, states } = aPaymentsHarness()
+    const { chain, send, poll, states } = aPaymentsHarness()
     for (let times = 0; times < 16; times++) await send('0.01')
     await expect(send('0.01')).rejects.toMatchObject({
       code: 'rate-limited',
@@ -85,7 +85,7 @@ describe('an order', () => {
       retryAfterSeconds: 15,
     })
     chain.mine(3)
-    await look()
+    await poll()
     await send('0.01')
     expect(states()).toHaveLength(17)
   })
@@ -319,39 +319,39 @@ describe('who follows', () => {
   }
 
   test('notes why a chain cannot be asked, in words that have an end, and stays where it was', async () => {
-    const { chain, look, now } = await sentOne()
+    const { chain, poll, now } = await sentOne()
     chain.mine()
-    await look()
+    await poll()
     const before = now()
     expect(before).toMatchObject({ state: 'landed', block: 1, note: '' })
     chain.follow = () => Promise.reject(new Problem('upstream-failed', { detail: 'x'.repeat(500) }))
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'landed', block: 1, note: 'x'.repeat(300) })
-    expect(now()?.looks).toBe((before?.looks ?? 0) + 1)
+    expect(now()?.polls).toBe((before?.polls ?? 0) + 1)
     chain.follow = () => Promise.reject(new Error('a stack of ours'))
-    await look()
+    await poll()
     expect(now()?.note).toBe('something failed inside; see the log of the mesh')
     chain.follow = () => Promise.reject(new Problem('upstream-timeout'))
-    await look()
+    await poll()
     expect(now()?.note).toBe('The far end took too long')
   })
 
   test('forgets the block that a reorganisation took, and says when it looks next', async () => {
-    const { chain, look, now, clock } = await sentOne()
+    const { chain, poll, now, clock } = await sentOne()
     chain.mine()
-    await look()
+    await poll()
     chain.reorganise(1)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'sent', block: null, endedAt: null })
-    const { signedAt = 0, nextLookAt = 0 } = now() ?? {}
-    expect(nextLookAt - clock.now()).toBe(Math.floor((clock.now() - signedAt) / 10))
+    const { signedAt = 0, nextPollAt = 0 } = now() ?? {}
+    expect(nextPollAt - clock.now()).toBe(Math.floor((clock.now() - signedAt) / 10))
     chain.mine(3)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'confirmed', block: 1, endedAt: clock.now() })
   })
 
   test('keeps what was wrong with sending it until it is sent again', async () => {
-    const { send, chain, look, table } = aPaymentsHarness()
+    const { send, chain, poll, table } = aPaymentsHarness()
     chain.onBroadcast = () => {
       throw new Problem('upstream-failed', { detail: 'the pool is full' })
     }
@@ -364,19 +364,19 @@ describe('who follows', () => {
       noted.push(note())
       take()
     }
-    await look()
+    await poll()
     expect(noted).toEqual(['the pool is full'])
     expect(note()).toBe('')
     chain.follow = follow
   })
 
   test('does not know a chain of another release, and follows all others', async () => {
-    const { send, database, look, chain, table } = aPaymentsHarness()
+    const { send, database, poll, chain, table } = aPaymentsHarness()
     await send('0.1')
     database.exec("UPDATE wallet_intents SET chain = 'atlantis'")
     await send('0.1')
     chain.mine(3)
-    await look()
+    await poll()
     expect(table.list({ agentId: 'scout', limit: 2 })).toMatchObject([
       { state: 'confirmed' },
       { state: 'sent', note: 'this release does not know atlantis' },
@@ -388,7 +388,7 @@ describe('who follows', () => {
     const done = new AbortController()
     const running = follow.run(done.signal)
     chain.mine(3)
-    for (let beats = 0; beats < 5; beats++) await clock.advance(1000)
+    for (let polls = 0; polls < 5; polls++) await clock.advance(1000)
     expect(states()).toEqual(['confirmed'])
     done.abort()
     await running
@@ -405,21 +405,21 @@ describe('who follows', () => {
       return ask(...given)
     }
     await clock.advance(60_000)
-    const both = [follow.beat(never), follow.beat(never)]
+    const both = [follow.poll(never), follow.poll(never)]
     expect(looks).toBe(1)
     told.resolve()
     expect(await Promise.all(both)).toEqual([1, 0])
   })
 
   test('stops the wallet once, for the first reason, however many say so', async () => {
-    const { send, chain, look, journal, manage } = aPaymentsHarness()
+    const { send, chain, poll, journal, manage } = aPaymentsHarness()
     chain.onBroadcast = () => {}
     await send('0.1')
     await send('0.1')
     chain.sendElsewhere(sender)
     chain.sendElsewhere(sender)
     chain.mine(3)
-    await look()
+    await poll()
     expect(journal.filter(({ action }) => action === 'wallet.stopped')).toHaveLength(1)
     expect(manage.limits(owner).stopped).toContain('took the number of pay_')
     manage.resume(owner)
@@ -430,7 +430,7 @@ describe('who follows', () => {
   })
 
   test('knows what a payment did by where it ended: what is not known is no difference', async () => {
-    const { chain, look, manage, journal } = await sentOne()
+    const { chain, poll, manage, journal } = await sentOne()
     const { follow } = chain
     // Undone, it did nothing; and of what landed, nothing is told.
     chain.follow = async (...given) => {
@@ -438,15 +438,15 @@ describe('who follows', () => {
       return fate.kind === 'landed' ? { ...fate, succeeded: false } : fate
     }
     chain.mine(3)
-    await look()
+    await poll()
     expect(manage.limits(owner).stopped).toBeNull()
     expect(journal.map(({ action }) => action)).toEqual(['wallet.signed', 'wallet.sent', 'wallet.failed'])
-    await look()
+    await poll()
     expect(journal).toHaveLength(3)
   })
 
   test('believes nothing of a signature that is the newest no more', async () => {
-    const { chain, look, now, replace, table } = await sentOne()
+    const { chain, poll, now, replace, table } = await sentOne()
     const told = Promise.withResolvers<void>()
     const { follow } = chain
     chain.follow = async (...given) => {
@@ -454,7 +454,7 @@ describe('who follows', () => {
       await told.promise
       return { ...fate, kind: 'replaced' } as const
     }
-    const late = look()
+    const late = poll()
     for (let turns = 0; turns < 50; turns++) await Promise.resolve()
     chain.follow = follow
     const id = now()?.id ?? ''
@@ -473,7 +473,7 @@ describe('who follows', () => {
       throw new Error('cut off')
     }
     await clock.advance(60_000)
-    await follow.beat(gone.signal)
+    await follow.poll(gone.signal)
     expect(now()).toEqual(before)
     chain.broadcast = async () => {
       throw new Error('cut off')

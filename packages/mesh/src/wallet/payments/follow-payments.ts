@@ -3,7 +3,7 @@ import type { ChainName } from '@flotilla/protocol/wallet-api'
 import { chainNames } from '@flotilla/protocol/wallet-api'
 import type { Kernel } from '../../kernel/index.ts'
 import type { Effects, Fate, PayingChain } from '../chain/paying-chain.ts'
-import { hasEnded, neverLanded, nextLookAfter, stateAfter } from './intent-record.ts'
+import { hasEnded, neverLanded, nextPollAfter, stateAfter } from './intent-record.ts'
 import type { IntentNews, IntentRecord } from './intent-record.ts'
 import type { IntentTable } from './intent-table.ts'
 import { isSameAddress } from './judge-payees.ts'
@@ -12,7 +12,7 @@ import { stopWallet } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
 const beatMs = 1000
-/** Looked at in one beat, at once. */
+/** Checked in one poll, at once. */
 const batchMax = 32
 const noteMaxChars = 300
 
@@ -35,14 +35,14 @@ export function createFollowPayments(
   },
 ) {
   const { table, clock } = deps
-  const lookedAt = new Set<string>()
+  const underWay = new Set<string>()
 
   /** The row after what was learned, as it is by then. */
   function learn({ id, txId }: IntentRecord, { news, note, of = {} }: Learned): IntentRecord | null {
     return deps.database.transaction(() => {
       const before = table.find(id)
       if (before === null || hasEnded(before.state)) return before
-      // It was signed once more since: what is known of all its signatures is known at the next look.
+      // It was signed once more since: what is known of all its signatures is known at the next poll.
       if (before.txId !== txId) return before
       const state = news === null ? before.state : stateAfter(before.state, news)
       const now = clock.now()
@@ -53,8 +53,8 @@ export function createFollowPayments(
         state,
         block: news?.kind === 'landed' ? news.block : state === 'landed' ? before.block : null,
         note: note.slice(0, noteMaxChars),
-        looks: before.looks + 1,
-        nextLookAt: nextLookAfter(before.signedAt, now),
+        polls: before.polls + 1,
+        nextPollAt: nextPollAfter(before.signedAt, now),
         endedAt: ended ? now : null,
         // Its fee was paid, whatever else was not.
         chargedMicroUsd:
@@ -104,7 +104,7 @@ export function createFollowPayments(
     return learn(intent, { news: { kind: 'taken' }, note: '' })
   }
 
-  async function look(intent: IntentRecord, signal: AbortSignal): Promise<void> {
+  async function check(intent: IntentRecord, signal: AbortSignal): Promise<void> {
     try {
       const { isUnsent, ...learned } = await newsOf(intent, signal)
       // What was wrong with sending it stays until it is sent again.
@@ -141,22 +141,22 @@ export function createFollowPayments(
   }
 
   /** Each that is due, once; a broken one keeps no other waiting. */
-  async function beat(signal: AbortSignal): Promise<number> {
-    const due = table.due(clock.now(), batchMax).filter(({ id }) => !lookedAt.has(id))
+  async function poll(signal: AbortSignal): Promise<number> {
+    const due = table.due(clock.now(), batchMax).filter(({ id }) => !underWay.has(id))
     await Promise.all(
       due.map(async (intent) => {
-        lookedAt.add(intent.id)
+        underWay.add(intent.id)
         try {
-          await look(intent, signal)
+          await check(intent, signal)
         } catch (error) {
           if (!signal.aborted) {
             deps.log.error(
               { intentId: intent.id, err: error },
-              'a payment could not be followed; it is looked at again',
+              'a payment could not be followed; it is polled at again',
             )
           }
         } finally {
-          lookedAt.delete(intent.id)
+          underWay.delete(intent.id)
         }
       }),
     )
@@ -166,12 +166,12 @@ export function createFollowPayments(
   return {
     /** Sends it now for the first time; what came of it, as its row says. */
     send,
-    beat,
+    poll,
     run: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
-        const looked = await beat(signal)
-        if (!signal.aborted) await deps.watch.beat(signal)
-        if (looked < batchMax) await clock.sleep(beatMs, signal).catch(() => {})
+        const polled = await poll(signal)
+        if (!signal.aborted) await deps.watch.poll(signal)
+        if (polled < batchMax) await clock.sleep(beatMs, signal).catch(() => {})
       }
     },
   }

@@ -34,8 +34,8 @@ export interface IntentRecord {
   readonly block: number | null
   /** What went wrong last, in words. */
   readonly note: string
-  readonly looks: number
-  readonly nextLookAt: number
+  readonly polls: number
+  readonly nextPollAt: number
   readonly endedAt: number | null
   readonly givenBackAt: number | null
 }
@@ -112,10 +112,10 @@ export function neverLanded(state: IntentState): boolean {
   return state === 'replaced' || state === 'expired'
 }
 
-const firstLookMs = 2000
+const firstPollMs = 2000
 const longestWaitMs = 10 * 60_000
 
 /** When it is looked at next: soon while it is young, and never later than ten minutes from now. Pure. */
-export function nextLookAfter(signedAt: number, now: number): number {
-  return now + Math.min(longestWaitMs, Math.max(firstLookMs, Math.floor((now - signedAt) / 10)))
+export function nextPollAfter(signedAt: number, now: number): number {
+  return now + Math.min(longestWaitMs, Math.max(firstPollMs, Math.floor((now - signedAt) / 10)))
 }

@@ -74,7 +74,7 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
   readonly assess: AssessPayment
   readonly signing: SignPayment
   readonly follow: FollowPayments
-  readonly watch: Pick<WatchSigners, 'look'>
+  readonly watch: Pick<WatchSigners, 'check'>
   /** Of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`, `wallet-locked`. */
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly ask: AskApproval
@@ -145,7 +145,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     const signer = deps.signerOf(agentId, chain)
     return bounded(gone, async (signal) => {
       const order = await orderOf(signal)
-      await deps.watch.look(chain, signer.address, signal)
+      await deps.watch.check(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       const runId = caller.run?.runId ?? null
       const payment: PaymentAsked = {
@@ -184,7 +184,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     signing.requireMay({ agentId, chain, contract })
     const signer = deps.signerOf(agentId, chain)
     return bounded(new AbortController().signal, async (signal) => {
-      await deps.watch.look(chain, signer.address, signal)
+      await deps.watch.check(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       requireAsShown(shown, assessed, signer)
       const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }

@@ -107,63 +107,63 @@ describe('a payment', () => {
   })
 
   test('whose sending is said to have failed is found where it landed', async () => {
-    const { send, chain, look, states, table } = aPaymentsHarness()
+    const { send, chain, poll, states, table } = aPaymentsHarness()
     chain.onBroadcast = (take) => {
       take()
       throw new Error('the line broke')
     }
     expect(await send('0.5')).toMatchObject({ payment: { state: 'signed' } })
     chain.mine(3)
-    await look()
+    await poll()
     expect(states()).toEqual(['confirmed'])
     expect(table.list({ agentId: 'scout', limit: 1 })[0]).toMatchObject({ block: 1, givenBackAt: null })
     expect(chain.received).toHaveLength(1)
   })
 
   test('that nobody took is sent again, the same bytes, until it lands', async () => {
-    const { send, chain, look, states } = aPaymentsHarness()
+    const { send, chain, poll, states } = aPaymentsHarness()
     chain.onBroadcast = () => {
       throw new Error('refused')
     }
     await send('0.5')
-    await look()
+    await poll()
     expect(states()).toEqual(['signed'])
     chain.onBroadcast = (take) => take()
-    await look()
+    await poll()
     expect(states()).toEqual(['sent'])
     chain.mine(3)
-    await look()
+    await poll()
     expect(states()).toEqual(['confirmed'])
     expect(new Set(chain.received).size).toBe(1)
     expect(chain.received).toHaveLength(3)
   })
 
   test('that a reorganisation takes back is followed until a block that stays has it', async () => {
-    const { send, chain, look, states, manage } = aPaymentsHarness()
+    const { send, chain, poll, states, manage } = aPaymentsHarness()
     await send('0.5')
     chain.mine()
-    await look()
+    await poll()
     expect(states()).toEqual(['landed'])
     chain.reorganise(1, true)
-    await look()
+    await poll()
     expect(states()).toEqual(['sent'])
     chain.mine(3)
-    await look()
+    await poll()
     expect(states()).toEqual(['confirmed'])
     expect(new Set(chain.received).size).toBe(1)
     expect(manage.limits(owner)).toMatchObject({ stopped: null, agents: [{ spent_today_usd: 0.500001 }] })
   })
 
   test('whose number somebody else took never lands: it counts no more, and the wallet stops until its owner resumes', async () => {
-    const { send, chain, look, states, manage } = aPaymentsHarness()
+    const { send, chain, poll, states, manage } = aPaymentsHarness()
     chain.onBroadcast = () => {}
     await send('0.5')
     chain.sendElsewhere(sender)
-    await look()
+    await poll()
     // Not deep enough to stay.
     expect(states()).toEqual(['sent'])
     chain.mine(3)
-    await look()
+    await poll()
     expect(states()).toEqual(['replaced'])
     expect(manage.limits(owner)).toMatchObject({
       stopped: expect.stringContaining('another program pays from the same seed'),
@@ -174,7 +174,7 @@ describe('a payment', () => {
     chain.onBroadcast = (take) => take()
     await send('0.5')
     chain.mine(3)
-    await look()
+    await poll()
     expect(states()).toEqual(['confirmed', 'replaced'])
   })
 
@@ -193,7 +193,7 @@ describe('a payment', () => {
   })
 
   test('takes its place behind those that wait, each number once', async () => {
-    const { send, chain, table, look, states } = aPaymentsHarness()
+    const { send, chain, table, poll, states } = aPaymentsHarness()
     chain.onBroadcast = () => {
       throw new Error('nobody is there')
     }
@@ -201,9 +201,9 @@ describe('a payment', () => {
     const nonces = table.list({ agentId: 'scout', limit: 9 }).map(({ place }) => place)
     expect(nonces.toReversed()).toEqual([0, 1, 2].map((nonce) => ({ kind: 'nonce', nonce })))
     chain.onBroadcast = (take) => take()
-    await look()
+    await poll()
     chain.mine(3)
-    await look()
+    await poll()
     expect(states()).toEqual(['confirmed', 'confirmed', 'confirmed'])
   })
 })
@@ -399,7 +399,7 @@ describe('a person is asked', () => {
     })
 
     test('is another when it lands: the wallet stops', async () => {
-      const { execute, chain, look, manage } = aCall([friend])
+      const { execute, chain, poll, manage } = aCall([friend])
       expect(await execute()).toMatchObject({ state: 'paid' })
       const landed = async (payees: readonly string[]) => {
         chain.follow = async () => ({
@@ -409,7 +409,7 @@ describe('a person is asked', () => {
           final: true,
           effects: paying(payees).effects,
         })
-        await look()
+        await poll()
         return manage.limits(owner).stopped
       }
       expect(await landed([friend, stranger])).toBe(

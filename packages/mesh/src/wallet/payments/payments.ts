@@ -4,7 +4,7 @@ import type { Control } from '../../control/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
 import type { Kernel, Metric } from '../../kernel/index.ts'
 import { httpPriceSource } from '../prices/http-prices.ts'
-import { createPriceBook } from '../prices/price-book.ts'
+import { createPriceList } from '../prices/price-list.ts'
 import type { WalletChains } from '../wallet-chains.ts'
 import type { WalletTable } from '../wallet-table.ts'
 import { createAssessPayment } from './assess-payment.ts'
@@ -37,7 +37,7 @@ export function createPayments(
   const seen = createSeenTable(kernel.database)
   const settings = () => kernel.settings().wallet
   const deps = { ...kernel, ...needs, table, replacements, seen, settings }
-  const priceOf = createPriceBook({
+  const priceOf = createPriceList({
     ...kernel,
     sources: () => settings().price_sources.map((source) => httpPriceSource(source, { ...kernel, ...needs })),
   })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { plainSymbol } from '../chain/json-rpc.ts'
 import { baseUnits, wholeUnits } from './amounts.ts'
 import { moreThan } from './follow-payments.ts'
-import { hasEnded, neverLanded, nextLookAfter, stateAfter } from './intent-record.ts'
+import { hasEnded, neverLanded, nextPollAfter, stateAfter } from './intent-record.ts'
 import type { IntentNews } from './intent-record.ts'
 import { describeAddress } from './judge-payees.ts'
 import { imitatedBy } from './judge-tokens.ts'
@@ -74,7 +74,7 @@ describe('a signed payment', () => {
   })
 
   test('is looked at soon while it is young, and every ten minutes at least', () => {
-    expect([0, 60_000, 3_600_000, 1e9].map((age) => nextLookAfter(0, age) - age)).toEqual([
+    expect([0, 60_000, 3_600_000, 1e9].map((age) => nextPollAfter(0, age) - age)).toEqual([
       2000, 6000, 360_000, 600_000,
     ])
   })

@@ -13,14 +13,14 @@ describe('a payment that does not land', () => {
   }
 
   test('is signed once more at its number for a higher fee, which counts, and lands once', async () => {
-    const { replace, id, first, chain, look, now, journal, manage } = await stuck()
+    const { replace, id, first, chain, poll, now, journal, manage } = await stuck()
     const again = await replace(id, 'speed-up')
     // The fee doubles, from a millionth of a dollar.
     expect(again).toMatchObject({ id, state: 'sent', counted_usd: 0.500002 })
     expect(again.tx_id).not.toBe(first)
     expect(chain.received).toEqual([first, again.tx_id])
     chain.mine(3)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'confirmed', txId: again.tx_id, chargedMicroUsd: 500_002 })
     expect(manage.limits(owner)).toMatchObject({ stopped: null, open: 0 })
     expect(journal.find(({ action }) => action === 'wallet.sped-up')?.detail).toMatchObject({
@@ -33,43 +33,43 @@ describe('a payment that does not land', () => {
   })
 
   test('counts once where the one before lands after all', async () => {
-    const { replace, id, first, chain, look, now, table } = await stuck()
+    const { replace, id, first, chain, poll, now, table } = await stuck()
     chain.onBroadcast = () => {
       throw new Error('nobody takes it')
     }
     const again = await replace(id, 'speed-up')
     expect(again).toMatchObject({ state: 'sent', note: expect.stringContaining('failed inside') })
     chain.mine(1)
-    await look()
+    await poll()
     // Named by its newest signature until a block stays.
     expect(now()).toMatchObject({ state: 'landed', txId: again.tx_id })
     chain.mine(2)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'confirmed', txId: first, givenBackAt: null })
     expect(table.list({ agentId: 'scout', limit: 9 })).toHaveLength(1)
   })
 
   test('is sent as its newest signature alone, also by a mesh that died before it sent that', async () => {
-    const { replace, id, first, chain, look, now } = await stuck()
+    const { replace, id, first, chain, poll, now } = await stuck()
     chain.onBroadcast = () => {}
     const again = await replace(id, 'speed-up')
     chain.onBroadcast = (take) => take()
-    await look()
+    await poll()
     expect(chain.received).toEqual([first, again.tx_id, again.tx_id])
     chain.mine(3)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'confirmed', txId: again.tx_id })
   })
 
   test('is cancelled by a transaction that moves nothing, and counts for the fee of that', async () => {
-    const { replace, id, chain, look, now, manage, journal } = await stuck()
+    const { replace, id, chain, poll, now, manage, journal } = await stuck()
     const again = await replace(id, 'cancel')
     expect(again).toMatchObject({ counted_usd: 0.500002, state: 'sent' })
     chain.mine(1)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'sent', note: `${again.tx_id} takes its place, in block 1` })
     chain.mine(2)
-    await look()
+    await poll()
     expect(now()).toMatchObject({
       state: 'cancelled',
       chargedMicroUsd: 2,
@@ -81,22 +81,22 @@ describe('a payment that does not land', () => {
   })
 
   test('and is paid although its owner cancelled it stays paid and counts', async () => {
-    const { replace, id, chain, look, now, first } = await stuck()
+    const { replace, id, chain, poll, now, first } = await stuck()
     chain.onBroadcast = () => {
       throw new Error('nobody takes it')
     }
     await replace(id, 'cancel')
     chain.mine(3)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'confirmed', txId: first, chargedMicroUsd: 500_002 })
   })
 
   test('is replaced only where a stranger has its number, whatever was signed of it', async () => {
-    const { replace, id, chain, look, now, manage } = await stuck()
+    const { replace, id, chain, poll, now, manage } = await stuck()
     await replace(id, 'speed-up')
     chain.sendElsewhere(sender)
     chain.mine(3)
-    await look()
+    await poll()
     expect(now()).toMatchObject({ state: 'replaced', givenBackAt: expect.any(Number) })
     expect(manage.limits(owner).stopped).toContain('a transaction that this mesh did not sign')
   })
@@ -132,7 +132,7 @@ describe('a payment that does not land', () => {
   })
 
   test('is left alone once a block has it, where there is none, and while the wallet is stopped', async () => {
-    const { replace, id, chain, look, table, manage } = await stuck()
+    const { replace, id, chain, poll, table, manage } = await stuck()
     await expect(replace('pay_none', 'cancel')).rejects.toMatchObject({
       code: 'not-found',
       detail: 'there is no payment pay_none',
@@ -141,13 +141,13 @@ describe('a payment that does not land', () => {
     await expect(replace(id, 'cancel')).rejects.toMatchObject({ code: 'wallet-stopped' })
     manage.resume(owner)
     chain.mine()
-    await look()
+    await poll()
     await expect(replace(id, 'cancel')).rejects.toMatchObject({
       code: 'conflict',
       detail: `${id} is landed: nothing can take its place any more`,
     })
     chain.mine(3)
-    await look()
+    await poll()
     await expect(replace(id, 'speed-up')).rejects.toMatchObject({
       detail: expect.stringContaining('confirmed'),
     })

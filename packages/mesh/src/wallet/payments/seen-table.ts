@@ -17,14 +17,14 @@ export function createSeenTable(database: Database) {
     setSeen: (
       chain: string,
       sender: string,
-      { seen, nextLookAt }: { seen: string; nextLookAt: number },
+      { seen, nextPollAt }: { seen: string; nextPollAt: number },
     ): void => {
       database
         .prepare(
           `INSERT INTO wallet_seen (chain, sender, seen, next_look_at) VALUES (?, ?, ?, ?)
            ON CONFLICT (chain, sender) DO UPDATE SET seen = excluded.seen, next_look_at = excluded.next_look_at`,
         )
-        .run(chain, sender, seen, nextLookAt)
+        .run(chain, sender, seen, nextPollAt)
     },
     /** The longest due first. */
     due: (now: number, limit: number): readonly z.infer<typeof rowSchema>[] =>
@@ -35,10 +35,10 @@ export function createSeenTable(database: Database) {
         .all(now, limit)
         .map((row) => rowSchema.parse(row)),
     /** Whatever came of looking, it is looked again no sooner. */
-    putOff: (chain: string, sender: string, nextLookAt: number): void => {
+    putOff: (chain: string, sender: string, nextPollAt: number): void => {
       database
         .prepare('UPDATE wallet_seen SET next_look_at = ? WHERE chain = ? AND sender = ?')
-        .run(nextLookAt, chain, sender)
+        .run(nextPollAt, chain, sender)
     },
     isOwn: (chain: string, txId: string): boolean =>
       database.prepare('SELECT 1 FROM wallet_intents WHERE chain = ? AND tx_id = ?').get(chain, txId) !==

@@ -7,7 +7,7 @@ import type { PayingChain, Place } from '../chain/paying-chain.ts'
 import { usdOfMicro } from './amounts.ts'
 import type { Assessed } from './assess-payment.ts'
 import type { IntentRecord } from './intent-record.ts'
-import { nextLookAfter } from './intent-record.ts'
+import { nextPollAfter } from './intent-record.ts'
 import type { IntentTable } from './intent-table.ts'
 
 /** Of one address on one chain, without an end: each waits for the one before. */
@@ -140,8 +140,8 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
         state: 'signed',
         block: null,
         note: '',
-        looks: 0,
-        nextLookAt: nextLookAfter(now, now),
+        polls: 0,
+        nextPollAt: nextPollAfter(now, now),
         endedAt: null,
         givenBackAt: null,
       }

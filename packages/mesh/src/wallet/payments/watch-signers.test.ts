@@ -11,7 +11,7 @@ function aHarness(signed: string[]) {
     const foreign = since === null ? undefined : signed.slice(Number(since)).find((id) => !isOwn(id))
     return { foreign: foreign ?? null, seen }
   }
-  return { ...harness, looks, beat: () => harness.watch.beat(never) }
+  return { ...harness, looks, poll: () => harness.watch.poll(never) }
 }
 
 describe('who signs for an address', () => {
@@ -35,27 +35,27 @@ describe('who signs for an address', () => {
 
   test('is looked at every five minutes for whoever has paid, and stops the wallet without a payment', async () => {
     const signed: string[] = []
-    const { send, looks, clock, beat, manage, journal } = aHarness(signed)
-    await beat()
+    const { send, looks, clock, poll, manage, journal } = aHarness(signed)
+    await poll()
     expect(looks).toEqual([])
     await send('0.1')
     signed.push('by somebody else')
     await clock.advance(299_000)
-    await beat()
+    await poll()
     expect(looks).toHaveLength(1)
     await clock.advance(1000)
-    await beat()
+    await poll()
     expect(manage.limits(owner).stopped).toContain('signed by somebody else')
     expect(journal.map(({ action }) => action)).toContain('wallet.stopped')
     await clock.advance(600_000)
-    await beat()
+    await poll()
     expect(looks).toHaveLength(2)
     // Believed from here on.
     manage.resume(owner)
     await send('0.1')
     expect(looks.at(-1)).toBeNull()
     await clock.advance(300_000)
-    await beat()
+    await poll()
     expect(manage.limits(owner).stopped).toBeNull()
   })
 
@@ -69,17 +69,17 @@ describe('who signs for an address', () => {
     }
     await expect(harness.send('0.1')).rejects.toThrow('nobody is there')
     await harness.clock.advance(300_000)
-    await harness.beat()
-    await harness.beat()
+    await harness.poll()
+    await harness.poll()
     expect(asked).toHaveLength(2)
     await harness.clock.advance(300_000)
-    await harness.beat()
+    await harness.poll()
     expect(asked).toHaveLength(3)
     expect(harness.states()).toHaveLength(1)
   })
 
-  test('is nothing that a look from before its owner resumed says', async () => {
-    const { send, chain, clock, beat, manage, table } = aHarness([])
+  test('is nothing that a poll from before its owner resumed says', async () => {
+    const { send, chain, clock, poll, manage, table } = aHarness([])
     await send('0.1')
     const told = Promise.withResolvers<void>()
     chain.signedElsewhere = async () => {
@@ -87,7 +87,7 @@ describe('who signs for an address', () => {
       return { foreign: 'by somebody else', seen: '1' }
     }
     await clock.advance(300_000)
-    const late = beat()
+    const late = poll()
     table.stop('somebody else signs', 0)
     manage.resume(owner)
     told.resolve()

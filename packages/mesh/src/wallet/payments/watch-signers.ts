@@ -6,8 +6,8 @@ import type { IntentTable } from './intent-table.ts'
 import type { SeenTable } from './seen-table.ts'
 import { stopWallet } from './sign-payment.ts'
 
-const lookEveryMs = 5 * 60_000
-/** Addresses that are looked at in one beat, at once. */
+const pollEveryMs = 5 * 60_000
+/** Addresses that are checked in one poll, at once. */
 const batchMax = 4
 
 export type WatchSigners = ReturnType<typeof createWatchSigners>
@@ -27,7 +27,7 @@ export function createWatchSigners({
   readonly chain: (name: ChainName) => PayingChain
 }) {
   /** Rejects as the chain does: who cannot be asked has not said that all is well. */
-  async function look(name: ChainName, address: string, signal: AbortSignal): Promise<void> {
+  async function check(name: ChainName, address: string, signal: AbortSignal): Promise<void> {
     const since = seen.seen(name, address)
     const isOwn = (id: string): boolean => seen.isOwn(name, id)
     const found = await deps.chain(name).signedElsewhere(address, { since, isOwn }, signal)
@@ -35,7 +35,7 @@ export function createWatchSigners({
     deps.database.transaction(() => {
       // Its owner has resumed since: what was there is believed.
       if (since !== null && seen.seen(name, address) === null) return
-      seen.setSeen(name, address, { seen: found.seen, nextLookAt: clock.now() + lookEveryMs })
+      seen.setSeen(name, address, { seen: found.seen, nextPollAt: clock.now() + pollEveryMs })
       if (found.foreign === null) return
       const reason = `on ${name}, ${address} signed ${found.foreign}, of which this mesh knows nothing: another program pays from the same seed, or this home is an older copy`
       stopWallet({ ...deps, table, clock }, reason)
@@ -43,16 +43,16 @@ export function createWatchSigners({
   }
 
   return {
-    look,
+    check,
     /** Those that are due; a chain that cannot be asked keeps no other waiting. */
-    beat: async (signal: AbortSignal): Promise<void> => {
+    poll: async (signal: AbortSignal): Promise<void> => {
       if (table.stopped() !== null) return
       await Promise.all(
         seen.due(clock.now(), batchMax).map(async ({ chain, sender }) => {
           const name = chainNames.find((one) => one === chain)
           try {
-            seen.putOff(chain, sender, clock.now() + lookEveryMs)
-            if (name !== undefined) await look(name, sender, signal)
+            seen.putOff(chain, sender, clock.now() + pollEveryMs)
+            if (name !== undefined) await check(name, sender, signal)
           } catch (error) {
             if (signal.aborted) return
             deps.log.warn(

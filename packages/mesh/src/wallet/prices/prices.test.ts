@@ -8,7 +8,7 @@ import { silentLog } from '../../platform/log.ts'
 import { agreeOnPrice, attoUsdOf, microUsdOf } from './agree-on-price.ts'
 import { createFakePriceSource } from './fake-price-source.ts'
 import { httpPriceSource } from './http-prices.ts'
-import { createPriceBook } from './price-book.ts'
+import { createPriceList } from './price-list.ts'
 import { describePriceSource } from './price-source.conformance.ts'
 import type { PriceSource } from './price-source.ts'
 
@@ -160,7 +160,7 @@ describe('a book of prices', () => {
       },
     }))
     const log = { ...silentLog, warn: (fields: object) => void warned.push(fields) }
-    const priceOf = createPriceBook({ sources: () => sources, clock, log })
+    const priceOf = createPriceList({ sources: () => sources, clock, log })
     return { priceOf, clock, asked, warned, sources }
   }
 

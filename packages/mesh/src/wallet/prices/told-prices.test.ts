@@ -8,7 +8,7 @@ import { createPinnedFetch } from '../../egress/fetch/pinned-fetch.ts'
 import { silentLog } from '../../platform/log.ts'
 import { knownTokensOf } from '../known-tokens.ts'
 import { httpPriceSource } from './http-prices.ts'
-import { createPriceBook } from './price-book.ts'
+import { createPriceList } from './price-list.ts'
 
 /**
  * Whole answers in the form that each platform documents, with digits of our own:
@@ -135,7 +135,7 @@ describe('what a platform answers', () => {
 
   test('of the coin and of a token makes a price on which they agree', async () => {
     const kinds = ['coinbase', 'kraken', 'coingecko', 'defillama'] as const
-    const priceOf = createPriceBook({ sources: () => kinds.map(sourceOf), clock, log: silentLog })
+    const priceOf = createPriceList({ sources: () => kinds.map(sourceOf), clock, log: silentLog })
     expect(await priceOf(coin, never)).toBe(dollars('3432.61'))
     expect(await priceOf({ chain: 'base', token: usdc }, never)).toBe(dollars('0.9999'))
     await expect(priceOf({ chain: 'base', token: thin }, never)).rejects.toMatchObject({ code: 'no-price' })

@@ -5,14 +5,14 @@ import { signaturesOf, transactionOf } from './solana-calls.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
 /** Transactions whose signers are looked at in one go: anybody can send an address next to nothing, as often as they like. */
-const lookedAtMax = 25
+const checkedMax = 25
 
 /** How far was looked. The slot holds where a far end does not know the signature. */
 const seenColumn = jsonColumn(z.strictObject({ signature: z.string().nullable(), slot: z.number() }))
 
 /**
  * Whether the key of an address signed something that its own mesh did not. Who only sends it something has signed for
- * themselves. More than `lookedAtMax` strange ones are looked at in turn, the oldest first, one call after the other.
+ * themselves. More than `checkedMax` strange ones are looked at in turn, the oldest first, one call after the other.
  */
 export async function findForeign(
   rpc: SolanaRpc,
@@ -26,7 +26,7 @@ export async function findForeign(
   if (known === null) return { foreign: null, seen: upTo(newest[0]) }
   const later = newest.filter(({ slot, signature }) => slot >= known.slot && signature !== known.signature)
   const strange = later.toReversed().filter(({ signature }) => !isOwn(signature))
-  const looked = strange.slice(0, lookedAtMax)
+  const looked = strange.slice(0, checkedMax)
   for (const entry of looked) {
     const record = await transactionOf(rpc, entry.signature)
     if (record === null) throw rpc.failed('it names a transaction and does not have it')
@@ -35,7 +35,7 @@ export async function findForeign(
       return { foreign: entry.signature, seen: upTo(entry) }
     }
   }
-  return { foreign: null, seen: upTo(strange.length > lookedAtMax ? looked.at(-1) : later[0]) }
+  return { foreign: null, seen: upTo(strange.length > checkedMax ? looked.at(-1) : later[0]) }
 }
 
 function seenText(signature: string | null, slot: number): string {

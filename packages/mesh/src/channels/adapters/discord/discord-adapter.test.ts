@@ -249,7 +249,7 @@ describe('Discord', () => {
       server.write({ channel_id: server.places.group.conversationId, type, author: us(server) })
     await say(server, 'hi')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['hi']))
-    // Of what came until then, only the message of our own was worth a look.
+    // Of what came until then, only the message of our own was worth a check.
     expect(looks).toHaveLength(1)
     looks.shift()?.()
     await setImmediate()

@@ -56,7 +56,7 @@ const tokenRefused = 4004
 
 /** For the goodbye of both sides, milliseconds; then it goes on without. */
 const goodbyeMaxMs = 2000
-const lookEveryMs = 50
+const pollEveryMs = 50
 
 /**
  * Discord's gateway by discord.js, which identifies, beats, resumes and reconnects by itself. It is begun again only where
@@ -229,7 +229,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
   /** A socket that discord.js destroys while it connects brings the process down when that fails: it is let connect first. */
   async function destroy(): Promise<void> {
     while ((await strategy?.fetchStatus())?.first() === discord.WebSocketShardStatus.Connecting) {
-      await deps.clock.sleep(lookEveryMs)
+      await deps.clock.sleep(pollEveryMs)
     }
     await client.destroy()
   }

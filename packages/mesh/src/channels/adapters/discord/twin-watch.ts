@@ -6,7 +6,7 @@ import { spokenTypes } from './read-message.ts'
 /** So long the answer about a message that we sent may take to come behind the message itself, milliseconds. */
 export const answerMaxMs = 15_000
 /** Messages of our own name that are looked at together. */
-const lookedAtMax = 100
+const checkedMax = 100
 
 interface TwinWatchDeps {
   readonly clock: Clock
@@ -21,12 +21,12 @@ interface TwinWatchDeps {
  * does: a message comes that bears our name, and nobody here sent it.
  */
 export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChanged }: TwinWatchDeps) {
-  let lookedAt = 0
+  let underWay = 0
 
-  async function look(message: { readonly id: string; readonly nonce: string | null }): Promise<void> {
-    lookedAt++
+  async function check(message: { readonly id: string; readonly nonce: string | null }): Promise<void> {
+    underWay++
     await clock.sleep(answerMaxMs, signal).catch(() => {})
-    lookedAt--
+    underWay--
     if (signal.aborted || mayBeOurs(message)) return
     const time = new Date(clock.now()).toISOString().slice(11, 16)
     stateChanged({
@@ -41,12 +41,12 @@ export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChan
     /** A message came, of whoever. */
     came: (data: unknown): void => {
       const read = messageSchema.safeParse(data)
-      if (!read.success || lookedAt >= lookedAtMax) return
+      if (!read.success || underWay >= checkedMax) return
       const { id, type, author, webhook_id: webhookId, nonce } = read.data
       // Answers to commands are sent by a web-hook of the interaction. What Discord itself says of us bears our name too: that
       // we joined a guild, or a thread.
       const isWritten = spokenTypes.has(type) && !webhookId
-      if (isWritten && author.id === ourUserId()) void look({ id, nonce: nonce ?? null })
+      if (isWritten && author.id === ourUserId()) void check({ id, nonce: nonce ?? null })
     },
   }
 }

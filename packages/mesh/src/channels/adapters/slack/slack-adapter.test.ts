@@ -12,14 +12,14 @@ import { systemClock } from '../../../platform/index.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import type { ChannelState, ReceivedMessage } from '../../adapter.ts'
 import { createSlackAdapter } from './index.ts'
-import { lookAgainMs } from './slack-socket.ts'
+import { recheckMs } from './slack-socket.ts'
 
 const never = new AbortController().signal
 
 /** Who is not alone looks again soon. */
 const clock: Clock = {
   ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(ms === lookAgainMs ? 100 : ms, signal),
+  sleep: (ms, signal) => systemClock.sleep(ms === recheckMs ? 100 : ms, signal),
 }
 
 function adapterOf(workspace: SlackWorkspace, tokens: Partial<{ botToken: string; appToken: string }> = {}) {

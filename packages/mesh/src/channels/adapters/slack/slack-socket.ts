@@ -43,7 +43,7 @@ const helloMaxMs = 20_000
 /** Silence after which a connection is given up, milliseconds; Slack pings every few seconds. */
 const silenceMaxMs = 30_000
 /** So long a connection that is not alone is kept before the next one tells whether it is, milliseconds. */
-export const lookAgainMs = 2 * 60_000
+export const recheckMs = 2 * 60_000
 /** For the closing words of both sides, milliseconds; then the socket is cut. */
 const goodbyeMaxMs = 1000
 
@@ -66,7 +66,7 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
         pace.began()
         deps.stateChanged(stateAmong(connection.connections))
         onFirst()
-        if (connection.connections > 1 && !(await hasEndedBy(connection, lookAgainMs))) {
+        if (connection.connections > 1 && !(await hasEndedBy(connection, recheckMs))) {
           connection.end()
           await connection.ended
           continue

@@ -15,7 +15,7 @@ export interface LineMarks {
   readonly link: (link: RunLink, label: string, text: string) => string
   /** Whether a mark counts only beside what is no letter and no digit. */
   readonly wantsEdges: boolean
-  /** The last look at the whole: takes the sting out of what calls people. */
+  /** The last pass over the whole: takes the sting out of what calls people. */
   readonly guard: (spelled: string) => string
 }
 

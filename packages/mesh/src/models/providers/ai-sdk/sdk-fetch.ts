@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { lookAtJson } from '../../../intake/index.ts'
+import { measureJson } from '../../../intake/index.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
 import { collect } from '../collect-reply.ts'
 import { exchange } from '../provider-exchange.ts'
@@ -38,7 +38,7 @@ export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis
     })
     const isJson = reply.status === 200 && reply.contentType.includes('json')
     const retryAfter = reply.retryAfterSeconds
-    return new Response(isJson ? await lookedAt(reply, base.host) : ReadableStream.from(reply.body), {
+    return new Response(isJson ? await measured(reply, base.host) : ReadableStream.from(reply.body), {
       status: reply.status,
       headers: {
         'content-type': reply.contentType,
@@ -49,10 +49,10 @@ export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis
 }
 
 /** A package makes all of a whole answer at once, whatever is in it. */
-async function lookedAt(reply: ProviderReply, host: string): Promise<string> {
+async function measured(reply: ProviderReply, host: string): Promise<string> {
   const bounds = boundsOfCall.getStore() ?? {}
-  const looked = (text: string) => ({ text, ...lookAtJson(Buffer.from(text), jsonLimits.packageAnswer) })
-  const { text, fault } = await collect(reply, bounds, looked).catch((error: unknown) => {
+  const measure = (text: string) => ({ text, ...measureJson(Buffer.from(text), jsonLimits.packageAnswer) })
+  const { text, fault } = await collect(reply, bounds, measure).catch((error: unknown) => {
     // What is left of it would keep its connection.
     reply.discard()
     throw error

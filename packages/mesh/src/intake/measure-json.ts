@@ -1,6 +1,6 @@
 import type { JsonBounds } from '@flotilla/protocol/limits'
 
-export interface JsonLook {
+export interface JsonMeasure {
   readonly nodes: number
   readonly members: number
   readonly depth: number
@@ -31,11 +31,11 @@ const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
 })
 
 /**
- * How much a JSON text would make, by one look at its bytes that makes nothing. For valid JSON the counts are exact; for
+ * How much a JSON text would make, by one pass over its bytes that makes nothing. For valid JSON the counts are exact; for
  * anything else they are at least what a parser makes before it stops. Each byte is looked at a bounded number of times,
  * and no bytes make it throw. Pure.
  */
-export function lookAtJson(bytes: Uint8Array, bounds: JsonBounds): JsonLook {
+export function measureJson(bytes: Uint8Array, bounds: JsonBounds): JsonMeasure {
   const { length } = bytes
   /** The last text may still turn out to be a name, so that this is passed by one at most. */
   const valuesMax = bounds.nodesMax + 1
@@ -80,16 +80,16 @@ export function lookAtJson(bytes: Uint8Array, bounds: JsonBounds): JsonLook {
       }
     }
   }
-  const look = { nodes: values, members, depth, nameBytes, numberBytes, hasOddName }
-  return { ...look, fault: faultOf(look, bounds) }
+  const measure = { nodes: values, members, depth, nameBytes, numberBytes, hasOddName }
+  return { ...measure, fault: faultOf(measure, bounds) }
 }
 
-function faultOf(look: Omit<JsonLook, 'fault' | 'hasOddName'>, bounds: JsonBounds): string | null {
-  if (look.depth > bounds.depthMax) return `is nested deeper than ${bounds.depthMax} levels`
-  if (look.nodes > bounds.nodesMax) return `has more than ${bounds.nodesMax} values`
-  if (look.members > bounds.membersMax) return `has more than ${bounds.membersMax} names in its objects`
-  if (look.nameBytes > bounds.nameMaxBytes) return `has a name longer than ${bounds.nameMaxBytes} bytes`
-  if (look.numberBytes > bounds.numberMaxBytes)
+function faultOf(measure: Omit<JsonMeasure, 'fault' | 'hasOddName'>, bounds: JsonBounds): string | null {
+  if (measure.depth > bounds.depthMax) return `is nested deeper than ${bounds.depthMax} levels`
+  if (measure.nodes > bounds.nodesMax) return `has more than ${bounds.nodesMax} values`
+  if (measure.members > bounds.membersMax) return `has more than ${bounds.membersMax} names in its objects`
+  if (measure.nameBytes > bounds.nameMaxBytes) return `has a name longer than ${bounds.nameMaxBytes} bytes`
+  if (measure.numberBytes > bounds.numberMaxBytes)
     return `has a number longer than ${bounds.numberMaxBytes} bytes`
   return null
 }

@@ -12,7 +12,7 @@ const keptMax = 200
 /** 10^-18 US dollars a whole unit. Problem `no-price` with the reason, which says who said what. */
 export type PriceOf = (asset: PricedAsset, signal: AbortSignal) => Promise<bigint>
 
-export function createPriceBook(deps: {
+export function createPriceList(deps: {
   readonly sources: () => readonly PriceSource[]
   readonly clock: Clock
   readonly log: Log

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import type { JsonBounds } from '@flotilla/protocol/limits'
-import { lookAtJson } from './look-at-json.ts'
+import { measureJson } from './measure-json.ts'
 
 const boundless: JsonBounds = {
   nodesMax: Number.POSITIVE_INFINITY,
@@ -12,7 +12,7 @@ const boundless: JsonBounds = {
   numberMaxBytes: Number.POSITIVE_INFINITY,
 }
 
-const look = (text: string, bounds = boundless) => lookAtJson(Buffer.from(text), bounds)
+const measure = (text: string, bounds = boundless) => measureJson(Buffer.from(text), bounds)
 
 /** What is in a value that has been made. */
 function count(value: unknown): { nodes: number; members: number; depth: number } {
@@ -59,7 +59,7 @@ const awkwardText = fc
 test('counts what JSON.parse makes, whatever stands in texts and between', () => {
   fc.assert(
     fc.property(awkwardText, ({ text }) => {
-      const seen = look(text)
+      const seen = measure(text)
       expect({ nodes: seen.nodes, members: seen.members, depth: seen.depth }).toEqual(count(JSON.parse(text)))
       expect(seen.fault).toBeNull()
     }),
@@ -68,7 +68,7 @@ test('counts what JSON.parse makes, whatever stands in texts and between', () =>
 })
 
 test('counts names that come twice as often as they come', () => {
-  expect(look('{"a":1,"a":2,"a":{"a":3}}')).toMatchObject({ nodes: 5, members: 4, depth: 2 })
+  expect(measure('{"a":1,"a":2,"a":{"a":3}}')).toMatchObject({ nodes: 5, members: 4, depth: 2 })
 })
 
 test('never throws, and looks at each byte at most three times, whatever the bytes', () => {
@@ -99,7 +99,7 @@ test('never throws, and looks at each byte at most three times, whatever the byt
   fc.assert(
     fc.property(noise, (bytes) => {
       const { watched, work } = counted(bytes)
-      lookAtJson(watched, boundless)
+      measureJson(watched, boundless)
       expect(work.steps).toBeLessThanOrEqual(3 * bytes.length + 3)
     }),
     { numRuns: 3000 },
@@ -110,11 +110,11 @@ test('counts at least what a parser made before it met a fault', () => {
   fc.assert(
     fc.property(awkwardText, fc.integer({ min: 0, max: 1000 }), ({ text }, keep) => {
       const cut = Buffer.from(text).subarray(0, keep)
-      const seen = lookAtJson(cut, boundless)
-      const whole = look(text)
+      const seen = measureJson(cut, boundless)
+      const whole = measure(text)
       expect(seen.nodes).toBeLessThanOrEqual(whole.nodes + 1)
       expect(seen.members).toBeLessThanOrEqual(whole.members)
-      const longer = lookAtJson(Buffer.concat([cut, Buffer.from(' }]"\\:,,[{ nonsense')]), boundless)
+      const longer = measureJson(Buffer.concat([cut, Buffer.from(' }]"\\:,,[{ nonsense')]), boundless)
       expect(longer.members).toBeGreaterThanOrEqual(seen.members)
       expect(longer.depth).toBeGreaterThanOrEqual(seen.depth)
     }),
@@ -148,21 +148,21 @@ test.each([
     fault: 'has a number longer than 64 bytes',
   },
 ])('tells which bound is passed, and takes what is just at it: $what', ({ text, bound, fault }) => {
-  expect(look(text, { ...boundless, ...bound }).fault).toBe(fault)
+  expect(measure(text, { ...boundless, ...bound }).fault).toBe(fault)
   const [name, most] = Object.entries(bound)[0] ?? ['', 0]
-  expect(look(text, { ...boundless, [name]: most + 1 }).fault).toBeNull()
+  expect(measure(text, { ...boundless, [name]: most + 1 }).fault).toBeNull()
 })
 
 test('leaves four megabytes of values after the first that are too many', () => {
   const bytes = Buffer.from(`{"messages":[${'1,'.repeat(2_000_000)}1]}`)
   const { watched, work } = counted(bytes)
-  expect(lookAtJson(watched, jsonLimits.modelBody).fault).toContain('values')
+  expect(measureJson(watched, jsonLimits.modelBody).fault).toContain('values')
   expect(work.steps).toBeLessThan(4 * jsonLimits.modelBody.nodesMax)
 })
 
 test('knows a name that could reach a prototype, however it is written', () => {
   for (const text of ['{"__proto__":1}', '{"\\u005f_proto__":1}', '[{"constructor" :{}}]']) {
-    expect(look(text).hasOddName, text).toBe(true)
+    expect(measure(text).hasOddName, text).toBe(true)
   }
-  expect(look('{"proto":"__proto__","a":["constructor"]}').hasOddName).toBe(false)
+  expect(measure('{"proto":"__proto__","a":["constructor"]}').hasOddName).toBe(false)
 })

@@ -8,7 +8,7 @@ import type { FleetTemplate } from './template-file.ts'
  * applied all the same, for a folder may come. A page without the owner's proof is told nothing of folders, as a script
  * in it could ask of each that there might be.
  */
-export async function lookForFolders(
+export async function checkFolders(
   caller: Caller,
   {
     plan,
