@@ -4,13 +4,19 @@ import type { RequireModel } from '../agents/index.ts'
 import type { Settings } from '../config/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { StandIn } from '../models/index.ts'
 import type { Runs } from '../runs/index.ts'
 import { createExchangeTable } from './exchange-table.ts'
 import type { ExchangeTable } from './exchange-table.ts'
-import { createPlayRuns } from './play-runs.ts'
+import { createRecordReader } from './keep-records.ts'
 import { createRunRecorder } from './record-runs.ts'
 import type { RunRecorder } from './record-runs.ts'
+import { recordedCall, recordedHistory } from './recorded-answers.ts'
+import type { ReplayContext } from './replay-context.ts'
 import { createReplayTable } from './replay-table.ts'
+import { compareReplay, showRecord } from './show-record.ts'
+import { createStandIn } from './stand-in.ts'
+import { startFork, startReplay } from './start-replay.ts'
 
 export interface RunRecords {
   readonly exchanges: ExchangeTable
@@ -34,39 +40,44 @@ export function replayModule(
     readonly runs: Pick<Runs, 'queries' | 'queue'>
     readonly requireModel: RequireModel
   },
-): MeshModule<Pick<ReturnType<typeof createPlayRuns>, 'standIn'>> {
+): MeshModule<{ readonly standIn: StandIn }> {
   const { records } = needs
   const { queries, queue } = needs.runs
-  const play = createPlayRuns(
-    { kernel, ...records, replays: createReplayTable(kernel.database) },
-    { runs: { ...queries, ...queue }, requireModel: needs.requireModel },
-  )
+  const context: ReplayContext = {
+    kernel,
+    ...records,
+    replays: createReplayTable(kernel.database),
+    readRecord: createRecordReader(records.exchanges),
+    runs: { ...queries, ...queue },
+    requireModel: needs.requireModel,
+  }
   kernel.hooks.runSettled.subscribe(({ id }) => records.recorder.forget(id))
   return {
-    api: play,
+    api: { standIn: createStandIn(context) },
     routes: {
       people: ({ bind }) => {
         bind(replayEndpoints.runRecord, replayApi.runRecord, ({ caller, params }) =>
-          play.record(caller, params.id),
+          showRecord(context, caller, params.id),
         )
         bind(replayEndpoints.runReplay, replayApi.runReplay, async ({ caller, params, body }) => {
-          const { run, turns } = await play.replay(caller, params.id, body.turn)
+          const { run, turns } = await startReplay(context, caller, { runId: params.id, turn: body.turn })
           return { run: queries.view(run), turns }
         })
         bind(replayEndpoints.runFork, replayApi.runFork, async ({ caller, params, body }) => {
           const { model, step, max_usd: maxUsd = null } = body
-          return { run: queries.view(await play.fork(caller, params.id, { model, step, maxUsd })) }
+          const run = await startFork(context, caller, { runId: params.id, model, step, maxUsd })
+          return { run: queries.view(run) }
         })
         bind(replayEndpoints.runComparison, replayApi.runComparison, ({ caller, params }) =>
-          play.compare(caller, params.id),
+          compareReplay(context, caller, params.id),
         )
       },
       agent: ({ bind }) => {
         bind(replayAgentEndpoints.recordedCall, replayAgentApi.recordedCall, ({ caller, body }) =>
-          play.recordedCall(caller.run?.runId ?? null, body.call_id),
+          recordedCall(context, caller.run?.runId ?? null, body.call_id),
         )
         bind(replayAgentEndpoints.recordedHistory, replayAgentApi.recordedHistory, ({ caller }) =>
-          play.history(caller.run?.runId ?? null),
+          recordedHistory(context, caller.run?.runId ?? null),
         )
       },
     },

@@ -1,7 +1,11 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { expect, test } from 'vitest'
 import type { Exchange, KeptMessage } from './exchange.ts'
-import { createPlayRuns } from './play-runs.ts'
+import { createRecordReader } from './keep-records.ts'
+import { recordedCall, recordedHistory } from './recorded-answers.ts'
+import type { ReplayContext } from './replay-context.ts'
+import { showRecord } from './show-record.ts'
+import { createStandIn } from './stand-in.ts'
 
 const chatOf = (message: string) => ({
   id: 'run_2',
@@ -14,26 +18,33 @@ function* clean(words: string) {
   return words.replaceAll('later-secret', '[secret]')
 }
 
-/** Run `run_2` plays a turn of `run_1`, whose record this is; `later-secret` is a secret by now. */
-function aPlay(of: readonly Exchange[], { turn = 0, until = null as number | null, asked = 'ask' } = {}) {
+/** Run `run_2` replays a turn of `run_1`, whose record this is; `later-secret` is a secret by now. */
+function aReplay(of: readonly Exchange[], { turn = 0, until = null as number | null, asked = 'ask' } = {}) {
   const replay = { runId: 'run_2', ofRun: 'run_1', turn, until, model: until === null ? null : 'other' }
-  return createPlayRuns(
-    {
-      kernel: { guard: () => {} } as never,
-      exchanges: {
-        of: () => of.map((exchange) => ({ exchange, chars: 1 })),
-        sizeOf: () => ({ number: of.length, bytes: 1 }),
-        cutOf: () => null,
-      } as never,
-      replays: { find: (runId: string) => (runId === 'run_2' ? replay : null) } as never,
-      recorder: {
-        wrap: (provider) => provider,
-        written: async () => {},
-        cleaner: () => clean,
-      },
+  const exchanges = {
+    of: () => of.map((exchange) => ({ exchange, chars: 1 })),
+    sizeOf: () => ({ number: of.length, bytes: 1 }),
+    cutOf: () => null,
+  } as never
+  const context: ReplayContext = {
+    kernel: { guard: () => {} } as never,
+    exchanges,
+    replays: { find: (runId: string) => (runId === 'run_2' ? replay : null) } as never,
+    recorder: {
+      wrap: (provider) => provider,
+      written: async () => {},
+      cleaner: () => clean,
     },
-    { runs: { find: () => chatOf(asked) } as never, requireModel: () => {} },
-  )
+    readRecord: createRecordReader(exchanges),
+    runs: { find: () => chatOf(asked) } as never,
+    requireModel: () => {},
+  }
+  return {
+    record: (runId: string) => showRecord(context, {} as never, runId),
+    standIn: createStandIn(context),
+    recordedCall: (callId: string) => recordedCall(context, 'run_2', callId),
+    history: () => recordedHistory(context, 'run_2'),
+  }
 }
 
 test('a record is shown without what has become a secret since it was written', async () => {
@@ -65,8 +76,8 @@ test('a record is shown without what has become a secret since it was written', 
       answer: { content: 'done', calls: [] },
     },
   ]
-  const play = aPlay(of)
-  const shown = JSON.stringify(await play.record({} as never, 'run_1'))
+  const replay = aReplay(of)
+  const shown = JSON.stringify(await replay.record('run_1'))
   expect(shown.match(/\[secret\]/g)).toHaveLength(4)
   expect(shown).not.toContain('later-secret')
 })
@@ -111,22 +122,19 @@ function twoTurns(question: string): Exchange[] {
     }),
   ]
 }
-const askedFor = (play: ReturnType<typeof aPlay>, messages: readonly object[]) =>
-  play.standIn({ runId: 'run_2', purpose: 'loop', parameters: { messages } } as never)
+const askedFor = (replay: ReturnType<typeof aReplay>, messages: readonly object[]) =>
+  replay.standIn({ runId: 'run_2', purpose: 'loop', parameters: { messages } } as never)
 
 test('an agent that plays a run is told nothing that has become a secret since it was written', async () => {
-  const play = aPlay(twoTurns('go on'), { turn: 1 })
-  const heard = JSON.stringify([
-    (await play.history('run_2')).messages,
-    await play.recordedCall('run_2', 'recorded_1_0'),
-  ])
+  const replay = aReplay(twoTurns('go on'), { turn: 1 })
+  const heard = JSON.stringify([(await replay.history()).messages, await replay.recordedCall('recorded_1_0')])
   expect(heard.match(/\[secret\]/g)).toHaveLength(3)
   expect(heard).not.toContain('later-secret')
 })
 
 test('a call of another turn than the played one is not recorded for it', async () => {
-  const play = aPlay(twoTurns('go on'), { turn: 1 })
-  await expect(play.recordedCall('run_2', 'recorded_0_0')).rejects.toThrow(
+  const replay = aReplay(twoTurns('go on'), { turn: 1 })
+  await expect(replay.recordedCall('recorded_0_0')).rejects.toThrow(
     expect.objectContaining({ code: 'not-found' }),
   )
 })
@@ -136,7 +144,7 @@ test.each([
   ['a question that was cut when it was asked again', 'long '.repeat(wireLimits.chatMessageMaxChars)],
 ])('a fork of a later turn begins at its first step, with %s', async (_name, question) => {
   const asked = question.slice(0, wireLimits.chatMessageMaxChars)
-  const play = aPlay(twoTurns(question), { turn: 1, until: 2, asked })
+  const replay = aReplay(twoTurns(question), { turn: 1, until: 2, asked })
   const history = [
     { role: 'user', content: 'first' },
     {
@@ -148,8 +156,10 @@ test.each([
     { role: 'user', content: asked },
   ]
   // Step 2 is the other model's, and the one before it is the record's.
-  expect(await askedFor(play, history)).toHaveProperty('llm')
-  expect(await askedFor(play, [...history, { role: 'assistant', content: 'x' }])).toEqual({ model: 'other' })
+  expect(await askedFor(replay, history)).toHaveProperty('llm')
+  expect(await askedFor(replay, [...history, { role: 'assistant', content: 'x' }])).toEqual({
+    model: 'other',
+  })
 })
 
 test('what was said in the middle of the played turn is told with the answers before it, up to where a fork begins', async () => {
@@ -163,9 +173,9 @@ test('what was said in the middle of the played turn is told with the answers be
       [...later.messages, { role: 'assistant', content: 'done' }, { role: 'user', content: 'later-secret?' }],
     ),
   ]
-  const said = async (until: number | null) => (await aPlay(of, { turn: 1, until }).history('run_2')).said
+  const said = async (until: number | null) => (await aReplay(of, { turn: 1, until }).history()).said
   expect(await said(null)).toEqual([{ answers: 3, text: '[secret]?' }])
   expect(await said(4)).toEqual([{ answers: 3, text: '[secret]?' }])
   expect(await said(3)).toEqual([])
-  expect((await aPlay(of, { turn: 0 }).history('run_2')).said).toEqual([])
+  expect((await aReplay(of, { turn: 0 }).history()).said).toEqual([])
 })

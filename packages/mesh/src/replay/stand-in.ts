@@ -1,0 +1,42 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { LlmProvider, StandIn } from '../models/index.ts'
+import { keptMessages } from './exchange.ts'
+import { stepAskedFor } from './read-record.ts'
+import { createRecordedProvider, refusingProvider } from './recorded-provider.ts'
+import { knownRecordOf } from './replay-context.ts'
+import type { ReplayContext } from './replay-context.ts'
+import type { Replay } from './replay-table.ts'
+
+/** What answers a run that is a replay, in place of a model; null for every other run. */
+export function createStandIn(context: ReplayContext): StandIn {
+  return (asked) => {
+    // At once: this is asked of every call of a model, and most runs repeat nothing.
+    const replay = context.replays.find(asked.runId)
+    return replay && standInOf(context, replay, asked)
+  }
+}
+
+async function standInOf(
+  context: ReplayContext,
+  replay: Replay,
+  asked: Parameters<StandIn>[0],
+): Promise<{ readonly llm: LlmProvider } | { readonly model: string }> {
+  const live = replay.model === null ? { llm: refusingProvider } : { model: replay.model }
+  if (asked.purpose !== 'loop') return live
+  const record = await knownRecordOf(context, replay.ofRun)
+  const turn = record.turns[replay.turn]
+  const question = questionOf(context, asked.runId)
+  if (
+    replay.until !== null &&
+    (!turn || stepAskedFor(keptMessages(asked.parameters), { ...turn, asked: question }) >= replay.until)
+  )
+    return live
+  const provider = createRecordedProvider({ ...context.kernel, replay, record, asked: question })
+  return { llm: context.recorder.wrap(provider) }
+}
+
+/** What a replay was asked, cut and cleaned when it was submitted, as its agent says it to the model. */
+function questionOf({ runs }: ReplayContext, runId: string): string {
+  const input = runs.find(runId)?.input
+  return input?.kind === 'chat' ? sanitizeForPrompt(input.message) : ''
+}
