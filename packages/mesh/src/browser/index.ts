@@ -25,7 +25,8 @@ import { createPictures } from './pictures.ts'
 import { screenFileReader } from './screen-files.ts'
 import { createScreens } from './screen.ts'
 import { takesPlace } from './session-state.ts'
-import { createBrowserSessions, endOf } from './sessions.ts'
+import { endOf } from './open-session.ts'
+import { createBrowserSessions } from './sessions.ts'
 
 const sweepEveryMs = 2000
 /** What the mesh waits for at its end; what is left is taken away by its next start. */

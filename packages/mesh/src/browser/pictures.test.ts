@@ -3,7 +3,8 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { person } from '../testing/ledger-harness.ts'
 import { createPictures } from './pictures.ts'
-import type { BrowserSessions, Session } from './sessions.ts'
+import type { Session } from './held-sessions.ts'
+import type { BrowserSessions } from './sessions.ts'
 
 const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46])
 

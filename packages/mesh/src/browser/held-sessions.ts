@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import type { BrowserContainers } from '../sandbox/index.ts'
+import type { BrowserService, OpenBrowserService } from './browser-service.ts'
+import type { BrowserTokens } from './browser-tokens.ts'
+import { closedState, nextState, takesPlace } from './session-state.ts'
+import type { SessionEvent, SessionState } from './session-state.ts'
+import { noPage } from './shown-page.ts'
+import type { ShownPage } from './shown-page.ts'
+
+/** What is known of one agent's browser. */
+export interface Session {
+  readonly state: SessionState
+  readonly service: BrowserService | null
+  readonly page: ShownPage
+  /** Actions under way, and people who look on. */
+  readonly acting: number
+  readonly watchers: number
+  /** When it was last used or watched, milliseconds since 1970. */
+  readonly usedAt: number
+  /** When somebody last looked on; of one that nobody did, when it was opened. */
+  readonly watchedAt: number
+}
+
+export type HeldSession = { -readonly [Key in keyof Session]: Session[Key] } & {
+  /** What opens or closes it. */
+  moving: Promise<void> | null
+}
+
+export interface SessionsDeps extends Pick<Kernel, 'clock' | 'journal' | 'log'> {
+  readonly containers: BrowserContainers
+  readonly openService: OpenBrowserService
+  readonly tokens: BrowserTokens
+  /** Makes the one way out ready, where browsers are; its address. Asked before each start, and idempotent. */
+  readonly openProxy: () => Promise<{ readonly port: number }>
+  readonly publicKeyBase64url: string
+  readonly briefsFolder: string
+  readonly maxLive: () => number
+  readonly profileLimitBytes: () => number
+  readonly events: Pick<EventBus, 'publish'>
+  /** Hears that one is gone: whoever waited for a person waits no more. */
+  readonly onGone: (agentId: string) => void
+}
+
+/** What opens and closes browsers, and those that are held, by their agents. */
+export interface SessionsContext extends SessionsDeps {
+  readonly sessions: Map<string, HeldSession>
+}
+
+export const freshSession: Session = {
+  state: closedState,
+  service: null,
+  page: noPage,
+  acting: 0,
+  watchers: 0,
+  usedAt: 0,
+  watchedAt: 0,
+}
+
+export function heldSession({ sessions }: Pick<SessionsContext, 'sessions'>, agentId: string): HeldSession {
+  const session = sessions.get(agentId) ?? { ...freshSession, moving: null }
+  sessions.set(agentId, session)
+  return session
+}
+
+/** False where the event means nothing in its state, which then stays. */
+export function moveSession(
+  { clock }: Pick<SessionsContext, 'clock'>,
+  session: HeldSession,
+  event: SessionEvent,
+): boolean {
+  const next = nextState(session.state, event, clock.now())
+  if (next !== null) session.state = next
+  return next !== null
+}
+
+/** Problem `browsers-full` where others take all places. Pure. */
+export function requirePlace(
+  sessions: ReadonlyMap<string, Pick<Session, 'state'>>,
+  agentId: string,
+  max: number,
+): void {
+  const live = [...sessions].filter(([id, { state }]) => id !== agentId && takesPlace(state))
+  if (live.length < max) return
+  throw new Problem('browsers-full', {
+    detail: `${live.length} of ${max} browsers are open, by ${live.map(([id]) => id).join(', ')}; none is closed for another`,
+    retryAfterSeconds: 60,
+  })
+}
+
+/** What one browser is told at its start, below `briefsFolder`. Pure. */
+export function briefFolderOf(briefsFolder: string, agentId: string): string {
+  return join(briefsFolder, Buffer.from(agentId, 'utf8').toString('hex'))
+}

@@ -1,0 +1,121 @@
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { reasonOf } from '../sandbox/index.ts'
+import type { BrowserContainers } from '../sandbox/index.ts'
+import type { BrowserService } from './browser-service.ts'
+import { failSession } from './close-session.ts'
+import { briefFolderOf, heldSession, moveSession, requirePlace } from './held-sessions.ts'
+import type { HeldSession, SessionsContext } from './held-sessions.ts'
+
+/** Between the start of a container and its first answer, milliseconds: a filter, a screen, a program. */
+const answerWithinMs = 30_000
+const answerPollMs = 100
+/** So long whoever asked waits for a browser that comes up; the first of a machine takes minutes, and comes up all the same. */
+const openWaitMs = 60_000
+
+/** The session of an agent once it is live, opened where it is not. Problems `browsers-full`, `browser-unavailable`. */
+export async function liveSession(
+  context: SessionsContext,
+  agentId: string,
+  signal: AbortSignal,
+): Promise<HeldSession> {
+  const session = heldSession(context, agentId)
+  if (session.moving !== null && session.state.kind !== 'opening') await session.moving
+  if (session.state.kind === 'live') return session
+  const opening = session.moving ?? openSession(context, agentId, session)
+  const late = new AbortController()
+  const wait = context.clock.sleep(openWaitMs, AbortSignal.any([late.signal, signal])).catch(() => undefined)
+  await Promise.race([opening, wait])
+  late.abort()
+  signal.throwIfAborted()
+  const { state } = heldSession(context, agentId)
+  if (state.kind === 'live') return session
+  if (state.kind === 'failed') {
+    throw new Problem('browser-unavailable', { detail: `it did not come up: ${state.reason}` })
+  }
+  throw new Problem('browser-unavailable', {
+    detail: 'it is still coming up; the first one on a machine takes minutes',
+    retryAfterSeconds: 60,
+  })
+}
+
+/** Begins to open it; what goes wrong is its state. */
+function openSession(context: SessionsContext, agentId: string, session: HeldSession): Promise<void> {
+  requirePlace(context.sessions, agentId, context.maxLive())
+  moveSession(context, session, { kind: 'open' })
+  const opening = comeUp(context, agentId, session).finally(() => {
+    // Whoever closes it while it comes up is what moves it from then on.
+    if (session.moving === opening) session.moving = null
+  })
+  session.moving = opening
+  return opening
+}
+
+async function comeUp(context: SessionsContext, agentId: string, session: HeldSession): Promise<void> {
+  const { clock, journal, events } = context
+  try {
+    const service = await bringUp(context, agentId)
+    // Closed meanwhile; whoever closes it takes its container away.
+    if (!moveSession(context, session, { kind: 'opened' })) return
+    session.service = service
+    session.usedAt = clock.now()
+    session.watchedAt = clock.now()
+    journal.append({ actor: `agent:${agentId}`, action: 'browser.opened', subject: agentId, detail: {} })
+    events.publish({ type: 'browser.opened', agent_id: agentId })
+  } catch (error) {
+    await failSession(context, { agentId, session }, reasonOf(error).split('\n')[0] ?? '')
+    context.log.warn({ agentId, err: error }, 'a browser did not come up; the next use of it tries again')
+  }
+}
+
+async function bringUp(context: SessionsContext, agentId: string): Promise<BrowserService> {
+  // The engine mounts the folder; the browser's own user reads in it, and nobody else's comes this far on the host.
+  await mkdir(context.briefsFolder, { recursive: true, mode: 0o700 })
+  const folder = briefFolderOf(context.briefsFolder, agentId)
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder)
+  await chmod(folder, 0o755)
+  const proxy = await context.openProxy()
+  const file = join(folder, browserTokenFile)
+  await writeFile(file, context.tokens.issue(agentId))
+  await chmod(file, 0o444)
+  const address = await context.containers.start({
+    agentId,
+    meshPublicKey: context.publicKeyBase64url,
+    proxyPort: proxy.port,
+    briefingDirectory: folder,
+    profileLimitBytes: context.profileLimitBytes(),
+  })
+  const service = context.openService(agentId, address)
+  await untilReady(context, agentId, service)
+  await rm(file)
+  // What was doubted meanwhile is tried again before the browser is given work.
+  await context.openProxy()
+  return service
+}
+
+async function untilReady(
+  { clock, containers }: SessionsContext,
+  agentId: string,
+  service: BrowserService,
+): Promise<void> {
+  const end = clock.now() + answerWithinMs
+  for (;;) {
+    const status = await service.status(AbortSignal.timeout(answerWithinMs)).catch(() => null)
+    if (status?.ready) return
+    const container = await containers.inspect(agentId)
+    if (container?.running !== true) throw new Error(endOf(container))
+    if (clock.now() >= end) throw new Error(`it did not answer within ${answerWithinMs / 1000} s`)
+    await clock.sleep(answerPollMs)
+  }
+}
+
+/** Why a container ended, in words. Pure. */
+export function endOf(container: Awaited<ReturnType<BrowserContainers['inspect']>>): string {
+  const exit = container?.exit
+  if (exit === undefined) return 'its container is gone'
+  if (exit.outOfMemory) return 'its container ran out of memory'
+  return `its container ended with ${exit.code}${exit.lastWords === '' ? '' : `: ${exit.lastWords}`}`
+}

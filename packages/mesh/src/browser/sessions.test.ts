@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createManualClock } from '@flotilla/protocol/testing/manual-clock'
+import { createBrowserSessions } from './sessions.ts'
+import type { SessionsDeps } from './held-sessions.ts'
+
+/** Sessions whose containers start and stop when the test says so. */
+function aHarness() {
+  const briefsFolder = mkdtempSync(join(tmpdir(), 'briefs-'))
+  onTestFinished(() => rmSync(briefsFolder, { recursive: true }))
+  const starts: PromiseWithResolvers<void>[] = []
+  const stops: PromiseWithResolvers<void>[] = []
+  const waitingIn = async (waits: PromiseWithResolvers<void>[]) => {
+    const wait = Promise.withResolvers<void>()
+    waits.push(wait)
+    await wait.promise
+  }
+  const deps: SessionsDeps = {
+    clock: createManualClock(),
+    journal: { append: () => {} },
+    log: { warn: () => {}, error: () => {} } as never,
+    containers: {
+      start: async () => {
+        await waitingIn(starts)
+        return { host: '127.0.0.1', port: 1 }
+      },
+      stop: () => waitingIn(stops),
+    } as never,
+    openService: () => ({ status: async () => ({ ready: true }), close: async () => {} }) as never,
+    tokens: { issue: () => 'token', revoke: () => {} } as never,
+    openProxy: async () => ({ port: 1 }),
+    publicKeyBase64url: '',
+    briefsFolder,
+    maxLive: () => 4,
+    profileLimitBytes: () => 1,
+    events: { publish: () => {} },
+    onGone: () => {},
+  }
+  return { sessions: createBrowserSessions(deps), starts, stops }
+}
+
+const never = new AbortController().signal
+
+test('a browser that is closed while it comes up is opened anew only once its container is gone', async () => {
+  const { sessions, starts, stops } = aHarness()
+  const first = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
+  await expect.poll(() => starts.length).toBe(1)
+  const closed = sessions.close('ann', 'asked')
+  starts[0]?.resolve()
+  await expect.poll(() => stops.length).toBe(1)
+  expect(await first).toMatchObject({ code: 'browser-unavailable' })
+
+  const second = sessions.use('ann', never, async () => 'worked')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([starts.length, sessions.of('ann').state.kind]).toEqual([1, 'closing'])
+  stops[0]?.resolve()
+  await closed
+  await expect.poll(() => starts.length).toBe(2)
+  starts[1]?.resolve()
+  expect(await second).toBe('worked')
+})
