@@ -1,0 +1,85 @@
+import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
+import type { Caller } from '../access/index.ts'
+import { credentialNamesOf, providerPresets } from '../models/index.ts'
+import { findLocalServers } from './find-local-servers.ts'
+import { recordedDemo } from './recorded-demo.ts'
+import { defaultLocked, offeredProviders, recordSetup, requireOwnDefault } from './setup-context.ts'
+import type { SetupContext } from './setup-context.ts'
+
+/** What there is to think with, and what of it is chosen. */
+export function readSetup(context: SetupContext, caller: Caller) {
+  context.guard(caller, { do: 'manage-credentials' })
+  const { agent, question } = recordedDemo
+  return {
+    default_model: context.catalog.preset(),
+    default_model_locked: defaultLocked(context.environment),
+    demo: context.catalog.preset()?.name === recordedDemo.model ? { agent, question } : null,
+    providers: offeredProviders().map((name) => offerOf(context, name)),
+  }
+}
+
+export async function localServers(
+  context: SetupContext,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<{ servers: LocalServer[] }> {
+  context.guard(caller, { do: 'manage-credentials' })
+  return { servers: await findLocalServers(context, context.places, signal) }
+}
+
+/** Null for none. */
+export async function chooseModel(context: SetupContext, caller: Caller, model: string | null) {
+  context.guard(caller, { do: 'manage-credentials' })
+  await makeDefault(context, caller, model)
+  return { default_model: context.catalog.preset() }
+}
+
+export async function playDemo(context: SetupContext, caller: Caller) {
+  context.guard(caller, { do: 'manage-credentials' })
+  await makeDefault(context, caller, recordedDemo.model)
+  const { template, agent, question } = recordedDemo
+  return { default_model: context.catalog.preset(), template, agent, question }
+}
+
+export async function setPrice(
+  context: SetupContext,
+  caller: Caller,
+  {
+    model,
+    price,
+  }: {
+    readonly model: string
+    readonly price: { readonly input_per_mtok: number; readonly output_per_mtok: number } | null
+  },
+) {
+  context.guard(caller, { do: 'manage-credentials' })
+  await context.settingsFile.edit(['models', model, 'price'], price ?? undefined)
+  recordSetup(context, caller, {
+    action: 'price.set',
+    subject: model,
+    detail: {
+      price: price === null ? 'public list' : `${price.input_per_mtok} in, ${price.output_per_mtok} out`,
+    },
+  })
+  return { model }
+}
+
+async function makeDefault(context: SetupContext, caller: Caller, model: string | null): Promise<void> {
+  requireOwnDefault(context)
+  await context.settingsFile.edit(['default_model'], model ?? undefined)
+  recordSetup(context, caller, { action: 'default-model.set', subject: model ?? 'none', detail: {} })
+}
+
+function offerOf({ vault, settings, fingerprint }: SetupContext, name: string): ProviderOffer {
+  const { apiKey } = credentialNamesOf(settings(), name)
+  const secret = vault.system(apiKey)
+  const preset = providerPresets[name]
+  return {
+    name,
+    base_url: preset?.baseUrl ?? null,
+    needs_key: preset?.needsNoKey !== true,
+    key: vault.systemSourceOf(apiKey) ?? 'none',
+    fingerprint: secret ? fingerprint(secret) : null,
+    usual_model: preset?.usualModel ?? null,
+  }
+}

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import type { Caller } from '../access/index.ts'
+import { isFirstProvider, isUsual, providerCandidate } from './provider-candidate.ts'
+import { defaultLocked } from './setup-context.ts'
+import type { SetupContext } from './setup-context.ts'
+
+const owner: Caller = { kind: 'human', origin: 'cli' } as never
+const address = 'https://models.example/v1'
+
+/** A home in which `sources` says where a credential comes from, and a kept key is for `keptFor`. */
+function aContext({
+  sources = {},
+  keptFor = null,
+  preset = null,
+}: {
+  readonly sources?: Readonly<Record<string, 'file' | 'environment'>>
+  readonly keptFor?: string | null
+  readonly preset?: string | null
+} = {}): SetupContext {
+  return {
+    settings: () => ({ providers: {} }),
+    vault: { systemSourceOf: (name: string) => sources[name] ?? null },
+    tryProvider: { addressOf: () => keptFor },
+    catalog: { preset: () => preset && { name: preset } },
+    places: [{ name: 'ollama', title: 'Ollama', place: '127.0.0.1:11434' }],
+  } as never
+}
+
+describe('what may be tried of a provider', () => {
+  test.each([
+    ['a provider that nobody knows', { provider: 'nobody' }, /is not known here/],
+    ['a key of two lines', { provider: 'openai', key: 'a\nb' }, /one line of text/],
+    ['an empty key', { provider: 'openai', key: '  ' }, /one line of text/],
+    [
+      'an address with a password',
+      { provider: 'openai', key: 'k', base_url: 'http://u:p@127.0.0.1:11434' },
+      /no user, no password/,
+    ],
+  ])('is not %s', (_what, input, detail) => {
+    expect(() => providerCandidate(aContext(), owner, input)).toThrow(
+      expect.objectContaining({ code: 'unprocessable', detail: expect.stringMatching(detail) }),
+    )
+  })
+
+  test('is nothing that the environment of the mesh decides', () => {
+    const context = aContext({ sources: { openai_api_key: 'environment' } })
+    expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k' })).toThrow(
+      expect.objectContaining({ code: 'conflict' }),
+    )
+  })
+
+  test('is no other address for a key that is kept', () => {
+    const context = aContext({ sources: { openai_api_key: 'file' }, keptFor: 'https://api.openai.com/v1' })
+    const input = { provider: 'openai', base_url: 'http://127.0.0.1:11434/v1' }
+    expect(() => providerCandidate(context, owner, input)).toThrow(
+      expect.objectContaining({ detail: 'the key of openai is kept for api.openai.com' }),
+    )
+    expect(providerCandidate(context, owner, { ...input, key: ' k ' })).toEqual({
+      provider: 'openai',
+      key: 'k',
+      baseUrl: input.base_url,
+    })
+  })
+})
+
+test('an address is usual where the provider or a server of this machine is, whatever its path', () => {
+  const { places } = aContext()
+  expect(isUsual(places, 'openai', 'https://api.openai.com/other')).toBe(true)
+  expect(isUsual(places, 'openai', 'http://127.0.0.1:11434')).toBe(true)
+  expect(isUsual(places, 'openai', address)).toBe(false)
+})
+
+test('a provider is the first while nothing thinks but the recording and nothing is kept of it', () => {
+  const input = { provider: 'openai' }
+  expect(isFirstProvider(aContext(), input)).toBe(true)
+  expect(isFirstProvider(aContext({ preset: 'scripted/first-look' }), input)).toBe(true)
+  expect(isFirstProvider(aContext({ preset: 'openai/x' }), input)).toBe(false)
+  expect(isFirstProvider(aContext({ sources: { openai_api_key: 'file' } }), input)).toBe(false)
+  expect(isFirstProvider(aContext(), { ...input, base_url: address })).toBe(false)
+})
+
+test('the default model is locked where the environment names one, and by what', () => {
+  expect(defaultLocked({ defaultModel: null, defaultModelFrom: null } as never)).toBeNull()
+  expect(defaultLocked({ defaultModel: 'a/b', defaultModelFrom: '.env' } as never)).toMatch(
+    /in \.env of the home chooses a\/b/,
+  )
+})

@@ -1,0 +1,107 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { requireOwner } from '../access/index.ts'
+import type { Caller } from '../access/index.ts'
+import { credentialNamesOf, providerPresets } from '../models/index.ts'
+import { recordedDemo } from './recorded-demo.ts'
+import { offeredProviders } from './setup-context.ts'
+import type { ProviderInput, SetupContext } from './setup-context.ts'
+
+export interface ProviderCandidate {
+  readonly provider: string
+  /** Null for the key that is kept. */
+  readonly key: string | null
+  /** Null for the address that is kept, or usual. */
+  readonly baseUrl: string | null
+}
+
+/** What may be tried. Refused before the provider is asked anything; Problems `unprocessable`, `conflict`, `denied`. */
+export function providerCandidate(
+  context: SetupContext,
+  caller: Caller,
+  { provider, key, base_url: baseUrl }: ProviderInput,
+): ProviderCandidate {
+  if (!isKnown(context, provider)) {
+    throw new Problem('unprocessable', {
+      detail: `${provider} is not known here: choose one of ${offeredProviders().join(', ')}, or openai with an address of your own`,
+    })
+  }
+  const trimmed = key?.trim() ?? null
+  if (trimmed !== null && (trimmed === '' || /\p{Cc}/u.test(trimmed))) {
+    throw new Problem('unprocessable', { detail: 'a key is one line of text' })
+  }
+  const names = credentialNamesOf(context.settings(), provider)
+  if (trimmed !== null) requireOurs(context, names.apiKey)
+  if (baseUrl !== undefined) {
+    requireOurs(context, names.baseUrl)
+    requirePlainAddress(baseUrl)
+    if (!isUsual(context.places, provider, baseUrl))
+      requireOwner(caller, 'have a provider answer from an address of their own')
+    if (trimmed === null) requireSameAddress(context, { keyName: names.apiKey, provider, baseUrl })
+  }
+  return { provider, key: trimmed, baseUrl: baseUrl ?? null }
+}
+
+/** Nothing thinks here yet but the recording, nothing is kept of this provider, and it is where everybody's is. */
+export function isFirstProvider(
+  { settings, catalog, vault, places }: SetupContext,
+  { provider, base_url: baseUrl }: ProviderInput,
+): boolean {
+  const names = credentialNamesOf(settings(), provider)
+  const preset = catalog.preset()
+  return (
+    (preset === null || preset.name === recordedDemo.model) &&
+    [names.apiKey, names.baseUrl].every((name) => vault.systemSourceOf(name) === null) &&
+    (baseUrl === undefined || isUsual(places, provider, baseUrl))
+  )
+}
+
+/** Problem `conflict` for what the environment of the mesh decides. */
+export function requireOurs({ vault }: Pick<SetupContext, 'vault'>, name: string): void {
+  if (vault.systemSourceOf(name) !== 'environment') return
+  throw new Problem('conflict', {
+    detail: `FLOTILLA_SYSTEM_${name.toUpperCase()} is set in the environment of the mesh; change it there`,
+  })
+}
+
+/** Pure. */
+export function requirePlainAddress(baseUrl: string): void {
+  const { username, password, hash } = new URL(baseUrl)
+  if (username === '' && password === '' && hash === '') return
+  throw new Problem('unprocessable', {
+    detail: 'an address has no user, no password and no # part',
+    repair: 'Give the plain address of the server; a key goes into its own field.',
+  })
+}
+
+/** Whether an address is the provider's own, or one of this machine where servers of models listen. Pure. */
+export function isUsual(places: SetupContext['places'], provider: string, baseUrl: string): boolean {
+  return [providerPresets[provider]?.baseUrl, ...places.map(({ place }) => `http://${place}`)].some(
+    (known) => known != null && originOf(known) === originOf(baseUrl),
+  )
+}
+
+/** A kept key would go to whoever is at the new address. */
+function requireSameAddress(
+  { vault, tryProvider }: SetupContext,
+  {
+    keyName,
+    provider,
+    baseUrl,
+  }: { readonly keyName: string | null; readonly provider: string; readonly baseUrl: string },
+): void {
+  if (keyName === null || vault.systemSourceOf(keyName) === null) return
+  const now = tryProvider.addressOf(provider)
+  if (now !== null && originOf(now) === originOf(baseUrl)) return
+  throw new Problem('unprocessable', {
+    detail: `the key of ${provider} is kept for ${now === null ? 'another address' : new URL(now).host}`,
+    repair: 'Give the key again for another address.',
+  })
+}
+
+function isKnown({ settings }: Pick<SetupContext, 'settings'>, provider: string): boolean {
+  return offeredProviders().includes(provider) || Object.hasOwn(settings().providers, provider)
+}
+
+function originOf(address: string): string {
+  return new URL(address).origin
+}
