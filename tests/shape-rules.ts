@@ -79,11 +79,6 @@ export const longFunctions: readonly LongFunction[] = [
     ownLinesMax: 85,
     why: 'one manifest, as the cluster takes it',
   },
-  {
-    name: 'mesh/wallet/payments/assess-payment.ts createAssessPayment',
-    ownLinesMax: 100,
-    why: 'limits and looks in one order, each of which may end it; to be parted by what they look at',
-  },
 ]
 
 export interface SelfReference {
@@ -107,5 +102,4 @@ export const selfReferences: readonly SelfReference[] = [
     why: 'what is read may lead to more that is read',
   },
   { name: 'mesh/egress/proxy/tunnels.ts end', why: 'a tunnel names the way to leave the roster' },
-  { name: 'mesh/triggers/watch/scan-thread.ts scan', why: 'whoever aborts takes the scan out of the queue' },
 ]

@@ -307,11 +307,15 @@ export const mutationGroups: readonly MutationGroup[] = [
     files: [
       `${mesh}/wallet/payments/amounts.ts`,
       `${mesh}/wallet/payments/assess-payment.ts`,
+      `${mesh}/wallet/payments/describe-payment.ts`,
       `${mesh}/wallet/payments/judge-payees.ts`,
       `${mesh}/wallet/payments/judge-tokens.ts`,
+      `${mesh}/wallet/payments/read-effects.ts`,
+      `${mesh}/wallet/payments/value-assets.ts`,
     ],
     tests: [
       `${mesh}/wallet/payments/bounds-of-payments.test.ts`,
+      `${mesh}/wallet/payments/describe-payment.test.ts`,
       `${mesh}/wallet/payments/payments.test.ts`,
       `${mesh}/wallet/payments/pure-parts.test.ts`,
       `${mesh}/wallet/payments/shown-to-people.test.ts`,

@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../platform/log.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { pieceFiles } from './read-folder.ts'
-import { createScanThread, deathsMax, deathsMs, hangingMax, idleMs, silentMaxMs } from './scan-thread.ts'
+import { deathsMax, deathsMs, hangingMax, idleMs, silentMaxMs, whyNoThread } from './scan-pool.ts'
+import { createScanThread } from './scan-thread.ts'
 import type { ScanFolder } from './scan-folder.ts'
 
 /** A thread whose folders hang until the scan is stopped, or end it, or are empty. */
@@ -157,5 +158,19 @@ describe('the thread that looks into folders', () => {
     )
     expect(await scan('/well')).toMatchObject({ kind: 'unreadable' })
     expect(thread.threads()).toBe(0)
+  })
+})
+
+describe('another thread', () => {
+  const now = 1_000_000
+  const died = (agoMs: number) => now - agoMs
+
+  test('is begun while fewer hang than may, and fewer died within a minute', () => {
+    expect(whyNoThread({ living: hangingMax - 1, deaths: [], now })).toBeNull()
+    expect(whyNoThread({ living: hangingMax, deaths: [], now })).toMatch(/folders do not answer/)
+    const deaths = Array.from({ length: deathsMax }, () => died(deathsMs))
+    expect(whyNoThread({ living: 0, deaths, now })).toMatch(/died too often/)
+    expect(whyNoThread({ living: 0, deaths: deaths.slice(1), now })).toBeNull()
+    expect(whyNoThread({ living: 0, deaths: [died(deathsMs + 1), ...deaths.slice(1)], now })).toBeNull()
   })
 })

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { approvalReasons, paymentLines, paymentSummary } from './describe-payment.ts'
+import type { DescribedPayment } from './describe-payment.ts'
+import { payeesOf } from './read-effects.ts'
+import { imitationBy } from './value-assets.ts'
+
+const [from, friend, other] = ['0x11', '0x22', '0x33'].map((one) => one.padEnd(42, one.slice(-1)))
+const fee = { asset: null, symbol: 'ETH', words: '0.001 ETH (3 USD)', microUsd: 3_000_000 }
+const sum = { asset: null, symbol: 'ETH', words: '1 ETH (3000 USD)', microUsd: 3_000_000_000 }
+
+/** A transfer of one coin to a friend who has a name. */
+function aPayment(changes: Partial<DescribedPayment> = {}): DescribedPayment {
+  return {
+    chain: 'ethereum',
+    from: from ?? '',
+    order: { do: 'transfer', to: friend ?? '', asset: null, raw: 1n } as never,
+    plan: { warnings: [], simulation: { kind: 'moves' } } as never,
+    effects: { changes: [], payees: [], grants: [] },
+    payees: { paid: [friend ?? ''], others: [] },
+    leaving: [sum],
+    grants: [],
+    fee,
+    chargedMicroUsd: sum.microUsd + fee.microUsd,
+    imitations: [],
+    compared: { names: { friend: friend ?? '' }, paid: [] },
+    ...changes,
+  }
+}
+const asked = { limitUsd: 5000, isKnownPayee: () => true }
+const grant = { spender: other ?? '', asset: other ?? '', raw: 1n, unlimited: true } as const
+
+describe('a person is asked first', () => {
+  test('for nothing of a payment below the limit to somebody known', () => {
+    expect(approvalReasons(aPayment(), asked)).toEqual([])
+  })
+
+  test.each([
+    ['what counts for more than the limit', aPayment(), /more than 100 USD/, { limitUsd: 100 }],
+    [
+      'an address that was never paid and has no name',
+      aPayment({ payees: { paid: [other ?? ''], others: [] } }),
+      /was never paid before/,
+      { isKnownPayee: () => false },
+    ],
+    ['all of a token', aPayment({ grants: [{ ...sum, grant }] }), /take all of a token/, {}],
+    ['what nobody understands', aPayment({ effects: null }), /is not known/, {}],
+    ['a token like another', aPayment({ imitations: ['the token x'] }), /the token x/, {}],
+  ])('for %s', (...[, payment, reason, limits]) => {
+    expect(approvalReasons(payment, { ...asked, ...limits })).toEqual([expect.stringMatching(reason)])
+  })
+})
+
+test('whoever reads one line of a payment reads what can be taken later, too', () => {
+  expect(paymentSummary(aPayment({ grants: [{ ...sum, grant }] }))).toBe(
+    `pay 1 ETH (3000 USD) to ${friend} on ethereum, and lets ${other} take ALL of the token ${other}`,
+  )
+})
+
+test('whom a payment only names is told apart from whom it pays', () => {
+  const lines = paymentLines(
+    aPayment({ payees: { paid: [friend ?? '', other ?? ''], others: [other ?? ''] } }),
+  )
+  expect(lines.filter((line) => line.startsWith('It also'))).toEqual([
+    expect.stringContaining('It also names'),
+  ])
+})
+
+test('more payees than a person could look through are refused', () => {
+  const payees = Array.from({ length: 21 }, (_, at) => `0x${at.toString(16).padStart(40, '0')}`)
+  const { order, plan } = aPayment()
+  const effects = { changes: [], payees: payees.slice(1), grants: [] }
+  expect(
+    payeesOf('ethereum', { order, plan, effects: { ...effects, payees: payees.slice(2) } }).paid,
+  ).toHaveLength(20)
+  expect(() => payeesOf('ethereum', { order, plan, effects })).toThrow(
+    expect.objectContaining({ code: 'not-simulated' }),
+  )
+})
+
+test('a token imitates one that the owner knows by its name, and never itself', () => {
+  const on = { name: 'ethereum', ownNames: { SHOP: friend ?? '' } } as const
+  expect(imitationBy(on, { token: other ?? '', symbol: 'SHOP' })).toMatch(/is not the SHOP that you know/)
+  expect(imitationBy(on, { token: other ?? '', symbol: 'MINE' })).toBeNull()
+})

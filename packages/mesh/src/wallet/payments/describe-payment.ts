@@ -1,0 +1,148 @@
+import { chains } from '@flotilla/protocol/wallet-api'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import { plainLine } from '../chain/json-rpc.ts'
+import type { Grant, Order } from '../chain/paying-chain.ts'
+import { usdOfMicro } from './amounts.ts'
+import { describeAddress, isSameAddress } from './judge-payees.ts'
+import { calledIn } from './read-effects.ts'
+import type { Payees, Understood } from './read-effects.ts'
+import type { Worth } from './value-assets.ts'
+
+/** All that is known of a payment when it is told to a person. */
+export interface DescribedPayment extends Understood {
+  readonly chain: ChainName
+  readonly from: string
+  readonly payees: Payees
+  readonly leaving: readonly Worth[]
+  readonly grants: readonly (Worth & { readonly grant: Grant })[]
+  readonly fee: Worth
+  readonly chargedMicroUsd: number
+  /** What tokens that it touches could be taken for. */
+  readonly imitations: readonly string[]
+  readonly compared: Parameters<typeof describeAddress>[1]
+}
+
+/** One line. Pure. */
+export function paymentSummary({ chain, order, plan, effects, leaving, grants }: DescribedPayment): string {
+  return summaryOf(chain, order, {
+    called: order.do === 'call' ? calledIn(plan, order) : '',
+    isKnown: effects !== null,
+    leaving: leaving.map(({ words }) => words),
+    letting: grants.map(({ grant, words }) => lettingWords(grant, words)),
+  })
+}
+
+/** For a person, a sentence each. Pure. */
+export function paymentLines(payment: DescribedPayment): readonly string[] {
+  const { chain, from, order, plan, chargedMicroUsd, imitations, compared } = payment
+  return [
+    `On ${chain}, from ${from}.`,
+    order.do === 'transfer'
+      ? `To ${describeAddress(order.to, compared).words}.`
+      : `Calls ${calledIn(plan, order)} of ${describeAddress(order.contract, compared).words} with ${shortArgs(order)}.`,
+    ...movesLines(payment),
+    ...grantLines(payment),
+    ...payeeLines(payment),
+    ...imitations.map((words) => `WARNING: ${words}.`),
+    ...plan.warnings.map((warning) => `Mind that ${warning}.`),
+    `It counts for ${usdOfMicro(chargedMicroUsd)} USD of the limits of the agent.`,
+  ]
+}
+
+/** Why a person is asked first; empty where nobody is. Pure. */
+export function approvalReasons(
+  { payees, compared, grants, effects, imitations, chargedMicroUsd }: DescribedPayment,
+  {
+    limitUsd,
+    isKnownPayee,
+  }: { readonly limitUsd: number; readonly isKnownPayee: (address: string) => boolean },
+): readonly string[] {
+  const first = payees.paid.filter(
+    (address) => !describeAddress(address, compared).isNamed && !isKnownPayee(address),
+  )
+  return [
+    ...(chargedMicroUsd > limitUsd * 1_000_000 ? [`it counts for more than ${limitUsd} USD`] : []),
+    ...first.map((address) => `${address} was never paid before`),
+    ...(grants.some(({ grant }) => grant.unlimited) ? ['it lets somebody take all of a token'] : []),
+    ...(effects === null ? ['what it moves is not known'] : []),
+    ...imitations,
+  ]
+}
+
+function movesLines({ chain, leaving, effects, plan }: DescribedPayment): readonly string[] {
+  const gained = (effects?.changes ?? []).filter(({ raw }) => raw > 0n)
+  const { simulation } = plan
+  return [
+    ...(leaving.length === 0 ? [] : [`Leaves: ${leaving.map(({ words }) => words).join('; ')}.`]),
+    ...(effects === null
+      ? [`What else it moves is not known: ${simulation.kind === 'unknown' ? simulation.reason : ''}.`]
+      : leaving.length === 0
+        ? ['Nothing leaves by it but its fee.']
+        : []),
+    ...(gained.length === 0
+      ? []
+      : [
+          `Comes in: ${gained.map(({ asset, raw }) => `${raw} base units of ${asset ?? chains[chain].coin}`).join('; ')}.`,
+        ]),
+  ]
+}
+
+function grantLines({ grants, compared }: DescribedPayment): readonly string[] {
+  return grants.map(({ grant, words }) =>
+    grant.unlimited
+      ? `${describeAddress(grant.spender, compared).words} may take ALL of the token ${grant.asset} from then on, now and later; there are ${words}.`
+      : `${describeAddress(grant.spender, compared).words} may take ${words} from then on.`,
+  )
+}
+
+function payeeLines({ order, payees: { paid, others }, compared }: DescribedPayment): readonly string[] {
+  return paid
+    .filter((address) => !isSameAddress(address, order.do === 'transfer' ? order.to : order.contract))
+    .map((address) => {
+      const { words } = describeAddress(address, compared)
+      return others.includes(address)
+        ? `It also names ${words}, which may come by something through it.`
+        : `It also pays or empowers ${words}.`
+    })
+}
+
+const argsMaxChars = 500
+
+function shortArgs(order: Extract<Order, { do: 'call' }>): string {
+  // An agent wrote it, for a person to read.
+  const text = JSON.stringify(order.call.args)
+  return `${plainLine(text, argsMaxChars)}${text.length > argsMaxChars ? '…' : ''}`
+}
+
+/** For whoever reads one line of it: what is not moved now may be taken later. */
+function lettingWords({ spender, asset, unlimited }: Grant, words: string): string {
+  return `lets ${spender} take ${unlimited ? `ALL of the token ${asset}` : words}`
+}
+
+function summaryOf(
+  chain: ChainName,
+  order: Order,
+  {
+    called: what,
+    isKnown,
+    leaving,
+    letting,
+  }: {
+    readonly called: string
+    readonly isKnown: boolean
+    readonly leaving: readonly string[]
+    readonly letting: readonly string[]
+  },
+): string {
+  const moved = leaving.join(' and ')
+  const rest = isKnown ? '' : '; what else it does nobody can say'
+  if (order.do === 'transfer') {
+    const paid = `pay ${moved || 'nothing but its fee'} to ${order.to} on ${chain}`
+    return `${[paid, ...letting].join(', and ')}${rest}`
+  }
+  const does = [...(moved === '' ? [] : [`moves ${moved}`]), ...letting]
+  const nothing = isKnown ? ['moves nothing but its fee'] : []
+  const which = (does.length === 0 ? nothing : does).join(', and ')
+  const called = `call ${plainLine(what, 100)} of ${order.contract} on ${chain}`
+  return `${called}${which === '' ? '' : `, which ${which}`}${rest}`
+}

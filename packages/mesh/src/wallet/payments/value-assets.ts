@@ -1,0 +1,58 @@
+import { chains } from '@flotilla/protocol/wallet-api'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { PayingChain } from '../chain/paying-chain.ts'
+import { knownTokensOf } from '../known-tokens.ts'
+import { microUsdOf } from '../prices/agree-on-price.ts'
+import type { PriceOf } from '../prices/price-list.ts'
+import { usdOfMicro, wholeUnits } from './amounts.ts'
+import { isSameAddress } from './judge-payees.ts'
+import { imitatedBy } from './judge-tokens.ts'
+
+/** How much of an asset, in words, and what it counts for. */
+export interface Worth {
+  /** Null for the chain's own coin. */
+  readonly asset: string | null
+  /** What it calls itself. */
+  readonly symbol: string
+  readonly words: string
+  readonly microUsd: number
+}
+
+export interface ValuedOn {
+  readonly name: ChainName
+  readonly chain: Pick<PayingChain, 'token'>
+  readonly priceOf: PriceOf
+  /** What the owner calls addresses. */
+  readonly ownNames: Readonly<Record<string, string>>
+}
+
+/** What so much of an asset is called and counts for; null is the chain's own coin. Problem `no-price`. */
+export async function worthOf(
+  on: ValuedOn,
+  { asset, raw }: { readonly asset: string | null; readonly raw: bigint },
+  signal: AbortSignal,
+): Promise<Worth> {
+  const { coin, decimals: coinDecimals } = chains[on.name]
+  const facts =
+    asset === null ? { decimals: coinDecimals, symbol: coin } : await on.chain.token(asset, signal)
+  const { decimals } = facts
+  const attoUsd = await on.priceOf({ chain: on.name, token: asset }, signal)
+  const microUsd = microUsdOf(raw, { decimals, attoUsd })
+  // What a token calls itself is no proof of what it is.
+  const called = asset === null ? facts.symbol : `of the token ${asset}, which calls itself ${facts.symbol}`
+  const words = `${wholeUnits(raw, decimals)} ${called} (${usdOfMicro(microUsd)} USD)`
+  return { asset, symbol: facts.symbol, words, microUsd }
+}
+
+/** What a token could be taken for by what it calls itself; null for one that is what it says, or like no other. Pure. */
+export function imitationBy(
+  { name, ownNames }: Pick<ValuedOn, 'name' | 'ownNames'>,
+  { token, symbol }: { readonly token: string; readonly symbol: string },
+): string | null {
+  const names = knownTokensOf(name)
+  if (Object.values(names).some((one) => isSameAddress(one, token))) return null
+  const imitated = imitatedBy({ address: token, symbol }, { ...names, ...ownNames })
+  if (imitated === null) return null
+  const known = imitated in ownNames ? 'you know' : 'is known'
+  return `the token ${token} that calls itself ${symbol} is not the ${imitated} that ${known}`
+}
