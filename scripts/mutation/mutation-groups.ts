@@ -1,4 +1,5 @@
 import { groupOfChatTrust, groupOfChannels } from './group-of-channels.ts'
+import { groupsOfWallet } from './groups-of-wallet.ts'
 
 /**
  * The files that decide, by what they decide, and the tests that hold them. Wiring, routes, tables and what speaks
@@ -274,80 +275,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     files: [`${mesh}/spawning/spawn-bounds.ts`],
     tests: [`${mesh}/spawning/spawn-bounds.test.ts`],
   },
-  {
-    name: 'wallet',
-    decides: 'which seed there is, who sees it, and whose index is whose',
-    files: [
-      `${mesh}/wallet/manage-wallet.ts`,
-      `${mesh}/wallet/seed/derive-keys.ts`,
-      `${mesh}/wallet/seed/seed-store.ts`,
-    ],
-    tests: [
-      `${mesh}/wallet/manage-wallet.test.ts`,
-      `${mesh}/wallet/seed/derive-keys.test.ts`,
-      `${mesh}/wallet/seed/seed-store.test.ts`,
-    ],
-  },
-  {
-    name: 'payments',
-    decides: 'what an agent may pay, what is signed for it, and what becomes of that, once',
-    files: [
-      `${mesh}/wallet/payments/follow-payments.ts`,
-      `${mesh}/wallet/payments/intent-record.ts`,
-      `${mesh}/wallet/payments/pay.ts`,
-      `${mesh}/wallet/payments/replace-payment.ts`,
-      `${mesh}/wallet/payments/sign-payment.ts`,
-      `${mesh}/wallet/payments/watch-signers.ts`,
-    ],
-    tests: [`${mesh}/wallet/payments/*.test.ts`],
-  },
-  {
-    name: 'payees',
-    decides: 'whom a payment pays, what it counts for, and what a person sees of both',
-    files: [
-      `${mesh}/wallet/payments/amounts.ts`,
-      `${mesh}/wallet/payments/assess-payment.ts`,
-      `${mesh}/wallet/payments/describe-payment.ts`,
-      `${mesh}/wallet/payments/judge-payees.ts`,
-      `${mesh}/wallet/payments/judge-tokens.ts`,
-      `${mesh}/wallet/payments/read-effects.ts`,
-      `${mesh}/wallet/payments/value-assets.ts`,
-    ],
-    tests: [
-      `${mesh}/wallet/payments/bounds-of-payments.test.ts`,
-      `${mesh}/wallet/payments/describe-payment.test.ts`,
-      `${mesh}/wallet/payments/payments.test.ts`,
-      `${mesh}/wallet/payments/pure-parts.test.ts`,
-      `${mesh}/wallet/payments/shown-to-people.test.ts`,
-    ],
-  },
-  {
-    name: 'effects',
-    decides: 'what a call on a chain of the EVM moves, whom it pays and whom it lets take',
-    files: [`${mesh}/wallet/chain/evm-effects.ts`, `${mesh}/wallet/chain/evm-measured.ts`],
-    tests: [`${mesh}/wallet/chain/evm-parts.test.ts`, `${mesh}/wallet/chain/evm-measured.test.ts`],
-  },
-  {
-    name: 'prices',
-    decides: 'what something is worth, by whose word',
-    files: [`${mesh}/wallet/prices/agree-on-price.ts`, `${mesh}/wallet/prices/price-list.ts`],
-    tests: [`${mesh}/wallet/prices/*.test.ts`],
-  },
-  {
-    name: 'solana',
-    decides: 'which tokens of Solana are paid with, and which bytes are signed there',
-    files: [
-      `${mesh}/wallet/solana/judge-mint.ts`,
-      `${mesh}/wallet/solana/token-layout.ts`,
-      `${mesh}/wallet/solana/message.ts`,
-      `${mesh}/wallet/solana/solana-address.ts`,
-    ],
-    tests: [
-      `${mesh}/wallet/solana/judge-mint.test.ts`,
-      `${mesh}/wallet/solana/message.test.ts`,
-      `${mesh}/wallet/solana/solana-address.test.ts`,
-    ],
-  },
+  ...groupsOfWallet,
   {
     name: 'templates',
     decides: 'what a file from anywhere may grant a fleet',
