@@ -8,6 +8,7 @@ import type { ExitCode } from './exit-codes.ts'
 import { createInterrupts } from './interrupts.ts'
 import type { Interrupts } from './interrupts.ts'
 import { createProgram, createWholeProgram } from './program.ts'
+import { commandFor } from './terminal/typed-command.ts'
 import type { TextSink } from './terminal/text-sink.ts'
 
 /** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
@@ -31,9 +32,14 @@ export interface Surroundings extends Pick<CliDeps, 'environment' | 'out' | 'err
 }
 
 /** As `runCommandLine`, with what is around it given. */
-export async function runWords(given: readonly string[], around: Surroundings): Promise<ExitCode> {
-  const words = isVersionAsked(given) ? ['version'] : given
-  const { interrupts, ...streams } = around
+export async function runWords(line: readonly string[], around: Surroundings): Promise<ExitCode> {
+  const words = isVersionAsked(line) ? ['version'] : line
+  const { interrupts, ...given } = around
+  const { environment } = given
+  const streams = {
+    ...given,
+    environment: { ...environment, command: commandFor(environment.command, words) },
+  }
   let wrote = false
   let exitCode: ExitCode = exitCodes.ok
   const deps: CliDeps = {

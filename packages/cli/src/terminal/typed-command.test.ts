@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parseAst } from 'vitest/node'
 import { keepTerminal } from '../fake-terminal.ts'
-import { asTyped, helpAsTyped } from './typed-command.ts'
+import { asTyped, commandFor, helpAsTyped } from './typed-command.ts'
 
 it('leaves what is no command, and what has been said so already', () => {
   const said = 'See /opt/flotilla data, npx flotilla start, journalctl -u flotilla, flotilla AGENT.'
@@ -24,6 +24,16 @@ it('names the program in the use and the examples of a help, and leaves its pros
     '  $ git diff | npx flotilla chat reviewer -     asks flotilla',
     '  $ curl http://127.0.0.1/flotilla -d x',
   ])
+})
+
+it.each([
+  [['status'], 'flotilla'],
+  [['status', '--home', '/srv/fleet'], 'flotilla --home /srv/fleet'],
+  [['--home=/srv/my fleet', 'status'], "flotilla --home '/srv/my fleet'"],
+  [['chat', 'scout', '--', '--home', 'x'], 'flotilla'],
+  [['status', '--home'], 'flotilla'],
+])('means the home that %j named', (words, command) => {
+  expect(commandFor('flotilla', words)).toBe(command)
 })
 
 it('is how hints and errors name commands, and leaves what other people wrote', () => {

@@ -9,3 +9,13 @@ export function helpAsTyped(help: string, command: string): string {
     line.replaceAll(/(?<![\w/.-])flotilla(?= )/g, command),
   )
 }
+
+/** How the program is called for the home that a line of it named, so that a hint means the same fleet. Pure. */
+export function commandFor(command: string, words: readonly string[]): string {
+  const at = words.findLastIndex((word) => word === '--home' || word.startsWith('--home='))
+  const named = words[at]?.startsWith('--home=') === true ? words[at].slice('--home='.length) : words[at + 1]
+  const end = words.indexOf('--')
+  if (at === -1 || named === undefined || (end !== -1 && end < at)) return command
+  const home = /^[\w@%+=:,./-]+$/.test(named) ? named : `'${named.replaceAll("'", "'\\''")}'`
+  return `${command} --home ${home}`
+}
