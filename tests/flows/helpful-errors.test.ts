@@ -45,7 +45,7 @@ describe('at the terminal', () => {
     })
     expect(told.code).toBe(1)
     expect(told.err).toContain(`port ${port} on 127.0.0.1 is taken by process ${mesh.pid} (`)
-    expect(next(told)).toContain('flotilla start --port NUMBER')
+    expect(next(told)).toContain(`flotilla --home ${join(folder, 'second')} start --port NUMBER`)
     expect(next(told)).toContain('FLOTILLA_PORT=NUMBER in .env')
   })
 

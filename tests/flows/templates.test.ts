@@ -306,7 +306,7 @@ describe('the fleet', () => {
     await put(
       'on-call-helper',
       'runbooks/checkout.md',
-      runbook.replace('127.0.0.1:8080', `127.0.0.1:${web.port}`),
+      runbook.replace('https://checkout.example.com', `http://127.0.0.1:${web.port}`),
     )
     const alert = { status: 'firing', service: 'checkout', summary: 'orders are slow' }
     const ended = await mesh.ended(await deliver(secrets[0]!, alert))

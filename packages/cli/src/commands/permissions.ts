@@ -250,7 +250,7 @@ async function explain(context: CommandContext, line: CommandLine): Promise<void
       ? `${color.good('allowed')}: ${told.reason}`
       : `${color.bad('denied')}: ${printable(told.reason)}`,
     `  by ${whereOf(told)}`,
-    ...(told.repair === '' ? [] : [`  ${printable(told.repair)}`]),
+    ...(told.repair === '' ? [] : [`  ${printable(terminal.typed(told.repair))}`]),
   )
   if (!told.allowed) context.setExitCode(exitCodes.refused)
 }

@@ -29,7 +29,7 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
     case 'agent.spawned':
       return line(color, event.agent_id, `is made by ${event.parent_id} for one task`)
     case 'agent.changed':
-      return changedLine(event, color)
+      return changedLine(event, color, before)
     case 'agent.warned':
       return line(color, event.agent_id, color.warning(oneLine(event.message, 200)))
     case 'agent.died':
@@ -266,16 +266,23 @@ function limitWords(usd: number | null): string {
   return usd === null ? 'no limit' : formatUsd(usd)
 }
 
+/** What becomes of the work of an agent in quarantine, and what a person can do about it. Pure. */
+export function quarantineWords(agentId: string, before: string): string {
+  return `. Its work waits; it is tried now and then, and at once by ${before}restart ${agentId}`
+}
+
 /** Only what no other event tells better. */
 function changedLine(
   { agent_id: agentId, to, reason }: Extract<FleetEventBody, { type: 'agent.changed' }>,
   color: Color,
+  before: string,
 ): string | null {
   const why = reason === null ? '' : `: ${oneLine(reason, quotedMax)}`
   if (to === 'hibernated') return line(color, agentId, 'sleeps until its next work')
   if (to === 'unhealthy') return line(color, agentId, color.warning(`is unhealthy${why}`))
   if (to === 'restarting') return line(color, agentId, color.warning(`will be started again${why}`))
-  if (to === 'quarantined') return line(color, agentId, color.bad(`is in quarantine${why}`))
+  if (to === 'quarantined')
+    return line(color, agentId, color.bad(`is in quarantine${why}`) + quarantineWords(agentId, before))
   return null
 }
 

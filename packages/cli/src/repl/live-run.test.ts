@@ -55,19 +55,49 @@ const wait = (state: 'retries' | 'silent' | 'over', seconds = 5): ChatStreamFram
   },
 })
 
-async function shown(frames: readonly ChatStreamFrame[], eventsBeside = false, isTTY = false) {
+async function shown(
+  frames: readonly ChatStreamFrame[],
+  eventsBeside = false,
+  { isTTY = false, state = 'running' }: { readonly isTTY?: boolean; readonly state?: string } = {},
+) {
   const { terminal, out, err } = keepTerminal({ isTTY, colors: 'off' })
   const client = {
     ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
     async *chatStream() {
-      yield* frames
+      for (const frame of frames) {
+        await setImmediate()
+        yield frame
+      }
     },
+    call: async () => ({ agents: [{ id: 'operator', state }] }) as never,
   }
   await askLive(client, terminal, { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', eventsBeside })
   return { out: out.text(), err: err.text() }
 }
 
 describe('a run shown as it happens', () => {
+  const accepted: ChatStreamFrame = { type: 'accepted', run_id: 'run_1' }
+  const done = ended({ status: 'done', text: 'Hello' })
+
+  it('says that its agent is in quarantine, and what to do, when it comes there and where it was before', async () => {
+    const lost: ChatStreamFrame = {
+      type: 'event',
+      event: {
+        type: 'agent.changed',
+        agent_id: 'operator',
+        from: 'running',
+        to: 'quarantined',
+        reason: 'it was killed',
+      },
+    }
+    const words = 'Its work waits; it is tried now and then, and at once by flotilla restart operator'
+    expect((await shown([accepted, text('He'), lost, done], true)).err).toContain(
+      `is in quarantine: it was killed. ${words}`,
+    )
+    expect((await shown([accepted, done], true, { state: 'quarantined' })).err).toContain(words)
+    expect((await shown([accepted, done], true)).err).toBe('')
+  })
+
   it('tells its own end once, and that of another run beside it', async () => {
     const outcome: RunOutcome = { status: 'failed', text: 'no key', code: 'not-configured' }
     const failed = (id: string): ChatStreamFrame => ({
@@ -130,7 +160,7 @@ describe('a run shown as it happens', () => {
     const { out, err } = await shown(
       [wait('silent', 1), text('Hi'), ended({ status: 'done', text: 'Hi' })],
       true,
-      true,
+      { isTTY: true },
     )
     expect(out).toBe('Hi\n')
     expect(err).toBe('\r\u001B[Kwaits for openai\uFFFD[2J: no answer for 1 s\r\u001B[K')
@@ -230,7 +260,7 @@ describe('a run shown as it happens', () => {
         input: { command: 'x'.repeat(200) },
       },
     }
-    const { out } = await shown([called, ended({ status: 'done', text: 'Hi' })], false, true)
+    const { out } = await shown([called, ended({ status: 'done', text: 'Hi' })], false, { isTTY: true })
     const [row = ''] = out.split('\n')
     expect(row).toMatch(/^operator {3}run_command x+…$/)
     expect(row.length).toBeLessThan(100)

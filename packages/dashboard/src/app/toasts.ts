@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { repairHere } from './repair-here.ts'
 
 export interface Toast {
   readonly id: number
@@ -75,6 +76,6 @@ export function createToastStore(): ToastStore {
 
 /** An error as a person reads it. */
 export function wordsOf(error: unknown): { readonly title: string; readonly repair?: string } {
-  if (error instanceof Problem) return { title: error.detail, repair: error.repair }
+  if (error instanceof Problem) return { title: error.detail, repair: repairHere(error) }
   return { title: error instanceof Error ? error.message : 'Something failed.' }
 }

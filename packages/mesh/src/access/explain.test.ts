@@ -58,8 +58,7 @@ describe('an explanation', () => {
       '{\n  "permissions": {\n    "operator": {\n      "can_route_tasks": true\n    }\n  }\n}\n'
     expect(await asked(operators, 'manage-fleet', [null, 'operator'])).toMatchObject({
       allowed: true,
-      reason:
-        'can_manage_fleet is left out of the entry of operator, which has it by default; take it with: flotilla permissions set operator can_manage_fleet=false',
+      reason: 'can_manage_fleet is left out of the entry of operator, which has it by default',
       field: 'can_manage_fleet',
       line: 3,
     })

@@ -92,7 +92,7 @@ export function explain(snapshot: PermissionSnapshot, question: Question): Expla
     field,
     file,
     line,
-    repair: decision.allowed ? '' : repairOf(snapshot, question, decision),
+    repair: decision.allowed ? takingOf(snapshot, agentId, field) : repairOf(snapshot, question, decision),
   }
 }
 
@@ -125,11 +125,19 @@ function lineOf(snapshot: PermissionSnapshot, agentId: string, decision: Decisio
 
 function allowedBy(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
   if (field === null) return 'every agent that has a permission record may do this'
-  const isDefault =
-    controlPlaneFlags.some((flag) => flag === field) && snapshot.lineOf(agentId, field) === null
-  return isDefault
-    ? `${field} is left out of the entry of ${agentId}, which has it by default; take it with: flotilla permissions set ${agentId} ${field}=false`
+  return isDefault(snapshot, agentId, field)
+    ? `${field} is left out of the entry of ${agentId}, which has it by default`
     : `${field} of ${agentId} allows it`
+}
+
+/** How to take what an entry that does not name it has all the same. */
+function takingOf(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
+  if (field === null || !isDefault(snapshot, agentId, field)) return ''
+  return `Take it with: flotilla permissions set ${agentId} ${field}=false`
+}
+
+function isDefault(snapshot: PermissionSnapshot, agentId: string, field: string): boolean {
+  return controlPlaneFlags.some((flag) => flag === field) && snapshot.lineOf(agentId, field) === null
 }
 
 function repairOf(snapshot: PermissionSnapshot, question: Question, decision: Decision): string {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { ExplanationView } from '@flotilla/protocol/control-api'
 import { permissionActions } from '@flotilla/protocol/permission-actions'
 import { useMesh } from '../../data/use-mesh.ts'
 import { ChoiceField } from '../../design/fields.tsx'
@@ -74,13 +75,21 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
   )
 }
 
+/** Where on this page the answer is changed, for what the terminal has a command for. */
+function changeWords({ allowed, field, repair }: ExplanationView): string {
+  if (!repair.includes('flotilla ')) return repair
+  if (field === null) return 'Give it the first permission below, and it has a record.'
+  return allowed ? `Change ${field} below to take it.` : `Change ${field} below to allow it.`
+}
+
 function Verdict({ agentId, asked }: { readonly agentId: string; readonly asked: Question }) {
   const { action, resource, as } = asked
   const query = { action, as, ...(resource === '' ? {} : { resource }) }
   const told = useMesh('permissionsExplain', { params: { id: agentId }, query }, { staleTime: 0 })
   if (told.isPending) return <Loading rows={2} />
   if (told.error) return <Failed error={told.error} />
-  const { allowed, reason, repair, file, line } = told.data
+  const { allowed, reason, file, line } = told.data
+  const repair = changeWords(told.data)
   return (
     <div className="verdict" role="status">
       <div className="row">

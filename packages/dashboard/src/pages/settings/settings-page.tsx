@@ -3,66 +3,31 @@ import type { ComponentType } from 'react'
 import { Link } from 'wouter'
 import { Reserved } from '../../design/act.tsx'
 import { Empty, Loading, PageHead } from '../../design/parts.tsx'
+import { settingsParts } from './settings-parts.ts'
+import type { SettingsPart } from './settings-parts.ts'
 import './settings.css'
 
-interface Part {
-  readonly id: string
-  readonly title: string
-  readonly Page: ComponentType
+const pages: Readonly<Record<SettingsPart, ComponentType>> = {
+  providers: lazy(async () => ({ default: (await import('./providers.tsx')).Providers })),
+  integrations: lazy(async () => ({ default: (await import('./integrations.tsx')).Integrations })),
+  channels: lazy(async () => ({ default: (await import('./channels.tsx')).Channels })),
+  credentials: lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials })),
+  limits: lazy(async () => ({ default: (await import('./limits.tsx')).Limits })),
+  people: lazy(async () => ({ default: (await import('./people.tsx')).People })),
+  browsers: lazy(async () => ({ default: (await import('./browsers.tsx')).Browsers })),
+  backup: lazy(async () => ({ default: (await import('./backup.tsx')).Backup })),
 }
 
-const parts: readonly Part[] = [
-  {
-    id: 'providers',
-    title: 'Providers and models',
-    Page: lazy(async () => ({ default: (await import('./providers.tsx')).Providers })),
-  },
-  {
-    id: 'integrations',
-    title: 'Integrations',
-    Page: lazy(async () => ({ default: (await import('./integrations.tsx')).Integrations })),
-  },
-  {
-    id: 'channels',
-    title: 'Channels',
-    Page: lazy(async () => ({ default: (await import('./channels.tsx')).Channels })),
-  },
-  {
-    id: 'credentials',
-    title: 'Credentials',
-    Page: lazy(async () => ({ default: (await import('./credentials.tsx')).Credentials })),
-  },
-  {
-    id: 'limits',
-    title: 'Limits',
-    Page: lazy(async () => ({ default: (await import('./limits.tsx')).Limits })),
-  },
-  {
-    id: 'people',
-    title: 'People',
-    Page: lazy(async () => ({ default: (await import('./people.tsx')).People })),
-  },
-  {
-    id: 'browsers',
-    title: 'Browsers',
-    Page: lazy(async () => ({ default: (await import('./browsers.tsx')).Browsers })),
-  },
-  {
-    id: 'backup',
-    title: 'Backup',
-    Page: lazy(async () => ({ default: (await import('./backup.tsx')).Backup })),
-  },
-]
-
 export function SettingsPage({ part }: { readonly part: string | null }) {
-  const chosen = parts.find(({ id }) => id === (part ?? parts[0]?.id))
+  const chosen = settingsParts.find(({ id }) => id === (part ?? settingsParts[0].id))
+  const Page = chosen && pages[chosen.id]
   return (
     <Reserved call="setup" title="Settings" isPage>
       <div className="page">
         <PageHead title="Settings" />
         <div className="settings">
           <nav className="menu" aria-label="Parts of the settings">
-            {parts.map(({ id, title }) => (
+            {settingsParts.map(({ id, title }) => (
               <Link key={id} href={`/settings/${id}`} aria-current={id === chosen?.id ? 'page' : undefined}>
                 {title}
               </Link>
@@ -70,9 +35,9 @@ export function SettingsPage({ part }: { readonly part: string | null }) {
             <Link href="/wallet">Wallet</Link>
           </nav>
           <div className="stack-wide">
-            {chosen ? (
+            {Page ? (
               <Suspense fallback={<Loading />}>
-                <chosen.Page />
+                <Page />
               </Suspense>
             ) : (
               <Empty title="There is no such part">Choose one from the list.</Empty>

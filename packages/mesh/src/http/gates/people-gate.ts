@@ -188,6 +188,9 @@ function refuseForeignPages(request: FastifyRequest): void {
   if (!ownSites.has(request.headers['sec-fetch-site'] ?? 'none') && !opensPage(request)) throw foreignPage()
   const writes = request.method !== 'GET' && request.method !== 'HEAD'
   if (writes && !request.headers[headers.requestedWith]) {
-    throw new Problem('denied', { detail: 'send the header X-Requested-With on every write' })
+    throw new Problem('denied', {
+      detail: 'a write came without the header X-Requested-With',
+      repair: "Send it with the header, of any value, such as curl -H 'X-Requested-With: curl'.",
+    })
   }
 }

@@ -30,6 +30,24 @@ async function ended(harness: LedgerHarness, runId: string, signal: AbortSignal)
 }
 
 describe('a subscriber of a run', () => {
+  test('hears when its agent is lost, and nothing of how other agents are', async () => {
+    const harness = await aStartedHarness()
+    const run = harness.chat('operator')
+    const frames: ChatStreamFrame[] = []
+    const reading = read(harness, run.id, frames)
+    await harness.clock.settle()
+    const changed = { type: 'agent.changed', from: 'running', reason: 'it was killed' } as const
+    harness.events.publish({ ...changed, agent_id: 'operator', to: 'quarantined' })
+    harness.events.publish({ ...changed, agent_id: 'operator', to: 'running' })
+    harness.events.publish({ ...changed, agent_id: 'stranger', to: 'quarantined' })
+    harness.agents.finish('operator', { response: 'the end' })
+    await reading
+    const told = frames.flatMap((frame) => (frame.type === 'event' ? [frame.event] : []))
+    expect(told.filter(({ type }) => type === 'agent.changed')).toEqual([
+      { ...changed, agent_id: 'operator', to: 'quarantined' },
+    ])
+  })
+
   test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
     heedsLesson(53)
     const harness = await aStartedHarness()

@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify'
-import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -12,14 +11,13 @@ import type { Hooks } from '../../kernel/index.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { Outbox } from './outbox.ts'
-
-/** Events kept for a reader that is slower than the fleet; older ones are dropped, the outcome never is. */
-const bufferedEventsMax = 5000
+import { createFamilyEvents } from './family-events.ts'
+import type { FamilyEvents } from './family-events.ts'
 
 /** How the outcome of a run comes to whoever waits for it, and how the ledger hears that it did. */
 export interface RunOutcomes {
   /**
-   * `accepted`, then events of the run and its descendants from this call on, then `ended`. Rejects with the signal's
+   * `accepted`, then events of the run and its descendants from this call on, and of their agents where one is lost, then `ended`. Rejects with the signal's
    * reason, the run goes on; Problem `not-found`. Must be read, or its signal fired.
    */
   follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
@@ -67,7 +65,7 @@ export function createRunOutcomes(deps: {
 
   return {
     follow: (runId, signal) => {
-      const waiting = createWaitingRoom(runId, table.openBelow(runId))
+      const waiting = createFamilyEvents(runId, table.openBelow(runId), table.find(runId)?.agentId)
       const stop = events.subscribe(waiting.take)
       signal.addEventListener('abort', stop, { once: true })
       return frames(runId, { waiting, stop, signal })
@@ -127,49 +125,7 @@ export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, 
 }
 
 interface Reading {
-  readonly waiting: ReturnType<typeof createWaitingRoom>
+  readonly waiting: FamilyEvents
   readonly stop: () => void
   readonly signal: AbortSignal
-}
-
-/** Events of one family of runs, until they are fetched. */
-function createWaitingRoom(runId: string, below: readonly string[]) {
-  const family = new Set([runId, ...below])
-  let kept: FleetEventBody[] = []
-  let announce: (() => void) | null = null
-
-  function concerns(event: FleetEventBody): boolean {
-    if (event.type === 'run.changed' && event.parent_id !== null && family.has(event.parent_id)) {
-      family.add(event.run_id)
-    }
-    return 'run_id' in event && event.run_id !== null && family.has(event.run_id)
-  }
-
-  return {
-    take: ({ body }: FleetEvent): void => {
-      if (!concerns(body)) return
-      if (kept.length >= bufferedEventsMax) kept.shift()
-      kept.push(body)
-      announce?.()
-    },
-    empty: (): readonly FleetEventBody[] => {
-      const taken = kept
-      kept = []
-      return taken
-    },
-    /** Resolves at once when something waits already. */
-    more: (signal: AbortSignal): Promise<void> =>
-      new Promise((resolve, reject) => {
-        if (kept.length > 0) {
-          resolve()
-          return
-        }
-        const abort = () => reject(signal.reason)
-        signal.addEventListener('abort', abort, { once: true })
-        announce = () => {
-          signal.removeEventListener('abort', abort)
-          resolve()
-        }
-      }),
-  }
 }

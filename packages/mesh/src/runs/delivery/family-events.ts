@@ -1,0 +1,62 @@
+import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
+
+/** Events kept for a reader that is slower than the fleet; older ones are dropped, the outcome never is. */
+const bufferedEventsMax = 5000
+
+export interface FamilyEvents {
+  take(event: FleetEvent): void
+  empty(): readonly FleetEventBody[]
+  /** Resolves at once when something waits already. */
+  more(signal: AbortSignal): Promise<void>
+}
+
+const isLost = (state: string): boolean => state === 'restarting' || state === 'quarantined'
+
+/** Events of one family of runs, and what keeps its agents from working on it, until they are fetched. */
+export function createFamilyEvents(
+  runId: string,
+  below: readonly string[],
+  agentId: string | undefined,
+): FamilyEvents {
+  const family = new Set([runId, ...below])
+  const agents = new Set(agentId === undefined ? [] : [agentId])
+  let kept: FleetEventBody[] = []
+  let announce: (() => void) | null = null
+
+  function concerns(event: FleetEventBody): boolean {
+    if (event.type === 'run.changed' && event.parent_id !== null && family.has(event.parent_id)) {
+      family.add(event.run_id)
+      agents.add(event.agent_id)
+    }
+    // Such an agent works on nothing until it is well, and nothing else would be told meanwhile.
+    if (event.type === 'agent.changed') return isLost(event.to) && agents.has(event.agent_id)
+    return 'run_id' in event && event.run_id !== null && family.has(event.run_id)
+  }
+
+  return {
+    take: ({ body }: FleetEvent): void => {
+      if (!concerns(body)) return
+      if (kept.length >= bufferedEventsMax) kept.shift()
+      kept.push(body)
+      announce?.()
+    },
+    empty: (): readonly FleetEventBody[] => {
+      const taken = kept
+      kept = []
+      return taken
+    },
+    more: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
+        if (kept.length > 0) {
+          resolve()
+          return
+        }
+        const abort = () => reject(signal.reason)
+        signal.addEventListener('abort', abort, { once: true })
+        announce = () => {
+          signal.removeEventListener('abort', abort)
+          resolve()
+        }
+      }),
+  }
+}
