@@ -1,4 +1,5 @@
 import { groupOfChatTrust, groupOfChannels } from './group-of-channels.ts'
+import { groupOfOneMesh } from './group-of-one-mesh.ts'
 import { groupsOfWallet } from './groups-of-wallet.ts'
 
 /**
@@ -24,6 +25,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     files: [`${agent}/files/data-path.ts`, `${agent}/files/walk-path.ts`],
     tests: [`${agent}/files/data-path.test.ts`, `${agent}/files/walk-path.test.ts`],
   },
+  groupOfOneMesh,
   {
     name: 'conditions',
     decides: 'when an owner’s `when` holds',

@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createFakeLeaseRecords } from './fake-lease-records.ts'
 import type { FakeLeaseRecords } from './fake-lease-records.ts'
 import { holdLease } from './hold-lease.ts'
-import { askAgainMs, endsAfterMs, leaseMs, renewEveryMs } from './lease-times.ts'
-import { takeLease } from './take-lease.ts'
+import { askAgainMs, askMaxMs, endsAfterMs, leaseMs, pollEveryMs, renewEveryMs } from './lease-times.ts'
+import type { LeaseRecords } from './lease-records.ts'
+import { boundedBy, takeLease } from './take-lease.ts'
 
 /** A machine whose time a test moves: who sleeps wakes up in order. */
 function aMachine() {
@@ -45,12 +46,13 @@ type Machine = ReturnType<typeof aMachine>
 interface Who {
   readonly holder: string
   readonly epochSeen: number
+  readonly signal?: AbortSignal
 }
 
 const never = new AbortController().signal
 
-const taking = (records: FakeLeaseRecords, machine: Machine, who: string | Who) => {
-  const { holder, epochSeen } = typeof who === 'string' ? { holder: who, epochSeen: 0 } : who
+const taking = (records: LeaseRecords, machine: Machine, who: string | Who) => {
+  const { holder, epochSeen, signal = never } = typeof who === 'string' ? { holder: who, epochSeen: 0 } : who
   const told: string[] = []
   const taken = takeLease({
     records,
@@ -59,14 +61,14 @@ const taking = (records: FakeLeaseRecords, machine: Machine, who: string | Who) 
     clock: machine.clock,
     steadyMs: machine.steadyMs,
     progress: (step) => told.push(step),
-    signal: never,
+    signal,
   })
   // A test that checks it later checks its end.
   taken.catch(() => undefined)
   return { taken, told }
 }
 
-async function holding(records: FakeLeaseRecords, machine: Machine, holder: string) {
+async function holding(records: LeaseRecords, machine: Machine, holder: string) {
   const { taken } = taking(records, machine, holder)
   const lost: string[] = []
   const untils: number[] = []
@@ -83,6 +85,25 @@ async function holding(records: FakeLeaseRecords, machine: Machine, holder: stri
   )
   return { lease, lost, untils }
 }
+
+/** The same, with what is seen of each question, or done before it is answered. */
+const withQuestions = (
+  records: FakeLeaseRecords,
+  on: {
+    readonly read?: (signal: AbortSignal) => void
+    readonly write?: (signal: AbortSignal) => void
+    readonly refuse?: boolean
+  },
+): LeaseRecords => ({
+  read: (signal) => {
+    on.read?.(signal)
+    return records.read(signal)
+  },
+  write: async (record, over, signal) => {
+    on.write?.(signal)
+    return on.refuse === true ? null : records.write(record, over, signal)
+  },
+})
 
 describe('who takes a lease', () => {
   test('has a free one at once, in the epoch after the last', async () => {
@@ -112,7 +133,7 @@ describe('who takes a lease', () => {
     const { taken, told } = taking(records, machine, 'one')
     await machine.pass(leaseMs - 1_000)
     expect(records.current()).toMatchObject({ holder: 'other', epoch: 6 })
-    expect(told.join()).toContain('other')
+    expect(told.join()).toContain('other is over (60 s after its last word)')
     await machine.pass(3_000)
     expect((await taken).record).toMatchObject({ holder: 'one', epoch: 7 })
   })
@@ -126,6 +147,118 @@ describe('who takes a lease', () => {
     records.overwrite({ holder: 'other', epoch: 6 })
     await machine.pass(5_000)
     await expect(taken).rejects.toMatchObject({ code: 'home-in-use' })
+  })
+
+  test('has it at the very moment at which the time of a silent one is over', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    records.overwrite({ holder: 'other', epoch: 6 })
+    const { taken } = taking(records, machine, 'one')
+    await machine.pass(leaseMs)
+    expect(records.current()).toMatchObject({ holder: 'one', epoch: 7 })
+    await taken
+  })
+
+  test.each([
+    ['gives it back', { holder: null, epoch: 8 }, 9],
+    ['is of the same place and says a word', { holder: 'one', epoch: 8 }, 9],
+    ['is gone with its record', null, 1],
+  ])('has it at once where the one it waits for %s', async (_what, record, epoch) => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    records.overwrite({ holder: 'other', epoch: 6 })
+    const { taken } = taking(records, machine, 'one')
+    await machine.pass(pollEveryMs * 2)
+    records.overwrite(record)
+    await machine.pass(pollEveryMs)
+    expect(records.current()).toMatchObject({ holder: 'one', epoch })
+    await taken
+  })
+
+  test('counts anew for one that came in between', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    records.overwrite({ holder: 'dead', epoch: 1 })
+    let others = 1
+    const slow = withQuestions(records, {
+      write: () => {
+        if (others-- > 0) records.overwrite({ holder: 'other', epoch: 2 })
+      },
+    })
+    const { taken } = taking(slow, machine, 'one')
+    await machine.pass(leaseMs)
+    expect(records.current()).toMatchObject({ holder: 'other' })
+    await machine.pass(leaseMs - pollEveryMs)
+    expect(records.current()).toMatchObject({ holder: 'other' })
+    await machine.pass(pollEveryMs)
+    expect(records.current()).toMatchObject({ holder: 'one', epoch: 3 })
+    await taken
+  })
+
+  test('gives up where several are always quicker', async () => {
+    let written = 0
+    const crowd = withQuestions(createFakeLeaseRecords(), { write: () => written++, refuse: true })
+    const { taken } = taking(crowd, aMachine(), 'one')
+    await expect(taken).rejects.toMatchObject({
+      code: 'home-in-use',
+      message: expect.stringContaining('several at once'),
+    })
+    expect(written).toBe(5)
+  })
+
+  test('names whoever was quicker', async () => {
+    const records = createFakeLeaseRecords()
+    records.overwrite({ holder: 'one', epoch: 1 })
+    const { taken } = taking(withQuestions(records, { refuse: true }), aMachine(), 'one')
+    await expect(taken).rejects.toThrow(/one holds its lease/)
+  })
+
+  test('has its time from before it asked, however late the answer comes', async () => {
+    const machine = aMachine()
+    const late = withQuestions(createFakeLeaseRecords(), { write: () => machine.halt(3_000) })
+    const askedAtMs = machine.steadyMs()
+    expect(await taking(late, machine, 'one').taken).toMatchObject({ askedAtMs })
+  })
+
+  test('waits no longer than it is to', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    records.overwrite({ holder: 'other', epoch: 6 })
+    const over = new AbortController()
+    const { taken } = taking(records, machine, {
+      holder: 'one',
+      epochSeen: 0,
+      signal: over.signal,
+    })
+    await machine.pass(pollEveryMs * 2)
+    over.abort(new Error('the start is called off'))
+    await expect(taken).rejects.toThrow('the start is called off')
+    await machine.pass(leaseMs * 2)
+    expect(records.current()).toMatchObject({ holder: 'other', epoch: 6 })
+  })
+
+  test('asks each question for so long at most, and not beyond its end', () => {
+    const late = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal)
+    onTestFinished(() => timeout.mockRestore())
+    const [first, second] = [new AbortController(), new AbortController()]
+    const [bounded, other] = [boundedBy(first.signal), boundedBy(second.signal)]
+    expect(timeout).toHaveBeenCalledWith(askMaxMs)
+    second.abort()
+    expect([bounded.aborted, other.aborted]).toEqual([false, true])
+    late.abort()
+    expect(bounded.aborted).toBe(true)
+  })
+
+  test('tells who came in the place of the one it waited for', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    records.overwrite({ holder: 'other', epoch: 6 })
+    const { taken } = taking(records, machine, 'one')
+    await machine.pass(pollEveryMs)
+    records.overwrite({ holder: 'third', epoch: 7 })
+    await machine.pass(pollEveryMs)
+    await expect(taken).rejects.toThrow(/third holds its lease/)
   })
 
   test('of two that waited for the same one, one has it', async () => {
@@ -179,6 +312,75 @@ describe('who holds a lease', () => {
     await machine.pass(leaseMs)
     expect(lease.mayWrite()).toBe(false)
     expect(records.current()?.version).toBe('1')
+    // Nor does it give back what it lost.
+    await lease.release()
+    expect(records.current()).toMatchObject({ holder: 'one', version: '1' })
+  })
+
+  test('asks again soon where it was not answered, and in its own time once it was', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    let asked = 0
+    const counted = withQuestions(records, { write: () => asked++ })
+    await holding(counted, machine, 'one')
+    records.answers(false)
+    asked = 0
+    await machine.pass(renewEveryMs + askAgainMs * 3)
+    expect(asked).toBe(4)
+    records.answers(true)
+    await machine.pass(askAgainMs + renewEveryMs)
+    expect(asked).toBe(6)
+  })
+
+  test('asks no more from the very moment on at which its time is over', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    let asked = 0
+    const { lost } = await holding(withQuestions(records, { write: () => asked++ }), machine, 'one')
+    asked = 0
+    machine.halt(endsAfterMs)
+    await machine.pass(0)
+    expect([asked, lost]).toEqual([0, ['its lease could not be renewed for 45 s']])
+  })
+
+  test.each([
+    ['who has it', { holder: 'two', epoch: 2 }, 'two has its lease now'],
+    ['that nobody has it', { holder: null, epoch: 2 }, 'nobody has its lease now'],
+    ['that it was deleted', null, 'somebody deleted its lease'],
+  ])('tells %s where it was lost', async (_what, record, words) => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    const { lost } = await holding(records, machine, 'one')
+    records.overwrite(record)
+    await machine.pass(renewEveryMs)
+    expect(lost).toEqual([words])
+  })
+
+  test('asks nothing more once it is lost', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    let asked = 0
+    await holding(withQuestions(records, { write: () => asked++ }), machine, 'one')
+    records.overwrite({ holder: 'two', epoch: 2 })
+    await machine.pass(renewEveryMs)
+    asked = 0
+    await machine.pass(leaseMs)
+    expect(asked).toBe(0)
+  })
+
+  test('does not ask again at once where a renewal was refused and it is still its own', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    const untils: number[] = []
+    const { lease, untils: told } = await holding(records, machine, 'one')
+    untils.push(...told)
+    // As if an answer had been lost on the way: the record is another one, and says the same.
+    records.overwrite({ holder: 'one', epoch: 1 })
+    await machine.pass(renewEveryMs)
+    expect(told).toEqual(untils)
+    await machine.pass(askAgainMs)
+    expect(told).toHaveLength(2)
+    expect(lease.mayWrite()).toBe(true)
   })
 
   test('goes on after a silence that was short enough', async () => {
@@ -247,6 +449,100 @@ describe('who holds a lease', () => {
     const { record } = await taking(records, machine, 'two').taken
     expect(record).toMatchObject({ holder: 'two', epoch: 2 })
     await machine.pass(leaseMs)
+    expect(lost).toEqual([])
+  })
+
+  test('is given back by one question, however often that is asked for', async () => {
+    const records = createFakeLeaseRecords()
+    const asked: string[] = []
+    const counted = withQuestions(records, {
+      read: () => asked.push('read'),
+      write: () => asked.push('write'),
+    })
+    const { lease } = await holding(counted, aMachine(), 'one')
+    asked.length = 0
+    await lease.release()
+    await lease.release()
+    expect(asked).toEqual(['write'])
+  })
+
+  test('is not lost any more while it is given back', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    const late = Promise.withResolvers<null>()
+    let written = 0
+    const { lease, lost } = await holding(
+      {
+        // A place that answers although nobody waits: the record is another's by then.
+        read: async (signal) =>
+          written < 2 ? records.read(signal) : { holder: 'two', epoch: 2, version: '9' },
+        write: (record, over, signal) =>
+          ++written === 2 ? late.promise : records.write(record, over, signal),
+      },
+      machine,
+      'one',
+    )
+    await machine.pass(renewEveryMs)
+    const released = lease.release()
+    late.resolve(null)
+    await released
+    expect(lost).toEqual([])
+  })
+
+  test('gives it back where its last question was carried out and not answered', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    const { lease } = await holding(records, machine, 'one')
+    records.overwrite({ holder: 'one', epoch: 1 })
+    await lease.release()
+    expect(records.current()).toMatchObject({ holder: null, epoch: 1 })
+  })
+
+  test.each([
+    ['another', { holder: 'two', epoch: 2 }],
+    ['a later life at the same place', { holder: 'one', epoch: 2 }],
+    ['another of the same time', { holder: 'two', epoch: 1 }],
+  ])('gives nothing back that %s has', async (_what, record) => {
+    const records = createFakeLeaseRecords()
+    const { lease, lost } = await holding(records, aMachine(), 'one')
+    records.overwrite(record)
+    await lease.release()
+    expect(records.current()).toMatchObject(record)
+    expect(lost).toEqual([])
+  })
+
+  test('waits for nobody who does not answer where it is given back', async () => {
+    const records = createFakeLeaseRecords()
+    const { lease, lost } = await holding(records, aMachine(), 'one')
+    records.answers(false)
+    await lease.release()
+    expect([lost, lease.mayWrite()]).toEqual([[], false])
+  })
+
+  test('breaks a renewal off that is under way where it is given back', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    const signals: AbortSignal[] = []
+    const { lease, lost } = await holding(
+      {
+        read: records.read,
+        write: async (record, over, signal) => {
+          signals.push(signal)
+          // The first renewal hangs until it is called off.
+          if (signals.length === 2)
+            await new Promise((_resolve, reject) =>
+              signal.addEventListener('abort', () => reject(signal.reason)),
+            )
+          return records.write(record, over, signal)
+        },
+      },
+      machine,
+      'one',
+    )
+    await machine.pass(renewEveryMs)
+    expect(signals).toHaveLength(2)
+    await lease.release()
+    expect(records.current()).toMatchObject({ holder: null, epoch: 1 })
     expect(lost).toEqual([])
   })
 })

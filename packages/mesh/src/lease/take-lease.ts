@@ -35,13 +35,15 @@ export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
   let seen = first
   let sinceMs = steadyMs()
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    if (!mayBeTaken(seen, holder)) {
-      taker.progress(waitWords(seen?.holder ?? ''))
+    const other = otherHolder(seen, holder)
+    if (other !== null) {
+      taker.progress(waitWords(other))
       while (steadyMs() - sinceMs < leaseMs) {
         await clock.sleep(pollEveryMs, signal)
         const now = await records.read(boundedBy(signal))
         if (now?.version === seen?.version) continue
-        if (!mayBeTaken(now, holder)) throw inUse(now?.holder ?? '')
+        const another = otherHolder(now, holder)
+        if (another !== null) throw inUse(another)
         seen = now
         break
       }
@@ -56,9 +58,9 @@ export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
   throw inUse(seen?.holder ?? 'several at once')
 }
 
-/** Pure. */
-function mayBeTaken(seen: SeenRecord | null, holder: string): boolean {
-  return seen === null || seen.holder === null || seen.holder === holder
+/** Whoever else has it; null where it may be taken. Pure. */
+function otherHolder(seen: SeenRecord | null, holder: string): string | null {
+  return seen === null || seen.holder === holder ? null : seen.holder
 }
 
 function waitWords(holder: string): string {
