@@ -235,7 +235,7 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
   {
-    file: 'sandbox/kubernetes/check-cluster.ts',
+    file: 'sandbox/kubernetes/probe-node.ts',
     why: 'the probe of the walls is ours, and its log is read up to a bound',
   },
   {

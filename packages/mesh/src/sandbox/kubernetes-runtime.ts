@@ -131,7 +131,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       await Promise.all(there.map((pod) => gate(() => putRight(to, pod))))
       await sweepTrials(to)
       progress('Trying whether the cluster bounds what agents keep')
-      const bound = await tryClaims(to, newName())
+      const bound = await tryClaims(to, newName)
       await options.onPrepared?.()
       if (bound.kind === 'meter')
         log.warn(
@@ -152,11 +152,11 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
 
     async checkIsolation({ meshPort, signal }) {
       const to = prepared()
-      const nodes = await nodesNow()
-      const walls = await checkCluster(to, { nodes, meshPort, newName, clock, signal })
-      if (walls.every(({ holds }) => holds)) {
-        ready = { ...to, ground: { ...to.ground, triedNodes: nodes.map(({ name }) => name) } }
-      }
+      const asked = { nodesNow, meshPort, newName, clock, signal }
+      const { walls, triedNodes, lostNodes } = await checkCluster(to, asked)
+      if (lostNodes.length > 0)
+        log.warn({ nodes: lostNodes }, 'nodes were lost while their walls were tried; no agent is put there')
+      if (walls.every(({ holds }) => holds)) ready = { ...to, ground: { ...to.ground, triedNodes } }
       return walls
     },
 

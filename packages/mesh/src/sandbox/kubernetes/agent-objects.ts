@@ -179,6 +179,8 @@ export function probePod(
       containers: [
         {
           ...containerWalls(ground, probe.size),
+          // It lasts for seconds, and is to run where all that a node has is promised to others.
+          resources: { requests: nothingPromised, limits: limitsOf(probe.size) },
           name: 'probe',
           command: [...probe.command],
           volumeMounts: [queuesMount],
@@ -296,12 +298,8 @@ function identity(ground: PodGround) {
 }
 
 /** The walls of each container; requests are limits, so that what is promised is there, and no more. */
-function containerWalls(ground: PodGround, { memoryLimitBytes, cpu }: PodSize) {
-  const size = {
-    cpu: `${Math.round((cpu.quotaUs / cpu.periodUs) * 1_000)}m`,
-    memory: String(memoryLimitBytes),
-    'ephemeral-storage': nodeStorage,
-  }
+function containerWalls(ground: PodGround, podSize: PodSize) {
+  const size = limitsOf(podSize)
   return {
     image: ground.image,
     imagePullPolicy: 'IfNotPresent',
@@ -314,6 +312,17 @@ function containerWalls(ground: PodGround, { memoryLimitBytes, cpu }: PodSize) {
     },
   }
 }
+
+function limitsOf({ memoryLimitBytes, cpu }: PodSize) {
+  return {
+    cpu: `${Math.round((cpu.quotaUs / cpu.periodUs) * 1_000)}m`,
+    memory: String(memoryLimitBytes),
+    'ephemeral-storage': nodeStorage,
+  }
+}
+
+/** Where nothing is said, a promise is as large as its limit. */
+const nothingPromised = { cpu: '0', memory: '0', 'ephemeral-storage': '0' } as const
 
 /** So that a fresh claim belongs to the agent. */
 const ownsClaim = { fsGroup: sandboxHardening.uid, fsGroupChangePolicy: 'OnRootMismatch' } as const

@@ -7,12 +7,14 @@ import { claimOf, helperPod, nodesNeed } from './agent-objects.ts'
 import { unlessRefused } from './connect-cluster.ts'
 import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
-import { removePod, type PreparedCluster } from './start-pod.ts'
+import type { PreparedCluster } from './start-pod.ts'
 
 /** In the names of throw-away pods and their claims; those of agents are a digest. */
 export const trialInfix = '-try-'
 const trialBytes = 64 * 1024 * 1024
 const trialMaxMs = 180_000
+/** So many trials, where a node is lost in the midst of one. */
+const trialsMax = 3
 /** Volumes of some kinds round their size up to whole mebibytes or extents. */
 const roundingFactor = 1.25
 
@@ -20,10 +22,24 @@ const roundingFactor = 1.25
  * Whether a claim bounds what is written to it: some storage classes give a folder of a larger disk. Found out by making
  * one, with a pod, so that an image which no node can fetch is told here as well. Rejects with `SandboxError`.
  */
-export async function tryClaims(to: PreparedCluster, name: string): Promise<DataBound> {
+export async function tryClaims(to: PreparedCluster, newName: () => string): Promise<DataBound> {
+  for (let left = trialsMax - 1; ; left--) {
+    try {
+      return await tryClaim(to, newName())
+    } catch (error) {
+      if (!(error instanceof TrialLost) || left === 0) throw error
+    }
+  }
+}
+
+/** It began and gave no word: its node was lost meanwhile, and another try may come to another one. */
+class TrialLost extends SandboxError {}
+
+async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {
   const { cluster, ground, watch } = to
   const { namespace } = ground
   const like = claimOf(ground, { agentId: name, dataLimitBytes: trialBytes })
+  let isLost = false
   const claim: V1PersistentVolumeClaim = { ...like, metadata: { ...like.metadata, name } }
   try {
     await cluster.core.createNamespacedPersistentVolumeClaim({ namespace, body: claim })
@@ -35,10 +51,12 @@ export async function tryClaims(to: PreparedCluster, name: string): Promise<Data
     const ended = await watch.reaches(name, isOver, { ms: trialMaxMs })
     const failure = ended === null ? null : startFailure(ended)
     if (failure !== null) throw new Error(failure)
-    const log = await cluster.core.readNamespacedPodLog({ namespace, name })
+    const log = await cluster.core.readNamespacedPodLog({ namespace, name }).catch(() => '')
     const [blocks, blockBytes] = log.trim().split(' ').map(Number)
-    if (ended?.status?.phase !== 'Succeeded' || !blocks || !blockBytes)
+    if (ended?.status?.phase !== 'Succeeded' || !blocks || !blockBytes) {
+      isLost = true
       throw new Error(`${ended === null ? '' : waitsFor(ended)} ${log.slice(-200)}`)
+    }
     const made = await cluster.core.readNamespacedPersistentVolumeClaim({ namespace, name })
     const capacity = bytesOf(made.status?.capacity?.['storage'] ?? '') ?? trialBytes
     return blocks * blockBytes <= capacity * roundingFactor
@@ -46,13 +64,16 @@ export async function tryClaims(to: PreparedCluster, name: string): Promise<Data
       : { kind: 'meter', why: 'volumes of this storage class may be written to beyond their size' }
   } catch (cause) {
     const why = cause instanceof PodWaitOver && cause.last !== null ? waitsFor(cause.last) : reasonOf(cause)
-    throw new SandboxError(
+    throw new (isLost ? TrialLost : SandboxError)(
       'claim-trial-failed',
       `A pod with a claim could not be had in namespace ${namespace}: ${why}\nRepair: ${nodesNeed(ground)}; and see to it that the storage class gives volumes.`,
       { cause },
     )
   } finally {
-    await removePod(to, name, () => undefined)
+    // Nothing is kept there, and a node that was lost would not say that it has ended.
+    await cluster.core
+      .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
+      .catch(unlessRefused([404], null))
     await cluster.core
       .deleteNamespacedPersistentVolumeClaim({ namespace, name })
       .catch(unlessRefused([404], null))

@@ -1,0 +1,173 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { reaches } from '../isolation/canary.ts'
+import { probeReportSchema, type ProbeReport } from '../isolation/isolation-report.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { nodesNeed, probePod } from './agent-objects.ts'
+import type { AgentNode } from './cluster-nodes.ts'
+import { unlessRefused } from './connect-cluster.ts'
+import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
+import { PodWaitOver } from './pod-watch.ts'
+import type { PreparedCluster } from './start-pod.ts'
+
+const probeMaxMs = 120_000
+/** One node may fail so often while it takes agents: it was started anew meanwhile, or its end came in between. */
+const probesMax = 3
+/** How often it is looked whether a node that says nothing still takes agents. */
+const nodeAskMs = 5_000
+const siblingReadyMs = 30_000
+const siblingAskMs = 100
+/** A report is some kilobytes. */
+const reportMaxBytes = 256 * 1024
+
+export interface ProbeOptions {
+  /** Those that take agents at this moment. */
+  readonly nodesNow: () => Promise<readonly AgentNode[]>
+  readonly newName: () => string
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A wider share than an agent's, since walls do not depend on it and the owner waits. */
+const probeSize = {
+  memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
+  cpu: { quotaUs: 50_000, periodUs: 100_000 },
+}
+
+/** Rules come to a pod a moment after it: until it may reach the mesh it reaches nothing, and a try would say so of the mesh too. */
+const probeOnceMeshAnswers = `
+const plan = JSON.parse(process.argv[1])
+const mesh = plan.connect[0]
+const start = () => { process.argv[2] = process.argv[1]; require('/opt/flotilla/probe-walls.cjs') }
+const left = { tries: 100 }
+const attempt = () => {
+  const socket = require('node:net').connect(mesh.port, mesh.host)
+  const again = () => { socket.destroy(); left.tries-- > 0 ? setTimeout(attempt, 100) : start() }
+  socket.setTimeout(500, again)
+  socket.on('error', again)
+  socket.on('connect', () => { socket.destroy(); start() })
+}
+attempt()`
+
+/**
+ * What a probe found on a node; null where the node was lost meanwhile, on which no agent is put then. A node that goes on
+ * taking agents and runs no probe is none that is lost: rejects with `SandboxError` `wall-probe-failed`.
+ */
+export async function probeNode(
+  to: PreparedCluster,
+  { node, plan }: { readonly node: AgentNode; readonly plan: string },
+  options: ProbeOptions,
+): Promise<ProbeReport | null> {
+  const command = ['node', '--eval', probeOnceMeshAnswers, plan]
+  const runsProbe = (pod: Pod): boolean => hasEnded(pod) || startFailure(pod) !== null
+  const { namespace } = to.ground
+  let why = ''
+  for (let attempt = 0; attempt < probesMax; attempt++) {
+    const readReport = async (pod: Pod | null) => {
+      if (pod?.status?.phase !== 'Succeeded') return null
+      const asked = { namespace, name: pod.metadata.name, limitBytes: reportMaxBytes }
+      const log = await to.cluster.core.readNamespacedPodLog(asked).catch(() => '')
+      const report = probeReportSchema.safeParse(log === '' ? null : JSON.parse(log))
+      return report.success ? report.data : null
+    }
+    const found = await withThrowAway(to, { node, command, holds: runsProbe, work: readReport }, options)
+    if (found.kind === 'lost') return null
+    if (found.result !== null) return found.result
+    why = found.pod === null ? 'it is gone' : waitsFor(found.pod)
+    // What no second try changes.
+    if (found.pod !== null && startFailure(found.pod) !== null) break
+  }
+  throw new SandboxError(
+    'wall-probe-failed',
+    `The probe of the walls failed on ${node.name}: ${why}\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${namespace} tell more.`,
+  )
+}
+
+/** Goes on while `work` does with the address of a neighbour that was reached from here, on the first node that has one. */
+export async function withSibling<Result>(
+  to: PreparedCluster,
+  options: ProbeOptions & { readonly nodes: readonly AgentNode[] },
+  work: (address: string) => Promise<Result>,
+): Promise<Result> {
+  const port = sandboxHardening.agentPort
+  const listener = `require('node:net').createServer((s) => s.end()).listen(${port}, '0.0.0.0')`
+  const command = ['node', '--eval', listener]
+  const holds = (pod: Pod): boolean => Boolean(pod.status?.podIP) || hasEnded(pod)
+  const { clock, signal } = options
+  for (const node of options.nodes) {
+    const workWith = async (pod: Pod | null) => {
+      const host = pod?.status?.podIP ?? ''
+      if (pod === null || hasEnded(pod) || host === '') return null
+      const deadline = clock.now() + siblingReadyMs
+      while (!(await reaches(host, port)) && clock.now() < deadline) await clock.sleep(siblingAskMs, signal)
+      return { done: await work(host) }
+    }
+    const tried = await withThrowAway(to, { node, command, holds, work: workWith }, options)
+    if (tried.kind === 'seen' && tried.result !== null) return tried.result.done
+  }
+  throw new SandboxError(
+    'wall-probe-failed',
+    `No node runs a neighbour for the probe of the walls.\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${to.ground.namespace} tell more.`,
+  )
+}
+
+type Tried<Result> =
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'seen'; readonly pod: Pod | null; readonly result: Result }
+
+/** A pod on a node, until it is as it is to be or was waited for in vain; what is done with it then; and its removal. */
+async function withThrowAway<Result>(
+  to: PreparedCluster,
+  what: {
+    readonly node: AgentNode
+    readonly command: readonly string[]
+    readonly holds: (pod: Pod) => boolean
+    readonly work: (pod: Pod | null) => Promise<Result>
+  },
+  options: ProbeOptions,
+): Promise<Tried<Result>> {
+  const { cluster, ground, watch } = to
+  const { node, command, holds, work } = what
+  const { namespace } = ground
+  const name = options.newName()
+  const body = probePod(ground, { name, node: node.name, command, size: probeSize })
+  await cluster.core.createNamespacedPod({ namespace, body })
+  const over = new AbortController()
+  try {
+    const signal = options.signal ? AbortSignal.any([over.signal, options.signal]) : over.signal
+    const waiting = watch.reaches(name, (pod) => pod !== null && holds(pod), { ms: probeMaxMs, signal })
+    const losing = untilLost(node, options, signal)
+    const seen = await Promise.race([
+      waiting.then(
+        (pod) => ({ pod }),
+        (error: unknown) => {
+          if (error instanceof PodWaitOver) return { pod: error.last }
+          throw error
+        },
+      ),
+      losing.then(() => null),
+    ])
+    if (seen === null || !(await takesAgents(node, options))) return { kind: 'lost' }
+    return { kind: 'seen', pod: seen.pod, result: await work(seen.pod) }
+  } finally {
+    over.abort()
+    // It keeps nothing; and a node that was lost would not say that it has ended.
+    await cluster.core
+      .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
+      .catch(unlessRefused([404], null))
+  }
+}
+
+async function takesAgents({ name }: AgentNode, { nodesNow }: ProbeOptions): Promise<boolean> {
+  return (await nodesNow()).some((node) => node.name === name)
+}
+
+/** Resolves once the node takes no agents any more; never where it goes on. */
+async function untilLost(node: AgentNode, options: ProbeOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await options.clock.sleep(nodeAskMs, signal).catch(() => undefined)
+    if (signal.aborted) break
+    if (!(await takesAgents(node, options).catch(() => true))) return
+  }
+  await new Promise<never>(() => undefined)
+}
