@@ -17,6 +17,7 @@ export function addDemoCommand(program: Command, deps: CliDeps): void {
       new Option('--runtime <name>', 'how agents are run; process isolates nothing').choices([
         'docker',
         'process',
+        'kubernetes',
       ]),
     )
     .addOption(isolationOption())

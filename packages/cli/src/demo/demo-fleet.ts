@@ -66,6 +66,8 @@ async function chooseRuntime(context: CommandContext, options: DemoFleetOptions)
     terminal.note(terminal.color.warning(noIsolationWords))
     return 'process'
   }
+  // Nothing is installed there: the cluster is what it is, and the start says what it lacks.
+  if (options.runtime === 'kubernetes') return 'kubernetes'
   try {
     await startMesh({
       home: options.home,

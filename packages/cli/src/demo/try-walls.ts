@@ -39,6 +39,7 @@ const placeSchema = z.object({
   addresses: z.array(z.string()),
   port: z.number(),
   healthz: z.number(),
+  listens: z.boolean(),
   api: z.object({ host: z.string(), port: z.number() }),
 })
 

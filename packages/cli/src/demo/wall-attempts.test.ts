@@ -9,7 +9,13 @@ import { sideBySide, wallAttempts } from './wall-attempts.ts'
 import type { WallAttempt } from './wall-attempts.ts'
 import type { WallFacts } from './wall-facts.ts'
 
-const place = { addresses: ['10.1.0.3'], port: 8400, healthz: 200, api: { host: '10.1.0.1', port: 8420 } }
+const place = {
+  addresses: ['10.1.0.3'],
+  port: 8400,
+  healthz: 200,
+  listens: true,
+  api: { host: '10.1.0.1', port: 8420 },
+}
 const facts: WallFacts = {
   isolates: true,
   self: place,
@@ -50,7 +56,7 @@ describe('wall attempts', () => {
   })
 
   it('a worker that is down proves nothing', () => {
-    const down = { other: { ...place, healthz: 0 } }
+    const down = { other: { ...place, healthz: 0, listens: false } }
     const report = { outcomes: [{ target: '10.1.0.4:8400', outcome: 'timed out' }] }
     expect(judge('other-worker', report, down).held).toBe(false)
   })
@@ -125,10 +131,15 @@ describe('wall attempts', () => {
   })
 
   it('a chat that any token opens is a hole', () => {
-    const refused = { none: 401, program: 401, forged: 401, healthz: 200 }
+    const refused = { none: 401, program: 401, forged: 401, healthz: 200, listens: true }
     expect(judge('own-chat', refused).held).toBe(true)
     expect(judge('own-chat', { ...refused, program: 200 }).held).toBe(false)
     expect(judge('own-chat', { ...refused, healthz: 0 }).held).toBe(false)
+    // In a cluster it hears nobody without its key, and that it is there at all shows in that it takes connections.
+    const unheard = { none: 'fetch failed', program: 'fetch failed', forged: 'fetch failed', healthz: 0 }
+    expect(judge('own-chat', { ...unheard, listens: true }).held).toBe(true)
+    expect(judge('own-chat', { ...unheard, listens: false }).held).toBe(false)
+    expect(judge('own-chat', { ...unheard, program: 200, listens: true }).held).toBe(false)
   })
 
   it.each(wallAttempts.map((attempt) => attempt.id))(

@@ -4,6 +4,8 @@ export interface AgentPlace {
   readonly port: number
   /** Status of its own `/healthz` on loopback. */
   readonly healthz: number
+  /** Whether it takes connections there. */
+  readonly listens: boolean
   readonly api: { readonly host: string; readonly port: number }
 }
 

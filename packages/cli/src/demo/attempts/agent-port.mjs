@@ -1,5 +1,6 @@
 // The port of the agent that runs this program: from the environment of the nearest ancestor that names one.
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 
 export function agentPort() {
   for (let pid = process.ppid; pid > 0; pid = parentOf(pid)) {
@@ -7,6 +8,18 @@ export function agentPort() {
     if (port !== undefined && read(`/proc/${pid}/environ`).includes('FLOTILLA_AGENT_ID=')) return Number(port)
   }
   return 8400
+}
+
+/** Whether somebody takes connections there, whatever is spoken then: in a cluster only who has the agent's key is heard. */
+export function listens(port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
 }
 
 function parentOf(pid) {

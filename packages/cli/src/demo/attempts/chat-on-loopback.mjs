@@ -1,6 +1,6 @@
 // Asks the agent's own server for a chat as if it were the mesh: without a token, with the programs' token, with a forged one.
 import { randomBytes } from 'node:crypto'
-import { agentPort } from './agent-port.mjs'
+import { agentPort, listens } from './agent-port.mjs'
 
 const url = `http://127.0.0.1:${agentPort()}`
 const body = JSON.stringify({
@@ -35,5 +35,6 @@ const statuses = {
     (reply) => reply.status,
     () => 0,
   ),
+  listens: await listens(agentPort()),
 }
 process.stdout.write(`RESULT ${JSON.stringify(statuses)}\n`)

@@ -1,6 +1,6 @@
 // Says where this agent is: its addresses, its own port, and the mesh's API.
 import { networkInterfaces } from 'node:os'
-import { agentPort } from './agent-port.mjs'
+import { agentPort, listens } from './agent-port.mjs'
 
 const addresses = Object.values(networkInterfaces())
   .flat()
@@ -12,5 +12,5 @@ const self = await fetch(`http://127.0.0.1:${agentPort()}/healthz`).then(
   () => 0,
 )
 process.stdout.write(
-  `RESULT ${JSON.stringify({ addresses, port: agentPort(), healthz: self, api: { host: api.hostname, port: Number(api.port) } })}\n`,
+  `RESULT ${JSON.stringify({ addresses, port: agentPort(), healthz: self, listens: await listens(agentPort()), api: { host: api.hostname, port: Number(api.port) } })}\n`,
 )
