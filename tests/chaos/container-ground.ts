@@ -35,6 +35,7 @@ export function containerGround(
 
   return {
     kind: 'docker',
+    disturbances: [],
     async agents() {
       return (await list(false)).flatMap((found) => agentOf(found) ?? [])
     },

@@ -1,8 +1,18 @@
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
+import type { Chance } from './chance.ts'
 import type { EffectFact, Leftover } from './facts.ts'
+
+export interface Disturbance {
+  readonly name: string
+  /** Resolves when it is over, which the signal hastens. */
+  befall(chance: Chance, signal: AbortSignal): Promise<void>
+}
 
 /** What agents run on, seen from outside of the product: what is killed there, and what is left there. */
 export interface Ground {
-  readonly kind: 'process' | 'docker'
+  readonly kind: RuntimeName
+  /** What befalls the ground itself, beside the kills of mesh and agents. */
+  readonly disturbances: readonly Disturbance[]
   /** Agents that live now, by name. */
   agents(): Promise<readonly string[]>
   /** Ends an agent at once; false where it does not live. */

@@ -28,6 +28,7 @@ export function processGround(home: string): Ground {
 
   return {
     kind: 'process',
+    disturbances: [],
     async agents() {
       const [groups, live] = [await known(), await living()]
       return live

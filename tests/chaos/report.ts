@@ -1,5 +1,5 @@
 import type { Finding } from './facts.ts'
-import type { ChaosReport } from './run-chaos.ts'
+import type { ChaosOptions, ChaosReport } from './run-chaos.ts'
 import type { Life } from './supervise-mesh.ts'
 import { stepNames } from './steps.ts'
 
@@ -11,18 +11,25 @@ export function tellFindings({ findings, options, keptHome }: ChaosReport): stri
   if (findings.length === 0) return 'Nothing was found wrong.'
   const byCheck = [...Map.groupBy(findings, ({ check }) => check)]
   const table = byCheck.map(([check, found]) => `  ${check.padEnd(24)} ${String(found.length).padStart(4)}`)
-  const runsFlag =
-    options.runtime === 'process'
-      ? `--runs ${options.runs} --containers 0`
-      : `--runs 0 --containers ${options.runs}`
   return [
     'FOUND',
     ...table,
     '',
     ...byCheck.flatMap(([, found]) => tellCheck(found)),
-    `The same plan again: npm run chaos -- --seed ${options.seed} ${runsFlag}`,
+    `The same plan again: ${commandOf(options)}`,
     ...(keptHome === null ? [] : [`The home is kept: ${keptHome}`]),
   ].join('\n')
+}
+
+function commandOf({ runtime, seed, runs }: ChaosOptions): string {
+  switch (runtime) {
+    case 'process':
+      return `npm run chaos -- --seed ${seed} --runs ${runs} --containers 0`
+    case 'docker':
+      return `npm run chaos -- --seed ${seed} --runs 0 --containers ${runs}`
+    case 'kubernetes':
+      return `npm run test:kubernetes -- --chaos --seed ${seed} --runs ${runs}`
+  }
 }
 
 function tellCheck(found: readonly Finding[]): string[] {
@@ -46,14 +53,22 @@ export function tellCoverage({ facts, lives, struck, seconds }: ChaosReport): st
       return `${name} ${made.filter((call) => call.told === 'done').length}/${made.length}`
     })
     .join(', ')
+  // The last one was asked to end.
+  const byThemselves = lives.slice(0, -1).filter(({ killed }) => !killed).length
   const others = facts.calls.filter((call) => call.told !== 'done' && call.words !== '')
   return [
-    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${lives.length} lives of the mesh`,
-    `killed: the mesh ${struck.mesh} times, ${struck.inStart} of them while it started; agents ${struck.agents} times, put to sleep ${struck.asleep} times`,
+    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${lives.length} lives of the mesh, ${byThemselves} of which ended by themselves`,
+    `killed: the mesh ${struck.mesh} times, ${struck.inStart} of them while it started; agents ${struck.agents} times, put to sleep ${struck.asleep} times${befallenWords(struck.befallen)}`,
     `calls told as done, of those made: ${told}`,
     `told otherwise: ${countBy(others.map(({ words }) => words.replace(/^Error \(([a-z-]+)\)[^]*$/, '$1').slice(0, 40)))}`,
     `${facts.tasks.length} tasks, ${facts.messages.length} messages, ${facts.steers.length} steers, ${facts.firings.length} firings and deliveries, ${facts.billed.length} answers of the model, ${facts.money.spend.length} rows of money`,
   ].join('\n')
+}
+
+function befallenWords(befallen: Readonly<Record<string, number>>): string {
+  return Object.entries(befallen)
+    .map(([name, times]) => `; ${name} ${times} times`)
+    .join('')
 }
 
 function countBy(names: readonly string[]): string {

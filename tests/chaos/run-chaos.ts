@@ -1,11 +1,14 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { askForWork } from './ask-for-work.ts'
 import type { Asking } from './ask-for-work.ts'
 import { createChance } from './chance.ts'
+import type { ClusterHands } from './cluster-ground.ts'
 import { checkAll } from './checks/all-checks.ts'
 import { checkTotals } from './checks/check-money.ts'
+import { disturb } from './disturb.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
 import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
 import { keepHome } from './keep-home.ts'
@@ -19,7 +22,9 @@ import { planBlow, planWork } from './work-plan.ts'
 import type { Work } from './work-plan.ts'
 
 export interface ChaosOptions {
-  readonly runtime: 'process' | 'docker'
+  readonly runtime: RuntimeName
+  /** Where agents are pods. */
+  readonly cluster?: ClusterHands
   readonly seed: number
   /** Runs of the ledger that the work makes at least. */
   readonly runs: number
@@ -45,7 +50,7 @@ export interface ChaosReport {
 
 /** Pieces of work that are asked for at once. */
 const askersMax = 20
-const settleMaxMs = 300_000
+const settleMaxMs = { process: 300_000, docker: 300_000, kubernetes: 900_000 } as const
 
 /** One fleet from its first start to its reset, under random kills, and what was found wrong with it. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -54,7 +59,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const work = planWork(chance.fork('work'), options.runs)
   const stage = await openStage({ ...options, chance })
   const early: Finding[] = []
-  const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0 }
+  const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0, befallen: {} }
   try {
     const working = new AbortController()
     const over = { count: 0 }
@@ -75,7 +80,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     })
     const asked = giveWork({ stage, work, over }, options).finally(() => working.abort())
     const lulling = lull({ stage, chance: chance.fork('sleep'), signal, struck })
-    const [given] = await Promise.all([asked, striking, lulling])
+    const disturbing = disturb({
+      stage,
+      chance: chance.fork('ground'),
+      signal,
+      struck,
+      progress: options.progress,
+    })
+    const [given] = await Promise.all([asked, striking, lulling, disturbing])
     options.signal?.throwIfAborted()
     await silenceJobs(stage)
     const open = await settled(stage, options)
@@ -108,7 +120,10 @@ async function giveWork(
 ): Promise<Given> {
   const broken = options.signal ?? new AbortController().signal
   const enough = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000)])
-  const stopped = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs)])
+  const stopped = AbortSignal.any([
+    broken,
+    AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs[options.runtime]),
+  ])
   const asking: Asking = { ...stage, outside: stage.outside.address, stopped }
   const [asked, calls]: [AskedFact[], CallFact[]] = [[], []]
   let next = 0
@@ -141,7 +156,7 @@ function moneyBetween(home: string, life: number): Finding[] {
 
 /** Waits until nothing is open; answers what still was at the bound. */
 async function settled(stage: Stage, options: ChaosOptions): Promise<readonly string[]> {
-  const end = performance.now() + settleMaxMs
+  const end = performance.now() + settleMaxMs[options.runtime]
   let told = ''
   for (;;) {
     await stage.supervisor.ready()
@@ -168,7 +183,7 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
   if (verified.code !== 0)
     leftovers.push({ check: 'journal', what: `the journal is broken: ${verified.said}` })
   const rows = await gatherRows(stage.home)
-  if (ground.kind === 'docker') {
+  if (ground.kind !== 'process') {
     const reset = await stage.command('reset')
     if (reset.code !== 0) leftovers.push({ check: 'after-reset', what: `reset failed: ${reset.said}` })
   }

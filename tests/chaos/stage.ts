@@ -5,6 +5,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
 import { flotilla } from '../support/flotilla-command.ts'
@@ -14,6 +15,8 @@ import { meshArguments, pinnedNode, runMeshCommand } from '../support/mesh-proce
 import { endProcessesOf } from './agent-processes.ts'
 import type { Hook } from './ask-for-work.ts'
 import type { Chance } from './chance.ts'
+import { clusterGround } from './cluster-ground.ts'
+import type { ClusterHands } from './cluster-ground.ts'
 import { containerGround } from './container-ground.ts'
 import type { Ground } from './ground.ts'
 import { startOutsideServer } from './outside-server.ts'
@@ -44,11 +47,13 @@ export interface Stage {
 }
 
 export async function openStage(options: {
-  readonly runtime: 'process' | 'docker'
+  readonly runtime: RuntimeName
+  /** Where agents are pods. */
+  readonly cluster?: ClusterHands
   readonly chance: Chance
   readonly progress: (step: string) => void
 }): Promise<Stage> {
-  const { runtime, chance, progress } = options
+  const { runtime, cluster, chance, progress } = options
   const outside = await startOutsideServer(chance.fork('outside'))
   const model = await startPlannedModel({ chance: chance.fork('model'), outside: outside.address })
   const root = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'))
@@ -56,7 +61,7 @@ export async function openStage(options: {
   await mkdir(join(home, 'config'), { recursive: true })
   await mkdir(temporary)
   await writeFile(join(home, 'config', 'settings.json'), settingsText(model, outside))
-  const environment = environmentOf(temporary)
+  const environment = { ...environmentOf(temporary), ...cluster?.environment }
   progress(`The home is ${home}`)
   const supervisor = superviseMesh({ home, runtime, environment })
   const mesh = meshCalls(supervisor.url)
@@ -68,7 +73,7 @@ export async function openStage(options: {
   const close = async (): Promise<void> => {
     await supervisor.end()
     // For a chaos that was broken off; after a whole one there is nothing left to take away.
-    if (runtime === 'docker') await meshCommand('reset')
+    if (runtime !== 'process') await meshCommand('reset')
     await endProcessesOf(home)
     await Promise.all([model.close(), outside.close()])
     await rm(root, { recursive: true, force: true, maxRetries: 5 })
@@ -89,7 +94,7 @@ export async function openStage(options: {
     return {
       hooks,
       jobs,
-      ground: runtime === 'process' ? processGround(home) : await engineGround(home, mesh),
+      ground: await groundOf({ home, mesh, cluster, runtime }),
       command,
     }
   }
@@ -101,10 +106,19 @@ export async function openStage(options: {
   }
 }
 
-async function engineGround(home: string, mesh: MeshCalls): Promise<Ground> {
+async function groundOf(of: {
+  readonly home: string
+  readonly mesh: MeshCalls
+  readonly cluster: ClusterHands | undefined
+  readonly runtime: RuntimeName
+}): Promise<Ground> {
+  const { home, mesh, cluster } = of
+  if (of.runtime === 'process') return processGround(home)
+  const homeId = (await readFile(join(home, 'data', 'home-id'), 'utf8')).trim()
+  if (cluster) return clusterGround(cluster, { home, homeId })
   return containerGround(await engine(), {
     home,
-    homeId: (await readFile(join(home, 'data', 'home-id'), 'utf8')).trim(),
+    homeId,
     wake: async (agent) => void (await mesh.invoke(agent, 'run_command', { command: 'true' })),
   })
 }

@@ -14,6 +14,8 @@ export interface Struck {
   inStart: number
   /** Agents that were put to sleep. */
   asleep: number
+  /** How often each thing befell what agents run on. */
+  readonly befallen: Record<string, number>
 }
 
 export interface Striking {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { meshArguments, pinnedNode } from '../support/mesh-process.ts'
 import { httpCall } from '../support/http-call.ts'
 
@@ -35,15 +36,16 @@ export interface Supervisor {
   end(): Promise<void>
 }
 
-const readyMaxMs = 180_000
+/** A mesh in a cluster may wait for a node that is gone and not missed yet. */
+const readyMaxMs = { process: 180_000, docker: 180_000, kubernetes: 600_000 } as const
 const stopMaxMs = 30_000
-/** Lives that end by themselves before the chaos is given up. */
-const deathsMax = 5
+/** Lives that end by themselves before the chaos is given up: in a cluster a start may meet what befalls it. */
+const deathsMax = { process: 5, docker: 5, kubernetes: 20 } as const
 
 /** Keeps a mesh alive on a home as a supervisor would: at once, on the same port. */
 export function superviseMesh(options: {
   readonly home: string
-  readonly runtime: 'process' | 'docker'
+  readonly runtime: RuntimeName
   readonly environment: NodeJS.ProcessEnv
 }): Supervisor {
   const lives: Life[] = []
@@ -86,7 +88,7 @@ export function superviseMesh(options: {
   async function next(life: Life): Promise<void> {
     if (!life.killed && !retired) {
       deaths += 1
-      if (deaths >= deathsMax) {
+      if (deaths >= deathsMax[options.runtime]) {
         fatal = new Error(`the mesh ended by itself:\n${lastWords(life)}`)
         return
       }
@@ -126,7 +128,7 @@ export function superviseMesh(options: {
     lives,
     url: () => `http://127.0.0.1:${port}`,
     current,
-    async ready(boundMs = readyMaxMs) {
+    async ready(boundMs = readyMaxMs[options.runtime]) {
       const end = performance.now() + boundMs
       for (;;) {
         const life = current()

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import * as z from 'zod'
 import { tarArchive } from '../../packages/mesh/src/sandbox/tar-archive.ts'
+import { labelKeys } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
 import { seedEntries } from '../../packages/mesh/src/sandbox/docker/seed-files.ts'
 import { agentObjects, type PodGround } from '../../packages/mesh/src/sandbox/kubernetes/agent-objects.ts'
 import { subjectHands } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
@@ -101,6 +102,30 @@ export async function startAgent(
   const answers = () => subjectHands.answers(state).then(() => true)
   await until(answers, podMs, `${name} answers`)
   return { name, state, pod }
+}
+
+const agentPodsSchema = z.looseObject({
+  items: z.array(
+    podSchema.extend({
+      metadata: z.looseObject({
+        name: z.string(),
+        uid: z.string(),
+        annotations: z.record(z.string(), z.string()).default({}),
+      }),
+    }),
+  ),
+})
+
+/** Which agent each pod of a namespace is, and where it is reached. */
+export async function podsOfAgents(api: Api, namespace: string) {
+  const { items } = agentPodsSchema.parse(await api.get(`/api/v1/namespaces/${namespace}/pods`))
+  return items.map(({ metadata, spec, status }) => ({
+    name: metadata.name,
+    uid: metadata.uid,
+    agent: metadata.annotations[labelKeys.agent],
+    node: spec.nodeName,
+    address: status.podIP,
+  }))
 }
 
 /** Resolves when it is gone. */

@@ -6,14 +6,16 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import { makeImages } from './cluster/images.ts'
-import { ensureHelm, ensurePrograms } from './cluster/programs.ts'
-import { startCluster } from './cluster/start-cluster.ts'
+import { runClusterChaos } from './cluster-chaos.ts'
+import { runClusterScale } from './cluster-scale.ts'
+import { ensureHelm, ensureKwok, ensurePrograms } from './cluster/programs.ts'
+import { startCluster, type Cluster } from './cluster/start-cluster.ts'
 
 /**
  * `npm run test:kubernetes`: a cluster of three nodes on this machine, the tests on it, and its end. All of it lives in
  * namespaces of its own, which end with their first process: nothing is left on the machine however this ends, but its
  * folder and empty control groups, which the next run takes away. `--shell` opens a shell there in the place of the
- * tests. Needs root, the distribution's packages and the Go toolchain; the programs are built once and kept in the cache.
+ * tests, `--chaos` kills a fleet's mesh, agents, nodes and lines there (`cluster-chaos.ts`), and `--scale` makes more pods than it has room for (`cluster-scale.ts`). Needs root, the distribution's packages and the Go toolchain; the programs are built once and kept in the cache.
  */
 const root = join(import.meta.dirname, '..', '..')
 const cache = join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla', 'kubernetes')
@@ -30,6 +32,7 @@ async function outside(args: readonly string[]): Promise<number> {
   await sweep()
   await ensurePrograms(cache, (step) => console.log(step))
   await ensureHelm(cache, (step) => console.log(step))
+  if (args.includes('--scale')) await ensureKwok(cache, (step) => console.log(step))
   const images = await makeImages({ cache, root, progress: (step) => console.log(step) })
   const folder = await mkdtemp(join(tmpdir(), prefix))
   const owned = join(folder, `owner-${process.pid}`)
@@ -70,7 +73,6 @@ async function outside(args: readonly string[]): Promise<number> {
 
 async function inside([folder = '', images = '', ...args]: readonly string[]): Promise<number> {
   const programs = await ensurePrograms(cache, () => undefined)
-  const helm = await ensureHelm(cache, () => undefined)
   const startedAt = performance.now()
   const cluster = await startCluster(programs, {
     folder,
@@ -85,6 +87,26 @@ async function inside([folder = '', images = '', ...args]: readonly string[]): P
   console.log(
     `${cluster.nodes.length} nodes are ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
   )
+  const code = await workOf(args)(cluster)
+  await cluster.stop()
+  return code
+}
+
+/** What is done with the cluster. */
+function workOf(args: readonly string[]): (cluster: Cluster) => Promise<number> {
+  const tell = (words: string): void => console.log(words)
+  if (args.includes('--chaos')) return (cluster) => runClusterChaos(cluster, args, tell)
+  const scale = args.indexOf('--scale')
+  if (scale < 0) return (cluster) => runTests(cluster, args)
+  const counts = (args[scale + 1] ?? '').split(',').map(Number)
+  if (counts.some((count) => !Number.isInteger(count) || count < 1))
+    throw new Error('--scale takes numbers of pods, such as 1000,5000')
+  return async (cluster) =>
+    runClusterScale(cluster, { kwok: await ensureKwok(cache, () => undefined), counts, tell })
+}
+
+async function runTests(cluster: Cluster, args: readonly string[]): Promise<number> {
+  const helm = await ensureHelm(cache, () => undefined)
   const [command, ...commandArgs] = args.includes('--shell')
     ? ['bash', '-i']
     : [join(root, 'node_modules', '.bin', 'vitest'), 'run', '--project', 'kubernetes', ...args]
@@ -99,7 +121,6 @@ async function inside([folder = '', images = '', ...args]: readonly string[]): P
     },
   })
   const [code]: unknown[] = await once(child, 'exit')
-  await cluster.stop()
   return typeof code === 'number' ? code : 1
 }
 

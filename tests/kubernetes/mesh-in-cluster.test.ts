@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import type { RunView } from '@flotilla/protocol/run'
@@ -16,59 +16,19 @@ import { patient } from '../support/patience.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { run } from './cluster/run.ts'
 import { until } from './cluster/until.ts'
-import { apply, manifestsOf } from './mesh-rights.ts'
+import { clusterFolder, installMesh, meshReady, ownerOf, readMesh, type MeshPod } from './in-cluster-mesh.ts'
 
 /**
  * The mesh as a pod, installed by our own manifests as they are. Each test goes on where the one before ended: the fleet
  * that is made here lives through all that happens to its nodes.
  */
 const { api, nodes } = clusterOfThisRun()
-const own = 'flotilla-mesh'
-const token = 'the-access-token-of-this-test'
-const place = dirname(process.env['FLOTILLA_TEST_CLUSTER'] ?? '')
-const profiles = nodes.map(({ name }) => join(place, name, 'kubelet', 'seccomp', 'flotilla.json'))
-const podPath = `/api/v1/namespaces/${own}/pods/mesh-0`
+const profiles = nodes.map(({ name }) => join(clusterFolder, name, 'kubelet', 'seccomp', 'flotilla.json'))
 const awayTaint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }
-const podSchema = z.looseObject({
-  metadata: z.looseObject({ uid: z.string() }),
-  spec: z.looseObject({ nodeName: z.string().optional() }),
-  status: z.looseObject({
-    podIP: z.string().optional(),
-    conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]),
-  }),
-})
-type MeshPod = z.infer<typeof podSchema>
 let pod: MeshPod
 /** The node that was cut off last. */
 let cutOff = ''
-const people = meshCalls(() => `http://${pod.status.podIP ?? ''}:8422`, {
-  cookie: `ol_session=${sessionOf(token, 7_200)}`,
-})
-
-const readMesh = () =>
-  api.get(podPath).then(
-    (found) => podSchema.parse(found),
-    () => null,
-  )
-
-/** Of a pod that is not the one of `before`. */
-async function meshReady(before: string, boundMs: number): Promise<MeshPod> {
-  let seen: MeshPod | null = null
-  const isReady = async () => {
-    seen = await readMesh()
-    const ready = seen?.status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
-    return ready === true && seen?.metadata.uid !== before
-  }
-  await until(isReady, boundMs, 'the mesh is ready').catch(async (cause: unknown) => {
-    const log = await api.get(`${podPath}/log?tailLines=40`).catch(String)
-    const events = await api.get(`/api/v1/namespaces/${own}/events`)
-    throw new Error(`${JSON.stringify(seen)}\n${String(log)}\n${JSON.stringify(events).slice(-3_000)}`, {
-      cause,
-    })
-  })
-  if (seen === null) throw new Error('a pod that is ready was seen')
-  return seen
-}
+const people = ownerOf(() => pod)
 
 async function inside(agent: string, command: string): Promise<string> {
   const ended = await people.invoke(agent, 'run_command', { command, timeout_s: 120 })
@@ -86,21 +46,7 @@ async function meshProcesses(): Promise<readonly string[]> {
 }
 
 beforeAll(async () => {
-  for (const profile of profiles) await rm(profile)
-  const manifests = await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml')
-  await apply(manifests.filter(({ kind }) => kind === 'Namespace'))
-  const secret = (name: string, stringData: object) => ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name, namespace: own },
-    stringData,
-  })
-  await apply([
-    secret('fleet-access', { token }),
-    secret('fleet-environment', { FLOTILLA_DEFAULT_MODEL: 'scripted/first-look' }),
-  ])
-  await apply(manifests)
-  pod = await meshReady('', patient(120_000))
+  pod = await installMesh()
 }, patient(150_000))
 
 it('puts our profile of system calls on every node', async () => {
@@ -282,7 +228,7 @@ async function epochs(): Promise<readonly number[]> {
   const { items } = leaseListSchema.parse(
     await api.get('/apis/coordination.k8s.io/v1/namespaces/flotilla/leases'),
   )
-  const databases = globSync(join(place, 'volumes', '*', 'home', 'data', 'mesh.db'))
+  const databases = globSync(join(clusterFolder, 'volumes', '*', 'home', 'data', 'mesh.db'))
   const held = items.filter(({ spec }) => spec.holderIdentity.startsWith('mesh-0_'))
   return [...held.map(({ spec }) => spec.leaseTransitions), ...databases.map(epochOf)]
 }

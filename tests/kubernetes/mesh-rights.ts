@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml'
 import * as z from 'zod'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
-import { ApiRefusal } from './cluster/api.ts'
+import { ApiRefusal, type Api } from './cluster/api.ts'
 
 const documentSchema = z.looseObject({
   kind: z.string(),
@@ -36,8 +36,10 @@ export async function manifestsOf(...path: readonly string[]): Promise<readonly 
 }
 
 /** As `kubectl create` does; what is there stays. */
-export async function apply(manifests: readonly Manifest[]): Promise<void> {
-  const { api } = clusterOfThisRun()
+export async function apply(
+  manifests: readonly Manifest[],
+  { api }: { readonly api: Api } = clusterOfThisRun(),
+): Promise<void> {
   for (const body of manifests) {
     const collection = collections[body.kind]?.(body.metadata.namespace ?? 'default')
     if (collection === undefined) throw new Error(`nobody knows where a ${body.kind} belongs`)
@@ -48,6 +50,6 @@ export async function apply(manifests: readonly Manifest[]): Promise<void> {
 }
 
 /** Applies what our documentation has an administrator apply. Idempotent. */
-export async function giveMeshRights(): Promise<void> {
-  await apply(await manifestsOf('docs', 'operations', 'kubernetes-rights.yaml'))
+export async function giveMeshRights(to: { readonly api: Api } = clusterOfThisRun()): Promise<void> {
+  await apply(await manifestsOf('docs', 'operations', 'kubernetes-rights.yaml'), to)
 }

@@ -39,7 +39,7 @@ for at in range(2000):
     command: `${python(`
 kept = []
 for at in range(4000): kept.append(bytearray(b'x') * (1024 * 1024))
-`)}; echo "ended with $?"`,
+`)}\necho "ended with $?"`,
     bound: /ended with (?:137|1)/,
   },
   {

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openApi, type Api } from './api.ts'
 import { kubeconfig, type Authority } from './certificates.ts'
 import { fabric } from './layout.ts'
@@ -8,6 +9,15 @@ import { keep, run } from './run.ts'
 import { until } from './until.ts'
 
 const readyMs = 240_000
+/** A second, of each controller and of the scheduler: the machine is to be what bounds them, and not themselves. */
+const callsMax = 500
+
+export interface ControlPlane {
+  readonly api: Api
+  readonly kubeconfigFile: string
+  /** The API server holds still for so long, and goes on. */
+  halt(ms: number): Promise<void>
+}
 
 /** etcd, the API server, the controllers and the scheduler, in this very namespace. */
 export async function startControlPlane(
@@ -17,7 +27,7 @@ export async function startControlPlane(
     readonly authority: Authority
     readonly onEnd: (program: string, code: number | null) => void
   },
-): Promise<{ readonly api: Api; readonly kubeconfigFile: string }> {
+): Promise<ControlPlane> {
   const { folder, authority } = options
   const start = (name: string, program: string, args: readonly string[]) =>
     keep(program, args, {
@@ -42,7 +52,7 @@ export async function startControlPlane(
     '--advertise-client-urls=http://127.0.0.1:2379',
     '--listen-peer-urls=http://127.0.0.1:2380',
   ])
-  start('kube-apiserver', programs.apiServer, [
+  const serving = start('kube-apiserver', programs.apiServer, [
     '--etcd-servers=http://127.0.0.1:2379',
     `--advertise-address=${fabric.address}`,
     `--secure-port=${fabric.apiPort}`,
@@ -68,9 +78,24 @@ export async function startControlPlane(
     `--root-ca-file=${authority.certificate}`,
     `--service-account-private-key-file=${tokenKey}`,
     '--leader-elect=false',
+    `--kube-api-qps=${callsMax}`,
+    `--kube-api-burst=${callsMax}`,
     // A node that is cut off is told sooner than a cluster does by itself, which takes 50 s.
     '--node-monitor-grace-period=20s',
   ])
-  start('kube-scheduler', programs.scheduler, [`--kubeconfig=${kubeconfigFile}`, '--leader-elect=false'])
-  return { api, kubeconfigFile }
+  start('kube-scheduler', programs.scheduler, [
+    `--kubeconfig=${kubeconfigFile}`,
+    '--leader-elect=false',
+    `--kube-api-qps=${callsMax}`,
+    `--kube-api-burst=${callsMax}`,
+  ])
+  return {
+    api,
+    kubeconfigFile,
+    async halt(ms) {
+      serving.kill('SIGSTOP')
+      await delay(ms)
+      serving.kill('SIGCONT')
+    },
+  }
 }

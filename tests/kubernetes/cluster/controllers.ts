@@ -2,12 +2,15 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
+import { trialInfix } from '../../../packages/mesh/src/sandbox/kubernetes/try-claims.ts'
 import type { Api } from './api.ts'
 import type { ClusterNode } from './node.ts'
 import { filterTable, policySchema } from './policy-rules.ts'
 import { run } from './run.ts'
 
 const pollEveryMs = 150
+/** Of a large cluster it looks less often: for so many times as long as a look takes it does not. */
+const restShare = 4
 const itemsSchema = z.looseObject({ items: z.array(z.unknown()) })
 const metadataSchema = z.looseObject({
   name: z.string(),
@@ -32,6 +35,8 @@ const claimSchema = z.looseObject({
 
 /** The storage class of the cluster, whose volumes every node reaches. */
 export const storageClass = 'shared'
+/** Of pods that are nowhere: their volumes are made by whoever makes them, but for those that are tried in a real pod. */
+export const hollowClass = 'hollow'
 
 async function list<Item>(api: Api, path: string, schema: z.ZodType<Item>): Promise<readonly Item[]> {
   return itemsSchema.parse(await api.get(path)).items.map((item) => schema.parse(item))
@@ -48,8 +53,10 @@ export async function enforcePolicies(
 ): Promise<void> {
   const inForce = new Map<string, string>()
   while (!signal.aborted) {
+    const startedAt = performance.now()
     const [pods, policies, namespaces] = await Promise.all([
-      list(api, '/api/v1/pods', podSchema),
+      // Pods of nodes that are not ours send nothing.
+      Promise.all(nodes.map(({ name }) => list(api, podsOf(name), podSchema))).then((all) => all.flat()),
       list(api, '/apis/networking.k8s.io/v1/networkpolicies', policySchema),
       list(api, '/api/v1/namespaces', z.looseObject({ metadata: metadataSchema })),
     ])
@@ -66,23 +73,38 @@ export async function enforcePolicies(
       ),
     }
     for (const node of nodes) {
+      const life = node.life()
+      if (life === null) continue
+      // One that was started again has no rules.
       const table = filterTable(harness, node.podRange)
-      if (inForce.get(node.name) === table) continue
-      await node.run('iptables-restore', ['--wait', '5'], table)
-      inForce.set(node.name, table)
+      if (inForce.get(node.name) === `${life} ${table}`) continue
+      await node.run('iptables-restore', ['--wait', '5'], table).catch((error: unknown) => {
+        if (node.life() === life) throw error
+      })
+      inForce.set(node.name, `${life} ${table}`)
     }
-    await delay(pollEveryMs, undefined, { signal }).catch(() => undefined)
+    await rest(startedAt, signal)
   }
+}
+
+const podsOf = (node: string): string => `/api/v1/pods?fieldSelector=spec.nodeName%3D${node}`
+
+async function rest(startedAt: number, signal: AbortSignal): Promise<void> {
+  const ms = Math.max(pollEveryMs, (performance.now() - startedAt) * restShare)
+  await delay(ms, undefined, { signal }).catch(() => undefined)
 }
 
 /** Makes a volume for each claim: a file system of the size that was asked for, so that nothing can be written past it. */
 export async function provisionVolumes(api: Api, folder: string, signal: AbortSignal): Promise<void> {
   const made = new Set<string>()
   while (!signal.aborted) {
+    const startedAt = performance.now()
     const claims = await list(api, '/api/v1/persistentvolumeclaims', claimSchema)
     for (const { metadata, spec, status } of claims) {
-      if (spec.storageClassName !== storageClass || status.phase === 'Bound' || made.has(metadata.uid))
-        continue
+      const isReal =
+        spec.storageClassName === storageClass ||
+        (spec.storageClassName === hollowClass && metadata.name.includes(trialInfix))
+      if (!isReal || status.phase === 'Bound' || made.has(metadata.uid)) continue
       made.add(metadata.uid)
       const name = `volume-${metadata.uid}`
       await makeVolume(join(folder, name), spec.resources.requests.storage)
@@ -94,13 +116,13 @@ export async function provisionVolumes(api: Api, folder: string, signal: AbortSi
           capacity: { storage: spec.resources.requests.storage },
           accessModes: spec.accessModes,
           persistentVolumeReclaimPolicy: 'Retain',
-          storageClassName: storageClass,
+          storageClassName: spec.storageClassName,
           claimRef: { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid },
           hostPath: { path: join(folder, name), type: 'Directory' },
         },
       })
     }
-    await delay(pollEveryMs, undefined, { signal }).catch(() => undefined)
+    await rest(startedAt, signal)
   }
 }
 

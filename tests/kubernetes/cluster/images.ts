@@ -14,7 +14,7 @@ import { clusterRecipe } from '../../../packages/mesh/src/sandbox/kubernetes/age
 import { writeSubject } from '../../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { systemClock } from '../../../packages/mesh/src/platform/system-clock.ts'
 import { imageCaches } from '../../docker/image-caches.ts'
-import { pauseImage } from './node.ts'
+import { pauseImage } from './node-configuration.ts'
 import { run } from './run.ts'
 
 /** The image of agents, with the subject of the conformance suite in the agent's place. */

@@ -1,8 +1,10 @@
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { kubeconfig, type Authority } from './certificates.ts'
+import type { Authority } from './certificates.ts'
 import { fabric, nodeCount, nodePlace, type NodePlace } from './layout.ts'
+import { writeConfiguration } from './node-configuration.ts'
 import type { Programs } from './programs.ts'
 import { keep, run } from './run.ts'
 import { until } from './until.ts'
@@ -20,10 +22,17 @@ const tunables = {
 } as const
 
 export interface ClusterNode extends NodePlace {
-  /** Of the first process of its namespaces. */
-  readonly pid: number
+  /** How often it was started; null while it is off. */
+  life(): number | null
   /** Runs a program inside. */
   readonly run: (command: string, args: readonly string[], input?: string) => Promise<string>
+  /** Takes its plug out: every process of it ends at once, and what it kept on its disk is there. */
+  kill(): Promise<void>
+  /** Starts it again after that, with its own disk. */
+  boot(): Promise<void>
+  /** Takes its cable out, or puts it back. */
+  cut(): Promise<void>
+  join(): Promise<void>
 }
 
 export interface NodeOptions {
@@ -50,26 +59,74 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
   for (const name of ['var', 'var-work', 'cni', 'kubelet/seccomp', 'containerd']) {
     await mkdir(join(folder, name), { recursive: true })
   }
-  const pid = await openNamespaces(place, options)
-  const inside = ['--target', String(pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--'] as const
-  const runInside = (command: string, args: readonly string[], input?: string) =>
-    run('nsenter', [...inside, command, ...args], input === undefined ? {} : { input })
-  const start = (name: string, program: string, args: readonly string[]) =>
-    keep('nsenter', [...inside, program, ...args], {
-      logFile: join(folder, `${name}.log`),
-      // containerd finds what it starts by its name.
-      env: { ...process.env, PATH: `${programs.folder}:${process.env['PATH'] ?? ''}` },
-      onEnd: (code) => options.onEnd(`${name} of ${place.name}`, code),
-    })
-  await connectNode(place, pid, runInside)
   await writeConfiguration(programs, { ...options, place })
+  let lives = 0
+  let first: FirstProcess | null = null
+  const inside = () => {
+    if (first === null) throw new Error(`${place.name} is off`)
+    return ['--target', String(first.pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--']
+  }
+  const runInside: ClusterNode['run'] = (command, args, input) =>
+    run('nsenter', [...inside(), command, ...args], input === undefined ? {} : { input })
 
+  async function boot(): Promise<void> {
+    const opened = await openNamespaces(place, options)
+    first = opened
+    await connectNode(place, opened.pid, runInside)
+    await startPrograms(programs, {
+      ...options,
+      place,
+      runInside,
+      start: (name, program, args) =>
+        keep('nsenter', [...inside(), program, ...args], {
+          logFile: join(folder, `${name}.log`),
+          // containerd finds what it starts by its name.
+          env: { ...process.env, PATH: `${programs.folder}:${process.env['PATH'] ?? ''}` },
+          onEnd: (code) => {
+            if (first === opened) options.onEnd(`${name} of ${place.name}`, code)
+          },
+        }),
+    })
+    lives += 1
+  }
+
+  await boot()
+  return {
+    ...place,
+    life: () => (first === null ? null : lives),
+    run: runInside,
+    boot,
+    async kill() {
+      const dying = first
+      first = null
+      if (dying === null) return
+      process.kill(dying.pid, 'SIGKILL')
+      await dying.ended
+      // The kernel takes its end of the cable away some time after its last process.
+      const links = () => run('ip', ['-brief', 'link', 'show', 'type', 'veth'])
+      await until(async () => !(await links()).includes(`${place.name}@`), startMs, `${place.name} is off`)
+    },
+    cut: async () => void (await run('ip', ['link', 'set', place.name, 'down'])),
+    join: async () => void (await run('ip', ['link', 'set', place.name, 'up'])),
+  }
+}
+
+async function startPrograms(
+  programs: Programs,
+  node: NodeOptions & {
+    readonly place: NodePlace
+    readonly runInside: ClusterNode['run']
+    readonly start: (name: string, program: string, args: readonly string[]) => unknown
+  },
+): Promise<void> {
+  const { folder, place, runInside, start } = node
   start('containerd', programs.containerd, ['--config', join(folder, 'containerd.toml')])
   const socket = join(folder, 'containerd.sock')
   const ctr = (...args: readonly string[]) =>
     runInside(programs.ctr, ['--address', socket, '-n', 'k8s.io', ...args])
   await until(async () => (await ctr('version')) !== '', startMs, `containerd of ${place.name} answers`)
-  for (const image of options.images) await ctr('images', 'import', image)
+  const there = (await ctr('images', 'list', '--quiet')).trim()
+  if (there === '') for (const image of node.images) await ctr('images', 'import', image)
   start('kubelet', programs.kubelet, [
     `--config=${join(folder, 'kubelet.json')}`,
     `--kubeconfig=${join(folder, 'kubeconfig.json')}`,
@@ -79,7 +136,7 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
     '--v=2',
   ])
   start('kube-proxy', programs.proxy, [
-    `--kubeconfig=${options.servicesKubeconfig}`,
+    `--kubeconfig=${node.servicesKubeconfig}`,
     `--hostname-override=${place.name}`,
     '--proxy-mode=iptables',
     `--cluster-cidr=${fabric.pods}`,
@@ -91,11 +148,17 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
     '--iptables-min-sync-period=100ms',
     '--v=2',
   ])
-  return { ...place, pid, run: runInside }
+}
+
+interface FirstProcess {
+  readonly pid: number
+  /** Once it and everything of its namespaces is gone. */
+  readonly ended: Promise<unknown>
 }
 
 /** The first process does nothing but take in orphans; with it everything of the node ends. */
-async function openNamespaces(place: NodePlace, { folder }: NodeOptions): Promise<number> {
+async function openNamespaces(place: NodePlace, { folder }: NodeOptions): Promise<FirstProcess> {
+  await rm(join(folder, 'open'), { force: true })
   const fakes = await Promise.all(
     Object.entries(tunables).map(async ([name, value]) => {
       const path = join(folder, name.replaceAll('/', '.'))
@@ -140,7 +203,7 @@ async function openNamespaces(place: NodePlace, { folder }: NodeOptions): Promis
   await until(async () => (await readdir(folder)).includes('open'), startMs, `${place.name} is open`)
   const [pid] = await childrenOf(outer.pid ?? 0)
   if (pid === undefined) throw new Error(`${place.name} has no first process`)
-  return pid
+  return { pid, ended: once(outer, 'exit') }
 }
 
 async function childrenOf(parent: number): Promise<readonly number[]> {
@@ -157,7 +220,7 @@ async function connectNode(place: NodePlace, pid: number, runInside: ClusterNode
   const ip = (...args: readonly string[]) => run('ip', args)
   await ip('link', 'add', place.name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid))
   await ip('link', 'set', place.name, 'master', fabric.bridge, 'up')
-  await ip('route', 'add', place.podRange, 'via', place.address)
+  await ip('route', 'replace', place.podRange, 'via', place.address)
   const others = Array.from({ length: nodeCount }, (_, index) => nodePlace(index + 1)).filter(
     ({ name }) => name !== place.name,
   )
@@ -175,89 +238,3 @@ async function connectNode(place: NodePlace, pid: number, runInside: ClusterNode
   )
   await runInside('sh', ['-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'])
 }
-
-async function writeConfiguration(
-  programs: Programs,
-  { folder, authority, place, controlGroup, seccompProfile }: NodeOptions & { readonly place: NodePlace },
-): Promise<void> {
-  const keys = await authority.node(place)
-  const write = (name: string, text: string) => writeFile(join(folder, name), text)
-  await write('kubeconfig.json', kubeconfig(authority, keys))
-  await write('no-names', '')
-  await write(`kubelet/seccomp/${seccompProfile.name}`, await readFile(seccompProfile.path, 'utf8'))
-  await write(
-    'cni/10-pods.conflist',
-    JSON.stringify({
-      cniVersion: '1.0.0',
-      name: 'pods',
-      plugins: [
-        {
-          // Every pod has a link of its own to the node, so that even what goes from pod to pod passes its rules.
-          type: 'ptp',
-          ipMasq: false,
-          ipam: {
-            type: 'host-local',
-            dataDir: join(folder, 'addresses'),
-            ranges: [[{ subnet: place.podRange }]],
-            routes: [{ dst: '0.0.0.0/0' }],
-          },
-        },
-        { type: 'tuning', sysctl: { 'net.ipv6.conf.all.disable_ipv6': '1' } },
-      ],
-    }),
-  )
-  await write('containerd.toml', containerdConfiguration(programs, folder))
-  await write(
-    'kubelet.json',
-    JSON.stringify({
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      authentication: {
-        anonymous: { enabled: false },
-        webhook: { enabled: true },
-        x509: { clientCAFile: authority.certificate },
-      },
-      authorization: { mode: 'Webhook' },
-      tlsCertFile: keys.certificate,
-      tlsPrivateKeyFile: keys.key,
-      containerRuntimeEndpoint: `unix://${join(folder, 'containerd.sock')}`,
-      cgroupDriver: 'cgroupfs',
-      cgroupRoot: `/${controlGroup}/${place.name}`,
-      failCgroupV1: false,
-      failSwapOn: false,
-      // What lowers it below 0 needs a capability that not every root has.
-      oomScoreAdj: 0,
-      protectKernelDefaults: true,
-      podPidsLimit: 256,
-      resolvConf: join(folder, 'no-names'),
-      volumePluginDir: join(folder, 'plugins'),
-      evictionHard: { 'memory.available': '50Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
-      imageGCHighThresholdPercent: 100,
-      imageGCLowThresholdPercent: 99,
-      nodeStatusUpdateFrequency: '5s',
-    }),
-  )
-}
-
-function containerdConfiguration(programs: Programs, folder: string): string {
-  return `version = 2
-root = "${folder}/containerd"
-state = "/run/containerd"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.internal.v1.opt"]
-[grpc]
-  address = "${folder}/containerd.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${pauseImage}"
-  restrict_oom_score_adj = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "${programs.networkPlugins}"
-    conf_dir = "${folder}/cni"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      SystemdCgroup = false
-`
-}
-
-/** What holds the namespaces of a pod. */
-export const pauseImage = 'flotilla.local/pause:1'

@@ -56,19 +56,36 @@ export async function ensurePrograms(cache: string, progress: (step: string) => 
 }
 
 /** Helm, which renders our chart; made where it is not in `cache` yet. Gives its path. */
-export async function ensureHelm(cache: string, progress: (step: string) => void): Promise<string> {
-  const recipe = join(import.meta.dirname, '..', 'programs', 'helm')
+export function ensureHelm(cache: string, progress: (step: string) => void): Promise<string> {
+  return ensureProgram({ name: 'helm', source: 'helm.sh/helm/v3/cmd/helm', cache, progress })
+}
+
+/** KWOK, which says of nodes that are nowhere what a kubelet would say of its own. Likewise. */
+export function ensureKwok(cache: string, progress: (step: string) => void): Promise<string> {
+  return ensureProgram({ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok', cache, progress })
+}
+
+/** One program of a recipe beside those of Kubernetes. */
+async function ensureProgram(program: {
+  readonly name: string
+  /** The package that it is. */
+  readonly source: string
+  readonly cache: string
+  readonly progress: (step: string) => void
+}): Promise<string> {
+  const { name, source, cache, progress } = program
+  const recipe = join(import.meta.dirname, '..', 'programs', name)
   const digest = createHash('sha256')
     .update(await readFile(join(recipe, 'go.sum')))
     .digest('hex')
-  const home = join(cache, `helm-${digest.slice(0, 16)}`)
+  const home = join(cache, `${name}-${digest.slice(0, 16)}`)
   await madeWhole(home, async (making) => {
-    progress('building Helm: some minutes on a small machine, the first time')
-    const build = ['-n', '19', 'go', 'build', '-mod=readonly', '-trimpath', '-o', join(making, 'helm')]
+    progress(`building ${name}: some minutes on a small machine, the first time`)
+    const build = ['-n', '19', 'go', 'build', '-mod=readonly', '-trimpath', '-o', join(making, name)]
     const env = { ...process.env, CGO_ENABLED: '0' }
-    await run('nice', [...build, 'helm.sh/helm/v3/cmd/helm'], { cwd: recipe, env })
+    await run('nice', [...build, source], { cwd: recipe, env })
   })
-  return join(home, 'helm')
+  return join(home, name)
 }
 
 /** A folder that is there wholly or not at all. */

@@ -89,8 +89,12 @@ export async function startCluster(
   const mesh = { kubeconfig: at('mesh-kubeconfig.json'), keys }
   await writeFile(placeFile, JSON.stringify(placeOf(at('keys'), nodes, mesh)))
   return {
+    api,
     nodes,
     placeFile,
+    volumes: at('volumes'),
+    meshKubeconfig: at('mesh-kubeconfig.json'),
+    haltControl: control.halt,
     kubeconfigFile: control.kubeconfigFile,
     async stop() {
       stopping = true
@@ -163,3 +167,5 @@ async function makeControlGroups(path: string): Promise<void> {
     }
   }
 }
+
+export type Cluster = Awaited<ReturnType<typeof startCluster>>

@@ -1,0 +1,205 @@
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { labelKeys } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
+import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import * as z from 'zod'
+import { openLedger } from '../support/ledger-view.ts'
+import type { Chance } from './chance.ts'
+import { effectsOfLines } from './ground.ts'
+import type { Disturbance, Ground } from './ground.ts'
+import { commandsFile } from './steps.ts'
+
+/** A cluster that chaos may do everything to. */
+export interface ClusterHands {
+  readonly namespace: string
+  /** What the mesh needs to find it. */
+  readonly environment: Readonly<Record<string, string>>
+  get(path: string): Promise<unknown>
+  /** Where the volume of that name lies. */
+  volumeFolder(name: string): string
+  readonly nodes: readonly ClusterMachine[]
+  /** The API server holds still for so long. */
+  haltControl(ms: number): Promise<void>
+}
+
+export interface ClusterMachine {
+  readonly name: string
+  kill(): Promise<void>
+  boot(): Promise<void>
+  cut(): Promise<void>
+  join(): Promise<void>
+}
+
+const metadataSchema = z.looseObject({
+  name: z.string(),
+  uid: z.string(),
+  annotations: z.record(z.string(), z.string()).default({}),
+  deletionTimestamp: z.string().optional(),
+})
+const podSchema = z.looseObject({
+  metadata: metadataSchema,
+  spec: z.looseObject({
+    nodeName: z.string().optional(),
+    volumes: z
+      .array(z.looseObject({ persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional() }))
+      .default([]),
+  }),
+  status: z.looseObject({
+    phase: z.string().optional(),
+    containerStatuses: z.array(z.looseObject({ containerID: z.string().optional() })).default([]),
+  }),
+})
+const claimSchema = z.looseObject({
+  metadata: metadataSchema,
+  spec: z.looseObject({ volumeName: z.string().optional() }),
+})
+const listSchema = z.looseObject({ items: z.array(z.unknown()) })
+const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }) })
+type Pod = z.infer<typeof podSchema>
+
+/** Kinds of which a reset leaves none. */
+const kinds = ['pods', 'persistentvolumeclaims', 'secrets'] as const
+
+/** Agents in pods of a cluster whose nodes and whose network are struck too. */
+export function clusterGround(
+  hands: ClusterHands,
+  of: { readonly home: string; readonly homeId: string },
+): Ground {
+  const { namespace } = hands
+  const selector = `labelSelector=${labelKeys.home}=${homeTag(of.homeId)}`
+  const list = async (kind: string) =>
+    listSchema.parse(await hands.get(`/api/v1/namespaces/${namespace}/${kind}?${selector}`)).items
+  const agentOf = ({ metadata }: { readonly metadata: z.infer<typeof metadataSchema> }): string | undefined =>
+    metadata.annotations[labelKeys.agent]
+
+  async function pods(): Promise<readonly Pod[]> {
+    return (await list('pods')).map((item) => podSchema.parse(item))
+  }
+
+  /** Those of agents whose program runs now. */
+  async function live(): Promise<readonly Pod[]> {
+    return (await pods()).filter((pod) => agentOf(pod) !== undefined && pod.status.phase === 'Running')
+  }
+
+  return {
+    kind: 'kubernetes',
+    disturbances: disturbancesOf(hands),
+    async agents() {
+      return (await live())
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .flatMap((pod) => agentOf(pod) ?? [])
+    },
+    async kill(agent) {
+      const pod = (await live()).find((one) => agentOf(one) === agent)
+      const id = pod?.status.containerStatuses[0]?.containerID?.split('/').at(-1)
+      return id !== undefined && (await killGroup(id))
+    },
+    /** From the volumes themselves: agents may sleep. */
+    async commandEffects() {
+      const claims = (await list('persistentvolumeclaims')).map((item) => claimSchema.parse(item))
+      const texts = await Promise.all(
+        claims.map(async (claim) => {
+          const file = join(hands.volumeFolder(claim.spec.volumeName ?? 'none'), commandsFile)
+          return effectsOfLines(agentOf(claim) ?? 'nobody', await readFile(file, 'utf8').catch(() => ''))
+        }),
+      )
+      return texts.flat()
+    },
+    async strangers() {
+      const ledger = openLedger(of.home)
+      const rows = ledger.rows("SELECT id FROM agents WHERE state IN ('running', 'unhealthy', 'starting')")
+      ledger.close()
+      const ready = new Set(rows.map((row) => String(row['id'])))
+      const running = await live()
+      const byClaim = Map.groupBy(running, claimOfPod)
+      return [
+        ...running
+          .filter((pod) => pod.metadata.deletionTimestamp === undefined && !ready.has(agentOf(pod) ?? ''))
+          .map((pod) => ({
+            check: 'orphan' as const,
+            what: `the pod ${wordsOf(pod)} runs and no agent is ready there`,
+          })),
+        ...[...byClaim]
+          .filter(([, all]) => all.length > 1)
+          .map(([claim, all]) => ({
+            check: 'two-on-one-folder' as const,
+            what: `${claim} is in ${all.length} pods: ${all.map(wordsOf).join(', ')}`,
+          })),
+      ]
+    },
+    async afterStop() {
+      return (await live()).map((pod) => ({
+        check: 'after-stop' as const,
+        what: `the pod ${wordsOf(pod)} runs after flotilla stop`,
+      }))
+    },
+    async afterReset() {
+      const names = async (kind: string) =>
+        (await list(kind)).map((item) => `${kind} ${namedSchema.parse(item).metadata.name}`)
+      // A claim goes once the node of its last pod has let go of it.
+      for (let left = 60; left > 0 && (await names('persistentvolumeclaims')).length > 0; left--)
+        await sleep(1_000)
+      const found = (await Promise.all(kinds.map(names))).flat()
+      return found.map((what) => ({ check: 'after-reset' as const, what: `${what} is there after a reset` }))
+    },
+  }
+}
+
+function claimOfPod({ spec }: Pod): string {
+  return spec.volumes.find((one) => one.persistentVolumeClaim)?.persistentVolumeClaim?.claimName ?? 'no claim'
+}
+
+function wordsOf(pod: Pod): string {
+  const agent = pod.metadata.annotations[labelKeys.agent] ?? 'no agent'
+  return `${pod.metadata.name} of ${agent} on ${pod.spec.nodeName ?? 'no node'}`
+}
+
+/** Every process in control groups of a container's name; false where there was none. Pods are seen from outside. */
+async function killGroup(id: string): Promise<boolean> {
+  let killed = false
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid)) continue
+    const groups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
+    if (!groups.includes(id)) continue
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+      killed = true
+    } catch {
+      // It ended by itself meanwhile.
+    }
+  }
+  return killed
+}
+
+/** One at a time: what befalls two nodes of three at once leaves a cluster of one. */
+function disturbancesOf({ nodes, haltControl }: ClusterHands): readonly Disturbance[] {
+  const away = async (ms: number, signal: AbortSignal) => {
+    await sleep(ms, null, { signal }).catch(() => null)
+  }
+  return [
+    {
+      name: 'node killed',
+      async befall(chance: Chance, signal: AbortSignal) {
+        const node = chance.pick(nodes)
+        await node.kill()
+        await away(chance.between(2_000, 25_000), signal)
+        await node.boot()
+      },
+    },
+    {
+      name: 'network of a node cut',
+      async befall(chance: Chance, signal: AbortSignal) {
+        const node = chance.pick(nodes)
+        await node.cut()
+        await away(chance.between(2_000, 45_000), signal)
+        await node.join()
+      },
+    },
+    {
+      name: 'API server halted',
+      befall: (chance: Chance) => haltControl(chance.between(2_000, 15_000)),
+    },
+  ]
+}

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Chance } from './chance.ts'
+import type { Stage } from './stage.ts'
+import type { Struck } from './strike.ts'
+
+/** Between the end of one and the next, milliseconds: agents and nodes come back meanwhile, and some work is done. */
+const pauseMs = { least: 10_000, most: 30_000 }
+
+/** Lets one thing after the other befall what agents run on, until the signal; each is over when this resolves. */
+export async function disturb(by: {
+  readonly stage: Pick<Stage, 'ground'>
+  readonly chance: Chance
+  readonly signal: AbortSignal
+  readonly struck: Struck
+  readonly progress: (step: string) => void
+}): Promise<void> {
+  const { disturbances } = by.stage.ground
+  if (disturbances.length === 0) return
+  while (!by.signal.aborted) {
+    await sleep(by.chance.between(pauseMs.least, pauseMs.most), null, { signal: by.signal }).catch(() => null)
+    if (by.signal.aborted) return
+    const { name, befall } = by.chance.pick(disturbances)
+    const startedAt = performance.now()
+    await befall(by.chance, by.signal)
+    by.struck.befallen[name] = (by.struck.befallen[name] ?? 0) + 1
+    by.progress(`${name}, for ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
+  }
+}

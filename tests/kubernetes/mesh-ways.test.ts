@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { sessionOf } from '../support/hosted-machine.ts'
+import { repositoryRoot } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
+import { clusterOfThisRun, podsOfAgents } from './cluster-lane.ts'
+import { fabric } from './cluster/layout.ts'
+import { serveIngress } from './cluster/ingress.ts'
+import { run } from './cluster/run.ts'
+import {
+  accessToken,
+  installMesh,
+  meshPodPath,
+  meshReady,
+  ownNamespace,
+  ownerOf,
+  type MeshPod,
+} from './in-cluster-mesh.ts'
+import { apply, type Manifest } from './mesh-rights.ts'
+
+/** Ways in and out of a mesh that is a pod: an Ingress for people, a drain that moves it. And what an agent costs there. */
+const { api } = clusterOfThisRun()
+const host = 'fleet.example'
+let pod: MeshPod
+const people = ownerOf(() => pod)
+const tell = (words: string): void => void process.stdout.write(`${words}\n`)
+
+beforeAll(async () => {
+  pod = await installMesh()
+}, patient(150_000))
+
+it(
+  'lets people in by the Ingress of the chart, over TLS and by a session alone',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'flotilla-ingress-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const at = (name: string) => join(folder, name)
+    const subject = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
+    const files = ['-keyout', at('key'), '-out', at('crt'), '-days', '2', '-nodes']
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+    await run('openssl', ['req', '-x509', ...key, ...subject, ...files])
+    const encoded = async (name: string) => (await readFile(at(name))).toString('base64')
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/tls',
+      metadata: { name: 'fleet-tls', namespace: ownNamespace },
+      data: { 'tls.crt': await encoded('crt'), 'tls.key': await encoded('key') },
+    }
+    await apply([secret, await ingressOfChart()])
+    const way = await serveIngress(api, { namespace: ownNamespace, name: 'people', host: fabric.address })
+    onTestFinished(() => way.close())
+    const ca = await readFile(at('crt'))
+    const asked = (options: { readonly host?: string; readonly cookie?: string }) =>
+      statusOver({ ca, port: way.port, path: meshHumanEndpoints.status.path, host, ...options })
+    const cookie = `ol_session=${sessionOf(accessToken)}`
+    expect(await asked({})).toMatchObject({ status: 401 })
+    expect(await asked({ cookie })).toMatchObject({ status: 200, text: expect.stringContaining('operator') })
+    expect(await asked({ cookie: `ol_session=${sessionOf('another-token')}` })).toMatchObject({ status: 401 })
+    expect(await asked({ cookie, host: 'elsewhere.example' })).toMatchObject({ status: 404 })
+    expect(await asked({ cookie })).toMatchObject({ status: 200 })
+  },
+  patient(120_000),
+)
+
+it(
+  'tells what an idle agent takes there',
+  async () => {
+    await people.createWorker('idler')
+    await people.invoke('idler', 'run_command', { command: 'true' })
+    const idlers = (await podsOfAgents(api, 'flotilla')).filter(({ agent }) => agent === 'idler')
+    for (const { uid } of idlers) {
+      const { own, around } = await memoryOf(uid)
+      tell(
+        `an idle agent takes ${own.toFixed(1)} MB in its pod and ${around.toFixed(1)} MB for what holds the pod`,
+      )
+      expect(own).toBeGreaterThan(0)
+      expect(around).toBeGreaterThan(0)
+    }
+    expect(idlers).toHaveLength(1)
+  },
+  patient(120_000),
+)
+
+it(
+  'lets a drain move it, once at a time, and its fleet goes on',
+  async () => {
+    const node = pod.spec.nodeName ?? ''
+    const runs = await people.runs()
+    const evict = () => api.create(`${meshPodPath}/eviction`, eviction)
+    await api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: true } })
+    try {
+      const startedAt = performance.now()
+      await evict()
+      const moved = await meshReady(pod.metadata.uid, patient(240_000))
+      tell(
+        `a drained mesh is ready elsewhere after ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`,
+      )
+      expect(moved.spec.nodeName).not.toBe(node)
+      pod = moved
+    } finally {
+      await api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: false } })
+    }
+    const after = (await people.runs()).map(({ id }) => id)
+    expect(after).toEqual(expect.arrayContaining(runs.map(({ id }) => id)))
+    const done = await people.invoke('idler', 'run_command', { command: 'echo goes on' })
+    expect(JSON.stringify(done.outcome)).toContain('goes on')
+  },
+  patient(400_000),
+)
+
+const eviction = {
+  apiVersion: 'policy/v1',
+  kind: 'Eviction',
+  metadata: { name: 'mesh-0', namespace: ownNamespace },
+}
+
+async function ingressOfChart(): Promise<Manifest> {
+  const { stdout } = await promisify(execFile)(process.env['FLOTILLA_TEST_HELM'] ?? '', [
+    'template',
+    'fleet',
+    join(repositoryRoot, 'deploy', 'kubernetes', 'chart'),
+    '--kube-version=1.35.4',
+    '--set',
+    `ingress.host=${host}`,
+  ])
+  const documents: unknown[] = parseAllDocuments(stdout).map((document) => document.toJS())
+  const found = documents.find(
+    (one): one is Manifest =>
+      typeof one === 'object' && one !== null && 'kind' in one && one.kind === 'Ingress',
+  )
+  if (found === undefined) throw new Error('the chart has an Ingress where a host is named')
+  return found
+}
+
+function statusOver(asked: {
+  readonly ca: Buffer
+  readonly port: number
+  readonly path: string
+  readonly host: string
+  readonly cookie?: string
+}): Promise<{ readonly status: number; readonly text: string }> {
+  const { ca, port, path, cookie } = asked
+  return new Promise((resolve, reject) => {
+    const headers = { host: asked.host, ...(cookie === undefined ? {} : { cookie }) }
+    request({ host: fabric.address, servername: host, port, path, ca, headers }, (reply) => {
+      text(reply).then((said) => resolve({ status: reply.statusCode ?? 0, text: said }), reject)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+/** In MB, by proportional set size: of the agent's processes, and of the pause process and the shim beside them. */
+async function memoryOf(uid: string): Promise<{ readonly own: number; readonly around: number }> {
+  const sums = { own: 0, around: 0 }
+  let sandbox = ''
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const read = (pid: string, name: string) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')
+  const pssOf = async (pid: string) =>
+    Number(/^Pss:\s+(\d+)/m.exec(await read(pid, 'smaps_rollup'))?.[1] ?? 0) / 1_024
+  for (const pid of pids) {
+    const id = new RegExp(`pod${uid}/([0-9a-f]{64})`).exec(await read(pid, 'cgroup'))?.[1]
+    if (id === undefined) continue
+    const isPause = (await read(pid, 'comm')).trim() === 'pause'
+    if (isPause) sandbox = id
+    sums[isPause ? 'around' : 'own'] += await pssOf(pid)
+  }
+  for (const pid of pids) {
+    const words = (await read(pid, 'cmdline')).split('\0')
+    if (words[0]?.includes('containerd-shim') && sandbox !== '' && words.includes(sandbox))
+      sums.around += await pssOf(pid)
+  }
+  return sums
+}

@@ -1,0 +1,77 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { createKubernetesRuntime } from '../../packages/mesh/src/sandbox/kubernetes-runtime.ts'
+import { aSpec } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import { hollowClass } from './cluster/controllers.ts'
+import { agentImage } from './cluster/images.ts'
+import { fabric } from './cluster/layout.ts'
+import { hollowHome, namespace } from './scale-names.ts'
+
+/**
+ * The mesh's side of many pods, in a process of its own so that it can be measured: what it does to start them, to follow
+ * them and to take them up again. Told by lines: `prepare`, `start FROM TO`, `idle SECONDS`; answers each by one of JSON.
+ */
+const runtime = createKubernetesRuntime({
+  homeId: hollowHome,
+  namespace,
+  kubeconfig: process.env['KUBECONFIG'],
+  image: agentImage,
+  seccomp: { kind: 'localhost', path: 'flotilla.json' },
+  storageClass: hollowClass,
+  meshAddress: fabric.address,
+  meshPorts: [8420, 8421],
+  clock: systemClock,
+  log: silentLog,
+})
+const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
+await chmod(briefingDirectory, 0o755)
+
+async function follow(words: readonly string[]): Promise<object> {
+  const [command = '', ...numbers] = words
+  const [first = 0, last = 0] = numbers.map(Number)
+  switch (command) {
+    case 'prepare':
+      await runtime.prepare({ progress: () => undefined })
+      return { known: (await runtime.list()).length }
+    case 'start': {
+      const ids = Array.from({ length: last - first }, (_, index) => `agent-${first + index}`)
+      const ends = await Promise.allSettled(
+        ids.map((agentId) => runtime.start(aSpec({ agentId, briefingDirectory }))),
+      )
+      const failed = ends.filter((end) => end.status === 'rejected')
+      return {
+        started: ends.length - failed.length,
+        failed: failed.map(({ reason }) => String(reason)).slice(0, 3),
+      }
+    }
+    case 'idle':
+      await delay(first * 1_000)
+      return { known: (await runtime.list()).length }
+    default:
+      throw new Error(`there is no ${command}`)
+  }
+}
+
+async function megabytes(): Promise<number> {
+  globalThis.gc?.()
+  const rollup = await readFile('/proc/self/smaps_rollup', 'utf8')
+  return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0) / 1_024
+}
+
+process.stdout.write('{}\n')
+for await (const line of createInterface({ input: process.stdin })) {
+  const [startedAt, cpuBefore] = [performance.now(), process.cpuUsage()]
+  const said = await follow(line.split(' ')).catch((error: unknown) => ({ error: String(error) }))
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const told = { ...said, seconds, cpuSeconds: (user + system) / 1e6, megabytes: await megabytes() }
+  process.stdout.write(`${JSON.stringify(told)}\n`)
+}
+await runtime.close()
+await rm(briefingDirectory, { recursive: true })

@@ -1,0 +1,3 @@
+/** The home whose pods are on nodes that are nowhere. */
+export const hollowHome = 'hollow-fleet'
+export const namespace = 'flotilla'
