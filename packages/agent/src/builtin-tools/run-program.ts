@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import { markKilledFirst } from '../tools/killed-first.ts'
+import { markKilledFirst, servedLast } from '../tools/program-priority.ts'
 import { createOutputKeeper } from './output-keeper.ts'
 
 const outputMaxChars = 50_000
@@ -20,7 +20,7 @@ export interface ProgramEnd {
 
 /**
  * Runs a command line with bash in a process group of its own. Rejects with the signal's reason once the group
- * is told to end, or with `unprocessable` when there is no bash.
+ * is told to end, or with `unprocessable` when no program can be started.
  */
 export async function runProgram(job: {
   command: string
@@ -32,7 +32,7 @@ export async function runProgram(job: {
 }): Promise<ProgramEnd> {
   const { clock, signal } = job
   signal.throwIfAborted()
-  const child = spawn('bash', ['-c', job.command], {
+  const child = spawn(...servedLast('bash', ['-c', job.command]), {
     cwd: job.directory,
     env: job.environment,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -42,6 +42,11 @@ describe('run_command', () => {
     expect(output).toBe('exit code 0\nOPENAI_API_KEY=program-token\n')
   })
 
+  test('a program, and what it starts, has the least weight of a processor, so that its agent answers', async () => {
+    const { output } = await aShell().run({ command: 'nice; bash -c nice' })
+    expect(output).toBe('exit code 0\n19\n19\n')
+  })
+
   test('both outputs and the exit code are told', async () => {
     const answer = await aShell().run({ command: 'echo out; echo err >&2; exit 3' })
     expect(answer.ok).toBe(false)

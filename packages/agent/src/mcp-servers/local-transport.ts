@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { markKilledFirst } from '../tools/killed-first.ts'
+import { markKilledFirst } from '../tools/program-priority.ts'
 import { createOutputKeeper } from '../builtin-tools/output-keeper.ts'
 import { signalGroup } from '../builtin-tools/run-program.ts'
 

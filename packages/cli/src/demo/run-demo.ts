@@ -78,7 +78,8 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
     terminal.print(...heading(terminal, '3  Attack the walls from inside the worker auditor'))
     const isolation = await attackerPlace(context, fleet)
-    const walls = await attack(context, { fleet, victimAwake, secrets: canaries.secrets })
+    const inMachine = isolation?.runs_on === 'microvm'
+    const walls = await attack(context, { fleet, inMachine, victimAwake, secrets: canaries.secrets })
     showWalls(terminal, { walls, runtime: fleet.runtime })
     terminal.print(...heading(terminal, '4  The ledger'))
     const ledger = await showLedger(context, { client: fleet.client, elapsedMs: clock.now() - startedAt })
@@ -144,10 +145,12 @@ async function attack(
   context: CommandContext,
   {
     fleet,
+    inMachine,
     victimAwake,
     secrets,
   }: {
     fleet: DemoFleet
+    inMachine: boolean
     victimAwake: Promise<void>
     secrets: ReturnType<typeof makeCanaries>['secrets']
   },
@@ -157,6 +160,7 @@ async function attack(
     { client: fleet.client, clock: context.clock, newKey: context.newKey, signal: context.signal },
     {
       isolates: fleet.runtime !== 'process',
+      inMachine,
       secrets,
       victimAwake,
       control: { name: 'control', value: `ctl-${context.newKey()}` },

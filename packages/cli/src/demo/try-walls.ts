@@ -20,6 +20,8 @@ export interface TriedWall extends Verdict {
 
 export interface TryWallsOptions {
   readonly isolates: boolean
+  /** A processor that software stands for takes ten times as long: one attempt after the other then, so that none waits for others. */
+  readonly inMachine: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
   /** Of `wakeVictim`. */
@@ -32,8 +34,8 @@ export const attacker = 'auditor'
 const victim = 'writer'
 const attemptsFolder = join(import.meta.dirname, 'attempts')
 const whereFiles = ['where.mjs', 'agent-port.mjs']
-/** Seconds for all that are made side by side: they take a tenth of it at 0.15 of a CPU. */
-const timeoutSeconds = 120
+/** For all that are made side by side, of which they take a tenth at 0.15 of a CPU; the most that an agent is given in a machine. */
+const timeoutSeconds = { shared: 120, machine: 300 }
 
 const placeSchema = z.object({
   addresses: z.array(z.string()),
@@ -68,13 +70,17 @@ export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Prom
     const tried = new Map<WallAttempt, TriedWall>()
     for (const attempt of wallAttempts) if (!mayTry(attempt, facts)) tried.set(attempt, notTried(attempt))
     const left = wallAttempts.filter((attempt) => !tried.has(attempt))
-    const groups = [
-      left.filter((attempt) => !attempt.alone),
-      ...left.filter((one) => one.alone).map((one) => [one]),
-    ]
+    const isAlone = (one: WallAttempt) => options.inMachine || one.alone
+    const groups = [left.filter((one) => !isAlone(one)), ...left.filter(isAlone).map((one) => [one])].filter(
+      (group) => group.length > 0,
+    )
+    const seconds = options.inMachine ? timeoutSeconds.machine : timeoutSeconds.shared
     for (const attempts of groups) {
       options.onStep(attempts.map(({ title }) => title))
-      const { outcome } = await invokeTool(deps, command(attacker, sideBySide(attempts, facts)))
+      const { outcome } = await invokeTool(
+        deps,
+        command(attacker, { line: sideBySide(attempts, facts), seconds }),
+      )
       for (const attempt of attempts) tried.set(attempt, judged(attempt, { facts, outcome }))
     }
     return wallAttempts.flatMap((attempt) => tried.get(attempt) ?? [])
@@ -111,7 +117,8 @@ const putInto = (deps: InvokeDeps, id: string) => (path: string, content: Uint8A
   })
 
 async function placeOf(deps: InvokeDeps, agentId: string): Promise<AgentPlace> {
-  const run = await invokeTool(deps, command(agentId, 'node demo/attempts/where.mjs'))
+  const where = { line: 'node demo/attempts/where.mjs', seconds: timeoutSeconds.shared }
+  const run = await invokeTool(deps, command(agentId, where))
   const parsed = placeSchema.safeParse(attemptResult(run.outcome))
   if (parsed.success) return parsed.data
   throw new Error(`${agentId} does not say where it is: ${oneLine(run.outcome?.text ?? run.state, 400)}`)
@@ -131,6 +138,6 @@ function judged(
   }
 }
 
-function command(agentId: string, line: string) {
-  return { agentId, tool: 'run_command', params: { command: line, timeout_s: timeoutSeconds } }
+function command(agentId: string, { line, seconds }: { line: string; seconds: number }) {
+  return { agentId, tool: 'run_command', params: { command: line, timeout_s: seconds } }
 }

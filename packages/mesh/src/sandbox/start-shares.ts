@@ -6,8 +6,8 @@ import type { SandboxSpec } from './sandbox-spec.ts'
 export const startShareMs = 2_000
 /** Of a machine, whose kernel starts before its agent: seven seconds of a processor where software does that, beside others. */
 export const machineShareMs = 90_000
-/** Waited for a share at most; then a start goes on with its own. */
-const turnMaxMs = 90_000
+/** Waited for a share at most; then a start goes on with its own, within which hardly any machine starts in time. */
+const turnMaxMs = 600_000
 /** Processors that one start may take. */
 const startProcessors = 1
 /** What an engine takes to change a share on a busy machine: by so much earlier it is asked to. */

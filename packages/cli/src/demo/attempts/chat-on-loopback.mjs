@@ -22,7 +22,7 @@ async function post(token) {
       ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
     },
     body,
-    signal: AbortSignal.timeout(8000),
+    signal: AbortSignal.timeout(60_000),
   }).catch((error) => ({ status: error.message }))
   return reply.status
 }

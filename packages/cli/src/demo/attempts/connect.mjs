@@ -1,8 +1,8 @@
 // Opens TCP connections to host:port pairs and says what became of each.
 import { connect } from 'node:net'
 
-// Others are made at the same time, on a small share of a processor.
-const waitMs = 5000
+// Others are made at the same time, on a small share of a processor, for which software may stand.
+const waitMs = 20_000
 
 function attempt(target) {
   const [host, port] = target.split(':')

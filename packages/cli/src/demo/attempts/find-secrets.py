@@ -99,7 +99,7 @@ for folder in folders:
 def status(token):
     # The agents' list is for the agent itself; the token of programs opens the model surface alone.
     url = urlsplit(os.environ["OPENAI_BASE_URL"])
-    api = http.client.HTTPConnection(url.hostname, url.port, timeout=5)
+    api = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
     try:
         api.request("GET", "/mesh/agents", headers={"authorization": "Bearer " + token})
         return api.getresponse().status

@@ -13,6 +13,8 @@ import { stopInTurn } from './stop-agent.ts'
 const sweepIntervalMs = 30_000
 /** An agent that is well says how it stands within this. */
 const answerMaxMs = 5000
+/** In a machine, where software may stand for the processor and its programs take their part; less than from one sweep to the next. */
+const machineAnswerMaxMs = 25_000
 /** Well for this long, and earlier losses are forgotten. */
 const wellAgainMs = 600_000
 /** Agents asked at once. */
@@ -173,10 +175,12 @@ export function watchHealth(
 /** By what the agent says of itself: a server that answers and does not know how its agent stands is not well. */
 async function isWell(context: AgentContext, row: AgentRow): Promise<boolean> {
   const { id } = row.record
-  const address = context.sandboxes.addresses.get(id)
+  const { addresses, placed, connect } = context.sandboxes
+  const address = addresses.get(id)
   if (!address) return false
+  const withinMs = placed.get(id)?.rung === 'microvm' ? machineAnswerMaxMs : answerMaxMs
   try {
-    const status = await context.sandboxes.connect(id, address).status(AbortSignal.timeout(answerMaxMs))
+    const status = await connect(id, address).status(AbortSignal.timeout(withinMs))
     return status.agent_id === id
   } catch {
     return false

@@ -32,9 +32,11 @@ export async function waitUntilReady(
     held.catch(() => undefined)
     return held
   }
+  // What stands around a machine takes connections before its kernel has begun, and that needs what was lent.
+  const onTaken = agent.rung === 'microvm' ? undefined : () => void hold()
   for (;;) {
     // The first says that it is this start's process, the second that it can work.
-    if (await connection.started(doorToken, signal, () => void hold())) {
+    if (await connection.started(doorToken, signal, onTaken)) {
       const [healthy] = await Promise.all([connection.healthy(signal), hold()])
       if (healthy) return
     }

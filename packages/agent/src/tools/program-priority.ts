@@ -18,3 +18,11 @@ export function markKilledFirst(pid: number | undefined, what: keyof typeof shar
     // It has ended, or this system has no such file.
   }
 }
+
+/**
+ * The command line that runs a program with the least weight that a kernel gives: however many processes it becomes, the
+ * agent, which has one, still answers within its share of a processor. The program cannot take weight back.
+ */
+export function servedLast(file: string, parameters: readonly string[]): [string, string[]] {
+  return ['nice', ['-n', '19', file, ...parameters]]
+}

@@ -1,0 +1,44 @@
+import type { IsolationRung } from '@flotilla/protocol/isolation'
+import { expect, it } from 'vitest'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { waitUntilReady } from './wait-until-ready.ts'
+
+/** One whose port takes connections from the first question on, and which answers the third. */
+async function startOn(rung: IsolationRung): Promise<readonly string[]> {
+  const told: string[] = []
+  let asked = 0
+  const clock = createManualClock(1_000_000, { passesMs: 500 })
+  await waitUntilReady(
+    {
+      clock,
+      runtime: {
+        endStartShare: async () => void told.push('own share'),
+        inspect: async () => ({ running: true }),
+      } as never,
+    },
+    {
+      rung,
+      doorToken: 'token',
+      connection: {
+        agentId: 'scout',
+        started: async (_token: string, _signal: AbortSignal, onTaken?: () => void) => {
+          onTaken?.()
+          asked += 1
+          told.push(asked === 3 ? 'answers' : 'silent')
+          return asked === 3
+        },
+        healthy: async () => true,
+      } as never,
+    },
+    AbortSignal.timeout(60_000),
+  )
+  return told
+}
+
+it('gives an agent its own share as soon as its port is open', async () => {
+  expect(await startOn('container')).toEqual(['own share', 'silent', 'silent', 'answers'])
+})
+
+it('leaves a machine what it was lent until its agent answers, since its port is open before its kernel begins', async () => {
+  expect(await startOn('microvm')).toEqual(['silent', 'silent', 'answers', 'own share'])
+})
