@@ -8,7 +8,7 @@ import type { RunDelivery } from '../runs/index.ts'
 import type { ChannelAdapter, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
-import { giveToAgent, requireRoom } from './commands/give-to-agent.ts'
+import { giveToAgent } from './commands/give-to-agent.ts'
 import { createIsWanted } from './delivery/is-wanted.ts'
 import { createDeliverOutcomes } from './delivery/deliver-outcomes.ts'
 import { createLetterTable } from './delivery/letter-table.ts'
@@ -22,6 +22,7 @@ import { createRunPlaces } from './delivery/run-places.ts'
 import { createSendLetter } from './delivery/send-letter.ts'
 import { createTellNotices } from './delivery/tell-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
+import { requireRoom } from './intake/agent-busy.ts'
 import { albumTimes } from './intake/join-album.ts'
 import { createBringFiles } from './intake/bring-files.ts'
 import type { BringFiles, BringFilesDeps } from './intake/bring-files.ts'
@@ -194,7 +195,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         voice: createHearVoice({ settings: voiceSettings, transcribe: needs.transcribe }),
         requireTaken: ({ caller, message, agentId }) => {
           kernel.guard(caller, { do: 'submit-run', to: agentId })
-          requireRoom({ places }, { agentId, person: caller.person ?? message.senderId })
+          requireRoom(places, { agentId, person: caller.person ?? message.senderId })
         },
         give: ({ caller, channel, message, agentId, text }) => {
           const person = caller.person ?? message.senderId

@@ -11,7 +11,7 @@ import type { RunLifecycle } from '../runs/index.ts'
 import type { Resumable } from '../storage/index.ts'
 import type { Tasks } from '../tasks/index.ts'
 import { childRecord, withheldFields } from './child-record.ts'
-import { depthBelow, endOfLife, whyNoRoom } from './spawn-bounds.ts'
+import { depthBelow, endOfLife, whyBusy } from './spawn-bounds.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 
 export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
@@ -98,7 +98,7 @@ function reserve(
   ttlSeconds: number,
 ): SpawnedAgent {
   const above = table.find(parentId)
-  const why = whyNoRoom({
+  const why = whyBusy({
     parentId,
     parent: above,
     ofParent: table.countOf(parentId),

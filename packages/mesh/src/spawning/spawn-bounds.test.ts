@@ -1,7 +1,7 @@
 import { spawnLimits } from '@flotilla/protocol/limits'
 import { spawnRequestSchema } from '@flotilla/protocol/spawn-api'
 import { describe, expect, test } from 'vitest'
-import { depthBelow, endOfLife, whyNoRoom } from './spawn-bounds.ts'
+import { depthBelow, endOfLife, whyBusy } from './spawn-bounds.ts'
 import type { SpawnRoom } from './spawn-bounds.ts'
 
 const room = (asked: Partial<SpawnRoom> = {}): SpawnRoom => ({
@@ -17,22 +17,22 @@ const spawned = (row: Partial<NonNullable<SpawnRoom['parent']>> = {}) =>
 
 describe('room for one more spawned agent', () => {
   test('is there up to the last place of the parent and of the fleet', () => {
-    expect(whyNoRoom(room())).toBeNull()
-    expect(whyNoRoom(room({ ofParent: 3 }))).toContain('scout has 3 agents')
-    expect(whyNoRoom(room({ ofFleet: 20 }))).toContain('the fleet has 20')
-    expect(whyNoRoom(room({ bounds: { per_parent: 0, fleet: 20 }, ofParent: 0 }))).toContain('has 0 agents')
-    expect(whyNoRoom(room({ bounds: { per_parent: 3, fleet: 0 }, ofFleet: 0 }))).toContain('has 0 such')
+    expect(whyBusy(room())).toBeNull()
+    expect(whyBusy(room({ ofParent: 3 }))).toContain('scout has 3 agents')
+    expect(whyBusy(room({ ofFleet: 20 }))).toContain('the fleet has 20')
+    expect(whyBusy(room({ bounds: { per_parent: 0, fleet: 20 }, ofParent: 0 }))).toContain('has 0 agents')
+    expect(whyBusy(room({ bounds: { per_parent: 3, fleet: 0 }, ofFleet: 0 }))).toContain('has 0 such')
   })
 
   test('ends two deep, so that each life of one ends', () => {
     expect(spawnLimits.depthMax).toBe(2)
     expect([depthBelow(null), depthBelow(spawned()), depthBelow(spawned({ depth: 2 }))]).toEqual([1, 2, 3])
-    expect(whyNoRoom(room({ parent: spawned() }))).toBeNull()
-    expect(whyNoRoom(room({ parent: spawned({ depth: 2 }) }))).toContain('2 deep at most')
+    expect(whyBusy(room({ parent: spawned() }))).toBeNull()
+    expect(whyBusy(room({ parent: spawned({ depth: 2 }) }))).toContain('2 deep at most')
   })
 
   test.each(['making', 'ending'] as const)('is not there below a parent that is %s', (state) => {
-    expect(whyNoRoom(room({ parent: spawned({ state }) }))).toBe('scout is ending itself')
+    expect(whyBusy(room({ parent: spawned({ state }) }))).toBe('scout is ending itself')
   })
 })
 

@@ -18,7 +18,7 @@ export function depthBelow(parent: SpawnRoom['parent']): number {
 }
 
 /** Why there is no room for one more, in words, or null. Pure. */
-export function whyNoRoom({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRoom): string | null {
+export function whyBusy({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRoom): string | null {
   if (parent !== null && parent.state !== 'living') return `${parentId} is ending itself`
   if (depthBelow(parent) > spawnLimits.depthMax) return `agents are made ${spawnLimits.depthMax} deep at most`
   if (ofParent >= bounds.per_parent) {

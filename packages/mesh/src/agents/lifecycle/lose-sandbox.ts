@@ -1,5 +1,5 @@
 import type { AgentContext } from './agent-context.ts'
-import { judgeLoss, restartsKept } from './judge-loss.ts'
+import { judgeLoss, restartsKept } from './restart-backoff.ts'
 
 /**
  * Moves an agent whose sandbox is no more, and was not meant to be: it is started again after a pause, or, where that

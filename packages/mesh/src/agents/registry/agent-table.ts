@@ -5,7 +5,7 @@ import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 import { restOf, restingStates, sinceOf, transition, troubleOf } from '../lifecycle/agent-state.ts'
 import type { AgentEvent, AgentState, RestingState } from '../lifecycle/agent-state.ts'
-import type { Losses } from '../lifecycle/judge-loss.ts'
+import type { Losses } from '../lifecycle/restart-backoff.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
 /** One agent as it stands: what it is, where its life is, and the id of the start that made its sandbox. */

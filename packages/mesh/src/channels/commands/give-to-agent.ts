@@ -1,7 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sessionAt } from '../conversation.ts'
-import { whyNoRoom } from '../intake/fair-room.ts'
+import { requireRoom } from '../intake/agent-busy.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
 /**
@@ -20,7 +20,7 @@ export function giveToAgent(
       detail: `a message has at most ${wireLimits.chatMessageMaxChars} characters`,
     })
   }
-  requireRoom(deps, { agentId, person })
+  requireRoom(deps.places, { agentId, person })
   const run = deps.runs.submitRun(caller, {
     agentId,
     input: { kind: 'chat', message: text, session: sessionAt(caller, message.place) },
@@ -29,15 +29,6 @@ export function giveToAgent(
   const place = { runId: run.id, channel, person, agentId, place: message.place, replyToId: message.id }
   deps.places.add(place, deps.now())
   return run.id
-}
-
-/** Throws the Problem `lane-full` where the person has more waiting at the agent than their part. */
-export function requireRoom(
-  { places }: Pick<CommandDeps, 'places'>,
-  { agentId, person }: { readonly agentId: string; readonly person: string },
-): void {
-  const crowd = whyNoRoom(places.shares(agentId, person))
-  if (crowd !== null) throw new Problem('lane-full', { detail: `${agentId} takes no more now: ${crowd}` })
 }
 
 /** The same message to the same agent is the same work. Pure. */

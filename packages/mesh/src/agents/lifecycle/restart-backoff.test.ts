@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { judgeLoss } from './judge-loss.ts'
+import { judgeLoss } from './restart-backoff.ts'
 
 const hourMs = 3600_000
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whyNoRoom } from './fair-room.ts'
+import { whyBusy } from './agent-busy.ts'
 
 const shares = { ofPerson: 0, ofAgent: 0, ofAll: 0, others: 0 }
 
@@ -28,7 +28,7 @@ test.each([
   ['the fleet has all but one', { ...shares, ofAll: 299 }, null],
   ['the fleet has all that it may', { ...shares, ofAll: 300 }, /^the fleet has all it can do/],
 ])('where %s', (_where, given, why) => {
-  const found = whyNoRoom(given)
+  const found = whyBusy(given)
   if (why === null) expect(found).toBeNull()
   else expect(found).toMatch(why)
 })

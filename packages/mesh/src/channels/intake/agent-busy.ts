@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import { channelLimits } from '../channel-limits.ts'
 
 export interface LaneShares {
@@ -9,11 +10,20 @@ export interface LaneShares {
   readonly others: number
 }
 
+/** Throws the Problem `lane-full` where the person has more waiting at the agent than their part; they read what it says. */
+export function requireRoom(
+  places: { readonly shares: (agentId: string, person: string) => LaneShares },
+  { agentId, person }: { readonly agentId: string; readonly person: string },
+): void {
+  const why = whyBusy(places.shares(agentId, person))
+  if (why !== null) throw new Problem('lane-full', { detail: `${agentId} takes no more now: ${why}` })
+}
+
 /**
  * Why one more run of a person finds no room, in words, or null. The more people wait for an agent, the less of its lane
  * each may take; whoever has nothing there finds room as long as there is any. Pure.
  */
-export function whyNoRoom({ ofPerson, ofAgent, ofAll, others }: LaneShares): string | null {
+export function whyBusy({ ofPerson, ofAgent, ofAll, others }: LaneShares): string | null {
   const { openRunsPerPersonMax, openRunsPerAgentMax, openRunsMax } = channelLimits
   const share = Math.min(openRunsPerPersonMax, Math.max(1, Math.floor(openRunsPerAgentMax / (others + 1))))
   if (ofPerson >= share) {
