@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
       '/agent-vnc/operator/',
     )
     await card.getByRole('button', { name: 'Take over' }).click()
-    await card.getByText('human:dashboard has it').waitFor()
+    await card.getByText('owner (dashboard) has it').waitFor()
     expect(await card.getByRole('button', { name: 'Take over' }).count()).toBe(0)
     await card.getByRole('button', { name: 'Give back' }).click()
     await card.getByText('live', { exact: true }).waitFor()

@@ -2,6 +2,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { stateTone } from './state-tone.ts'
 import type { Tone } from './state-tone.ts'
 import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
+import { formatActor } from '../data/format-actor.ts'
 
 /** An event as one line of the activity list. */
 export interface DrawnEvent {
@@ -65,11 +66,19 @@ export const eventDrawings: EventDrawings = {
     who: e.from,
     what: `asked ${e.to} (${e.state}): “${e.text}”`,
   }),
-  'project.changed': (e) => ({ tone: 'neutral', who: e.actor, what: `project ${e.project}: ${e.action}` }),
-  'blackboard.deleted': (e) => ({ tone: 'neutral', who: e.deleted_by, what: `deleted ${e.key}` }),
+  'project.changed': (e) => ({
+    tone: 'neutral',
+    who: formatActor(e.actor),
+    what: `project ${e.project}: ${e.action}`,
+  }),
+  'blackboard.deleted': (e) => ({
+    tone: 'neutral',
+    who: formatActor(e.deleted_by),
+    what: `deleted ${e.key}`,
+  }),
   'blackboard.written': (e) => ({
     tone: 'neutral',
-    who: e.written_by,
+    who: formatActor(e.written_by),
     what: `wrote ${e.key}, version ${e.version}`,
   }),
   'artifact.saved': (e) => ({ tone: 'ok', who: e.agent_id, what: `saved ${e.name}` }),
@@ -118,12 +127,12 @@ export const eventDrawings: EventDrawings = {
   'agent.edited': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `had its ${e.field} changed by ${e.actor}`,
+    what: `had its ${e.field} changed by ${formatActor(e.actor)}`,
   }),
   'edit.undone': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `had its ${e.field} changed back by ${e.actor}`,
+    what: `had its ${e.field} changed back by ${formatActor(e.actor)}`,
   }),
   'cron.changed': (e) => ({
     tone: e.action === 'error' ? 'bad' : 'neutral',
@@ -131,8 +140,16 @@ export const eventDrawings: EventDrawings = {
     what: `job ${e.schedule}: ${e.action}${e.detail === '' ? '' : `, ${e.detail}`}`,
   }),
   'wall.failed': (e) => ({ tone: 'bad', who: e.wall_id, what: `does not hold: ${e.detail}` }),
-  'work.paused': (e) => ({ tone: 'warn', who: e.agent_id ?? 'fleet', what: `was paused by ${e.actor}` }),
-  'work.resumed': (e) => ({ tone: 'ok', who: e.agent_id ?? 'fleet', what: `was resumed by ${e.actor}` }),
+  'work.paused': (e) => ({
+    tone: 'warn',
+    who: e.agent_id ?? 'fleet',
+    what: `was paused by ${formatActor(e.actor)}`,
+  }),
+  'work.resumed': (e) => ({
+    tone: 'ok',
+    who: e.agent_id ?? 'fleet',
+    what: `was resumed by ${formatActor(e.actor)}`,
+  }),
   'permissions.broken': (e) => ({ tone: 'bad', who: 'permissions', what: `are broken: ${e.detail}` }),
   'watch.fired': (e) => ({
     tone: 'neutral',
@@ -158,7 +175,10 @@ export const eventDrawings: EventDrawings = {
   'browser.handed': (e) => ({
     tone: 'warn',
     who: e.agent_id,
-    what: e.by === null ? `asks for a person in its browser: ${e.host}` : `waits: ${e.by} has its browser`,
+    what:
+      e.by === null
+        ? `asks for a person in its browser: ${e.host}`
+        : `waits: ${formatActor(e.by)} has its browser`,
   }),
   'browser.returned': (e) => ({ tone: 'ok', who: e.agent_id, what: returnedWords[e.how] }),
   'browser.closed': (e) => ({

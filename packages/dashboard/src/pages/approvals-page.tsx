@@ -7,6 +7,7 @@ import { Confirm } from '../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
 import type { Tone } from '../live/state-tone.ts'
 import { askingForPerson } from './agent/format-browser.ts'
+import { formatActor } from '../data/format-actor.ts'
 
 export function ApprovalsPage() {
   const isOwner = useRefusal({ call: 'pending' }) === null
@@ -88,7 +89,7 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
         </section>
         <div className="row small muted">
           <span>
-            asked by <strong>{asked_by}</strong> <Ago at={approval.created_at} />
+            asked by <strong>{formatActor(asked_by)}</strong> <Ago at={approval.created_at} />
           </span>
           <span>
             expires <Ago at={approval.expires_at} />
@@ -157,7 +158,7 @@ function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] })
                   {one.summary}
                   {one.detail !== '' && <div className="small muted">{one.detail}</div>}
                 </td>
-                <td data-label="Asked by">{one.asked_by}</td>
+                <td data-label="Asked by">{formatActor(one.asked_by)}</td>
                 <td data-label="Decided by">{one.resolved_by ?? '—'}</td>
                 <td className="muted">{one.resolved_at !== null && <Ago at={one.resolved_at} />}</td>
               </tr>

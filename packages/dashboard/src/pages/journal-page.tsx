@@ -12,6 +12,7 @@ import '../design/blackboard.css'
 import { Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { joinJournalRows, journalRowsMax, readJournalRows } from './journal-rows.ts'
 import type { JournalRow, JournalRows } from './journal-rows.ts'
+import { formatActor } from '../data/format-actor.ts'
 
 const hourMs = 3_600_000
 const ranges = [
@@ -279,10 +280,10 @@ function RowList({
                 onClick={() => onChoose(row)}
               >
                 <span className="muted number clip">{formatMoment(row.at)}</span>
-                <span className="clip only-wide">{row.actor}</span>
+                <span className="clip only-wide">{formatActor(row.actor)}</span>
                 <span className="clip">
                   {row.action}
-                  <span className="only-narrow muted"> {row.actor}</span>
+                  <span className="only-narrow muted"> {formatActor(row.actor)}</span>
                 </span>
                 <span className="clip muted only-wide">{row.subject}</span>
               </button>

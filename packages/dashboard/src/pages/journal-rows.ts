@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { formatActor } from '../data/format-actor.ts'
 
 const rowSchema = z.object({
   seq: z.number(),
@@ -58,6 +59,8 @@ export async function readJournalRows(pieces: AsyncIterable<Uint8Array>): Promis
 
 function readRow(line: string): JournalRow {
   const row = rowSchema.parse(JSON.parse(line))
-  const searched = [row.actor, row.action, row.subject, JSON.stringify(row.detail)].join('\n').toLowerCase()
+  const searched = [row.actor, formatActor(row.actor), row.action, row.subject, JSON.stringify(row.detail)]
+    .join('\n')
+    .toLowerCase()
   return { ...row, searched }
 }

@@ -148,13 +148,15 @@ export function createFollowEvents(deps: {
     metrics.modelCalled(body)
     const one = body.run_id === null ? null : follow(body.run_id)
     if (!one) return
+    // What a stopped run had under way is settled once it has ended: that belongs to it, and no longer than it lasted.
+    const end = Math.min(event.at, one.run.endedAt ?? event.at)
     const operation = body.operation ?? 'chat'
     const provider = body.model.split('/', 1)[0] ?? ''
     emit(one, {
       ...partOf(one, {
         name: `${operation} ${body.model}`,
-        at: event.at - body.duration_ms,
-        end: event.at,
+        at: Math.min(event.at - body.duration_ms, end),
+        end,
         part: String(event.seq),
         attributes: {
           [genAi.operation]: operation,
@@ -168,6 +170,7 @@ export function createFollowEvents(deps: {
       }),
       kind: 'client',
     })
+    if (isTerminal(one.phase)) followed.delete(one.run.id)
   }
 
   function delayed(body: Extract<FleetEvent['body'], { type: 'model.delayed' }>, event: FleetEvent): void {

@@ -87,6 +87,31 @@ describe('spans', () => {
     expect(call?.attributes).toMatchObject({ [genAi.inputTokens]: 10, [genAi.outputTokens]: 5 })
   })
 
+  test('of a call that is settled after its run was stopped end with the run', async () => {
+    const { begin, events, spans, clock, ledger } = aFollowedLedger()
+    const run = begin('a')
+    await clock.advance(50)
+    ledger.lifecycle.cancelRun(person, run.id)
+    await clock.advance(400)
+    events.publish({
+      type: 'model.called',
+      agent_id: 'a',
+      run_id: run.id,
+      model: 'openai/gpt-5',
+      operation: 'chat',
+      tokens: 15,
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      cost_usd: 0.25,
+      duration_ms: 420,
+    })
+    const [call, whole] = ['chat openai/gpt-5', 'invoke_agent a'].map((name) =>
+      spans.find((span) => span.name === name),
+    )
+    expect(call?.endedAt).toBe(whole?.endedAt)
+    expect(call && call.endedAt - call.startedAt).toBe(20)
+  })
+
   test('have nothing in them that an agent wrote', () => {
     const { begin, events, spans, ledger } = aFollowedLedger()
     const run = begin('a')

@@ -5,6 +5,7 @@ import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
 import { DiffView } from '../../design/diff-view.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 const shownMax = 20
 /** Of what an agent may and which servers it has nobody else disposes. */
@@ -54,7 +55,7 @@ function Change({ change }: { readonly change: ChangeView }) {
             <Badge tone={change.state === 'failed' ? 'bad' : 'neutral'}>{change.state}</Badge>
           )}
           <span className="small muted">
-            {change.actor} <Ago at={change.applied_at} />
+            {formatActor(change.actor)} <Ago at={change.applied_at} />
           </span>
         </div>
         <div className="row">

@@ -1,5 +1,6 @@
 import type { BrowserView } from '@flotilla/protocol/browser-api'
 import type { Tone } from '../../live/state-tone.ts'
+import { formatActor } from '../../data/format-actor.ts'
 
 /** How a browser is, in words; who has it comes before what it does. Pure. */
 export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' | 'acting'> | undefined): {
@@ -8,7 +9,7 @@ export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' |
 } {
   if (browser?.hand_over) {
     const { by } = browser.hand_over
-    return { tone: 'warn', words: by === null ? 'asks for a person' : `${by} has it` }
+    return { tone: 'warn', words: by === null ? 'asks for a person' : `${formatActor(by)} has it` }
   }
   switch (browser?.state) {
     case undefined:

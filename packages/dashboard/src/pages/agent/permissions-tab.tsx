@@ -8,6 +8,7 @@ import { isPermissionField } from './permission-edit.ts'
 import { PermissionForm } from './permission-form.tsx'
 import { permissionWords } from './format-permission.ts'
 import { Simulator } from './simulator.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 const froms = {
   none: { tone: 'neutral', words: 'not given' },
@@ -108,7 +109,11 @@ function Row({
         <Badge tone={tone}>{words}</Badge>
       </td>
       <td data-label="Given by">
-        {by === null ? <span className="muted">{from === 'default' ? 'the kind of agent' : '–'}</span> : by}
+        {by === null ? (
+          <span className="muted">{from === 'default' ? 'the kind of agent' : '–'}</span>
+        ) : (
+          formatActor(by)
+        )}
         {at !== null && (
           <span className="small muted">
             {' '}

@@ -7,6 +7,7 @@ import { Act } from '../../design/act.tsx'
 import { Ago, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { EntryHistory } from './entry-history.tsx'
 import { WriteEntry } from './write-entry.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 const rowHeightPx = 40
 const previewMaxChars = 160
@@ -104,7 +105,7 @@ function EntryList({
                 <span className="clip mono">{entry.key}</span>
                 <span className="clip muted only-wide">{preview(entry.value)}</span>
                 <span className="number">{entry.version}</span>
-                <span className="clip only-wide">{entry.written_by}</span>
+                <span className="clip only-wide">{formatActor(entry.written_by)}</span>
                 <span className="muted only-wide">
                   <Ago at={entry.updated_at} />
                 </span>
@@ -124,5 +125,5 @@ function preview(value: unknown): string {
 
 function matches({ key, value, written_by: by }: BlackboardEntry, words: string): boolean {
   if (words === '') return true
-  return [key, by, JSON.stringify(value)].join('\n').toLowerCase().includes(words)
+  return [key, formatActor(by), JSON.stringify(value)].join('\n').toLowerCase().includes(words)
 }

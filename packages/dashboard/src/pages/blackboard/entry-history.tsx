@@ -6,6 +6,7 @@ import { Confirm } from '../../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { valueDiff } from './value-diff.ts'
 import { WriteEntry } from './write-entry.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 type Version = Reply<'blackboardHistory'>['versions'][number]
 
@@ -44,7 +45,7 @@ export function EntryHistory({ name, close }: { readonly name: string; readonly 
             <div className="row small muted">
               <Badge>version {entry.version}</Badge>
               <span>
-                {entry.written_by} <Ago at={entry.updated_at} />
+                {formatActor(entry.written_by)} <Ago at={entry.updated_at} />
               </span>
               {entry.expires_at !== null && (
                 <span>
@@ -142,7 +143,7 @@ function VersionChoice({
     >
       {versions.map(({ version, written_by: by }) => (
         <option key={version} value={version}>
-          {version} by {by}
+          {version} by {formatActor(by)}
         </option>
       ))}
     </select>

@@ -8,6 +8,7 @@ import { ChoiceField } from '../../design/fields.tsx'
 import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { Badge, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 const stale = ['blackboardWatchList'] as const
 const tellWords: Readonly<Record<WatchTell, string>> = {
@@ -74,7 +75,7 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
       <td data-label="Agent">{agent}</td>
       <td data-label="Is told">{tellWords[tell]}</td>
       <td className="muted" data-label="Made by">
-        {watch.created_by}
+        {formatActor(watch.created_by)}
       </td>
       <td className="right number" data-label="Waiting">
         {waiting}

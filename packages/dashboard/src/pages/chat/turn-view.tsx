@@ -1,5 +1,6 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
 import { Act } from '../../design/act.tsx'
@@ -108,9 +109,11 @@ export function TurnEnd({
 }) {
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
   const failed = run.state !== 'done'
+  // The badge says of a stopped one that it is, and what was said so far stands above.
+  const isStopped = run.state === 'cancelled' && run.outcome?.text.startsWith(problemCatalog.cancelled.title)
   return (
     <>
-      {failed && run.outcome && (
+      {failed && !isStopped && run.outcome && (
         <div className={`note ${run.state === 'cancelled' ? 'warn' : 'bad'}`}>{run.outcome.text}</div>
       )}
       <div className="turn-end number">

@@ -11,6 +11,7 @@ import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/
 import type { Tone } from '../../live/state-tone.ts'
 import { followedMs } from './followed-ms.ts'
 import { ReplacePayment } from './replace-payment.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 /** Rows at first, and with each press more. */
 const shownAtOnce = 50
@@ -108,7 +109,7 @@ function Row({ payment }: { readonly payment: PaymentView }) {
         {payment.what}
         <div className="small muted">
           {payment.chain}
-          {by !== null && `, allowed by ${by}`}
+          {by !== null && `, allowed by ${formatActor(by)}`}
           {run !== null && (
             <>
               {', '}

@@ -6,6 +6,7 @@ import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/
 import { TaskButtons } from './task-buttons.tsx'
 import { givenAnew, outcomeTone, taskTone, waitsForVerdict } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 /** Of each list. */
 const shownMax = 60
@@ -98,7 +99,7 @@ function Judged({ tasks }: { readonly tasks: readonly TaskView[] }) {
               <td data-label="Agent">{task.assignee}</td>
               <td className="plain-text">{task.feedback}</td>
               <td className="muted" data-label="By">
-                {task.outcome_by}
+                {task.outcome_by !== null && formatActor(task.outcome_by)}
               </td>
             </tr>
           ))}

@@ -8,6 +8,7 @@ import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
+import { formatActor } from '../../data/format-actor.ts'
 
 export function TaskDetail({ id }: { readonly id: string }) {
   const found = useMesh('task', { params: { id } })
@@ -56,7 +57,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
 function Facts({ detail: { task, children } }: { readonly detail: TaskDetailView }) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Id', <span className="mono small">{task.id}</span>],
-    ['From', task.creator],
+    ['From', formatActor(task.creator)],
     ['To', <Link href={`/chat/${task.assignee}`}>{task.assignee}</Link>],
     ...(task.project === null
       ? []
@@ -84,7 +85,7 @@ function Facts({ detail: { task, children } }: { readonly detail: TaskDetailView
         ]),
     ...(task.max_cost_usd === null ? [] : [['May use', formatUsd(task.max_cost_usd)] as const]),
     ['Given', formatMoment(task.created_at)],
-    ...(task.outcome_by === null ? [] : [['Judged by', task.outcome_by] as const]),
+    ...(task.outcome_by === null ? [] : [['Judged by', formatActor(task.outcome_by)] as const]),
   ]
   return (
     <Card title="Facts">
@@ -116,13 +117,13 @@ function History({ history }: { readonly history: TaskDetailView['history'] }) {
       <ol className="timeline of-moments">
         {history.map(({ at, actor, action, state, words }) => (
           // The steps of one task have a moment and an action of their own.
-          <li key={`${at}:${action}:${actor}`}>
+          <li key={`${at}:${action}:${formatActor(actor)}`}>
             <span className="muted number small">{formatMoment(at)}</span>
             <span className="small only-wide">
               <Badge tone={taskTone(state)}>{state}</Badge>
             </span>
             <span className="plain-text">
-              <strong>{actor}</strong> {action}
+              <strong>{formatActor(actor)}</strong> {action}
               {words !== '' && <span className="muted"> — {words}</span>}
             </span>
           </li>

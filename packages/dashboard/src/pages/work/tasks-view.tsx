@@ -9,6 +9,7 @@ import { Choice } from '../../design/choice.tsx'
 import { Ago, Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
+import { formatActor } from '../../data/format-actor.ts'
 
 /** Newest tasks that are looked at. */
 export const tasksListed = 500
@@ -189,7 +190,7 @@ function List({ tasks }: { readonly tasks: readonly TaskView[] }) {
                   {task.title}
                 </span>
                 <span className="clip only-wide">{task.assignee}</span>
-                <span className="clip muted only-wide">{task.creator}</span>
+                <span className="clip muted only-wide">{formatActor(task.creator)}</span>
                 <span className="clip muted only-wide">{task.project ?? '—'}</span>
                 <span className="only-wide">
                   {task.outcome === null ? (
@@ -212,6 +213,13 @@ function List({ tasks }: { readonly tasks: readonly TaskView[] }) {
 
 function matches(task: TaskView, words: string): boolean {
   if (words === '') return true
-  const text = [task.id, task.title, task.description, task.assignee, task.creator, task.summary ?? '']
+  const text = [
+    task.id,
+    task.title,
+    task.description,
+    task.assignee,
+    formatActor(task.creator),
+    task.summary ?? '',
+  ]
   return text.join('\n').toLowerCase().includes(words.toLowerCase())
 }

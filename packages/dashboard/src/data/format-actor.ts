@@ -1,0 +1,15 @@
+/** What channels are called where people read of them. */
+const channelWords: Readonly<Record<string, string>> = { cli: 'terminal', api: 'API' }
+
+/**
+ * Who did something, as people say it: `human:cli` is the owner at the terminal, `human:ann@telegram` is ann on telegram,
+ * `agent:scout` is scout. A name that is none of these stands for itself. Pure.
+ */
+export function formatActor(actor: string): string {
+  const [, kind, name = ''] = /^(human|agent):(.+)$/.exec(actor) ?? []
+  if (kind === 'agent') return name
+  if (kind === undefined) return actor === 'system' ? 'mesh' : actor
+  const at = name.lastIndexOf('@')
+  const channel = name.slice(at + 1)
+  return `${at === -1 ? 'owner' : name.slice(0, at)} (${channelWords[channel] ?? channel})`
+}
