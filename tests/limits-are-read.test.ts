@@ -12,6 +12,7 @@ import {
   templateLimits,
   wireLimits,
 } from '../packages/protocol/src/limits.ts'
+import { steerLimits } from '../packages/protocol/src/steer-limits.ts'
 import { readSourceFiles } from './source-files.ts'
 
 const stated = {
@@ -26,6 +27,7 @@ const stated = {
   templateLimits,
   recordLimits,
   watchLimits,
+  steerLimits,
 }
 const home = 'packages/protocol/src/limits.ts'
 const production = readSourceFiles()

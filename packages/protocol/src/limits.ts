@@ -73,9 +73,6 @@ export const wireLimits = {
   leaseRenewalMs: 15_000,
   runAttemptsMax: 3,
   handOffDepthMax: 8,
-  /** Steers of one run in all its turns; with their length they fit one body beside the run's message. */
-  steersPerRunMax: 50,
-  steerMaxChars: 4000,
   /** Words that runs are searched for. */
   runSearchMaxChars: 200,
   keepAliveMs: 15_000,

@@ -4,6 +4,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
+import { steerLimits } from './steer-limits.ts'
 import { outboundHeadersSchema } from './outbound-headers.ts'
 import { steerIdSchema, steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema, tokenBudgetSchema } from './task.ts'
@@ -162,7 +163,7 @@ export const meshAgentApi = {
   steer: { request: z.strictObject({ text: steerTextSchema }), response: steerViewSchema },
   steersTaken: {
     request: z.strictObject({
-      ids: z.array(steerIdSchema).check(z.minLength(1), z.maxLength(wireLimits.steersPerRunMax)),
+      ids: z.array(steerIdSchema).check(z.minLength(1), z.maxLength(steerLimits.perRunMax)),
       step: z.int().check(z.minimum(0)),
     }),
     response: z.strictObject({ taken: z.int() }),

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { agentIdSchema, idSchema, runIdSchema } from './ids.ts'
-import { wireLimits } from './limits.ts'
+import { steerLimits } from './steer-limits.ts'
 import { originSchema } from './origin.ts'
 
 /**
@@ -11,7 +11,7 @@ export const steerStates = ['waiting', 'taken', 'became-run'] as const
 export type SteerState = (typeof steerStates)[number]
 
 export const steerIdSchema = idSchema('steer')
-export const steerTextSchema = z.string().check(z.minLength(1), z.maxLength(wireLimits.steerMaxChars))
+export const steerTextSchema = z.string().check(z.minLength(1), z.maxLength(steerLimits.maxChars))
 
 /** A steer as the API shows it. Times are milliseconds since 1970. */
 export const steerViewSchema = z.strictObject({
@@ -44,4 +44,4 @@ export type SteerMessage = z.infer<typeof steerMessageSchema>
 
 export const steerMessagesSchema = z
   .array(steerMessageSchema)
-  .check(z.minLength(1), z.maxLength(wireLimits.steersPerRunMax))
+  .check(z.minLength(1), z.maxLength(steerLimits.perRunMax))

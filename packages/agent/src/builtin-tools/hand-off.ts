@@ -1,4 +1,4 @@
-import { wireLimits } from '@flotilla/protocol/limits'
+import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { actionWords, completeStatuses, taskLimits } from '@flotilla/protocol/task-actions'
 import {
@@ -80,7 +80,7 @@ const steerAgent = defineTool({
     'Says something to an agent while it works on what you gave it, such as a correction; it reads it before its next step. It is no new task: for that use hand_off.',
   parameters: {
     to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
-    text: text('What it is to know', { minChars: 1, maxChars: wireLimits.steerMaxChars }),
+    text: text('What it is to know', { minChars: 1, maxChars: steerLimits.maxChars }),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import type { Caller } from '../access/index.ts'
-import { readerLifeMs, unreadMaxBytes } from './reader-bounds.ts'
+import { readerLifeMs, unreadMaxBytes } from './event-reader-limits.ts'
 import { readerOf, socketObstacle } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 

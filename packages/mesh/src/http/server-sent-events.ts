@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { wireLimits } from '@flotilla/protocol/limits'
-import { unreadMaxBytes } from './reader-bounds.ts'
+import { unreadMaxBytes } from './event-reader-limits.ts'
 
 interface EventLabels {
   readonly id?: number

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { KeyboardEvent } from 'react'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { useAction, useRefusal, useServices } from '../../data/use-mesh.ts'
 import { AttachButton, AttachedList, useAttachments } from './attach.tsx'
 import { withAttachments } from '@flotilla/protocol/chat-attachments'
@@ -70,7 +71,7 @@ export function Composer({
           aria-label={working ? `Say something to ${agent} while it works` : `Message to ${agent}`}
           placeholder={refusal ?? (working ? 'Say something while it works …' : `Ask ${agent} …`)}
           disabled={refusal !== null}
-          maxLength={working ? wireLimits.steerMaxChars : wireLimits.chatMessageMaxChars}
+          maxLength={working ? steerLimits.maxChars : wireLimits.chatMessageMaxChars}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
           onPaste={(event) => {

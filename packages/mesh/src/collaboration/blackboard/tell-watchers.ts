@@ -1,7 +1,7 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { watchLimits } from '@flotilla/protocol/blackboard-limits'
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
+import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { unattendedSession } from '@flotilla/protocol/unattended-session'
@@ -158,7 +158,7 @@ function wordsOf(changes: readonly WatchedChange[]): {
   for (const change of changes) {
     const line = `- ${change.key}: version ${change.version}, by ${change.written_by}`
     chars += line.length + 1
-    if (told.length > 0 && chars > wireLimits.steerMaxChars) break
+    if (told.length > 0 && chars > steerLimits.maxChars) break
     told.push(change)
     lines.push(line)
   }

@@ -1,4 +1,5 @@
 import { wireLimits } from '@flotilla/protocol/limits'
+import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
@@ -227,7 +228,7 @@ describe('a steer to an agent at work', () => {
 
   test('is refused beyond the steers that one run may have', async () => {
     const { harness } = await atWork()
-    for (let count = 0; count < wireLimits.steersPerRunMax; count++) harness.steer('ada')
+    for (let count = 0; count < steerLimits.perRunMax; count++) harness.steer('ada')
     expect(codeOf(() => harness.steer('ada'))).toBe('unprocessable')
   })
 

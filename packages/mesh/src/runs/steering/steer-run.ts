@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
-import { wireLimits } from '@flotilla/protocol/limits'
+import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
@@ -93,9 +93,9 @@ function attach(
   { run, actor }: { readonly run: RunRecord; readonly actor: string },
 ): SteerRecord {
   const { steers, database } = deps
-  if (steers.countOf(run.id) >= wireLimits.steersPerRunMax) {
+  if (steers.countOf(run.id) >= steerLimits.perRunMax) {
     throw new Problem('unprocessable', {
-      detail: `run ${run.id} has been steered ${wireLimits.steersPerRunMax} times; ask again when it has ended`,
+      detail: `run ${run.id} has been steered ${steerLimits.perRunMax} times; ask again when it has ended`,
     })
   }
   // It may become a run, and must find room then.
