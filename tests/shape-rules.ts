@@ -32,7 +32,7 @@ export const wideRecords: readonly WideRecord[] = [
   { record: 'mesh/runs/lifecycle/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
   { record: 'mesh/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },
   {
-    record: 'mesh/sandbox/docker-runtime.ts DockerRuntimeOptions',
+    record: 'mesh/sandbox/docker/docker-options.ts DockerRuntimeOptions',
     membersMax: 20,
     why: 'how an engine is used, a value each',
   },

@@ -5,10 +5,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  createDockerRuntime,
-  type DockerRuntimeOptions,
-} from '../../packages/mesh/src/sandbox/docker-runtime.ts'
+import { createDockerRuntime } from '../../packages/mesh/src/sandbox/docker-runtime.ts'
+import type { DockerRuntimeOptions } from '../../packages/mesh/src/sandbox/docker/docker-options.ts'
 import type { Engine } from '../../packages/mesh/src/sandbox/engine/connect-engine.ts'
 import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
 import { removePrivateNetwork } from '../../packages/mesh/src/sandbox/network/private-network.ts'

@@ -1,0 +1,106 @@
+import { SandboxError } from '../sandbox-error.ts'
+import type { SandboxEnd } from '../sandbox-runtime.ts'
+import { homeTag } from '../sandbox-spec.ts'
+import { createStartGate } from '../start-gate.ts'
+import { createStartShares } from '../start-shares.ts'
+import { createLimitedVolumes, profileVolumesFolder } from '../volume/limited-volumes.ts'
+import type { VolumePrograms } from '../volume/volume-image.ts'
+import type { PreparedEngine } from './agent-container.ts'
+import type { DockerRuntimeOptions } from './docker-options.ts'
+import { createMemoryEnds } from './memory-ends.ts'
+import { createRestoreImage } from './restore-image.ts'
+import type { RestoreImage } from './restore-image.ts'
+import { createRungs } from './rungs.ts'
+
+const startsPerCore = 2
+
+/** What one home has in the container engine, as far as this process knows it. */
+export interface DockerHome {
+  readonly options: DockerRuntimeOptions
+  readonly tag: string
+  readonly closing: AbortController
+  readonly restoreImage: RestoreImage
+  readonly rungs: ReturnType<typeof createRungs>
+  readonly volumes: ReturnType<typeof createLimitedVolumes>
+  /** Volumes of browsers. */
+  readonly profiles: ReturnType<typeof createLimitedVolumes>
+  readonly ends: ContainerEnds
+  readonly link: EngineLink
+  /** How many agents start at once, and how much of the processor they are lent. */
+  starts: StartBounds
+  /** What this machine has to make volumes with. */
+  readonly found: { programs: VolumePrograms }
+  /** Null until `prepare`, and after `erase`. */
+  ready: PreparedEngine | null
+}
+
+export interface ContainerEnds {
+  /** Containers whose end nobody asked for yet, by id: the agent of each. */
+  readonly running: Map<string, string>
+  readonly listeners: Set<(end: SandboxEnd) => void>
+  readonly memoryEnds: ReturnType<typeof createMemoryEnds>
+}
+
+/** The stream of the engine's events. */
+export interface EngineLink {
+  readonly backListeners: Set<() => void>
+  watching: Promise<void> | null
+  isLost: boolean
+  /** A stream that ends in order is not told as lost, and the engine may be another one since. */
+  wasConnected: boolean
+}
+
+export interface StartBounds {
+  readonly gate: ReturnType<typeof createStartGate>
+  readonly shares: ReturnType<typeof createStartShares>
+}
+
+export function makeDockerHome(options: DockerRuntimeOptions): DockerHome {
+  const closing = new AbortController()
+  const found: DockerHome['found'] = { programs: new Map() }
+  const programs = () => found.programs
+  return {
+    options,
+    tag: homeTag(options.homeId),
+    closing,
+    restoreImage: createRestoreImage(options, closing.signal),
+    rungs: createRungs(options),
+    volumes: createLimitedVolumes({ folder: options.volumesFolder, programs }),
+    profiles: createLimitedVolumes({ folder: profileVolumesFolder(options.volumesFolder), programs }),
+    ends: { running: new Map(), listeners: new Set(), memoryEnds: createMemoryEnds() },
+    link: { backListeners: new Set(), watching: null, isLost: false, wasConnected: false },
+    starts: startBounds(options, 1),
+    found,
+    ready: null,
+  }
+}
+
+export function startBounds(options: DockerRuntimeOptions, processors: number): StartBounds {
+  return {
+    gate: createStartGate(startsPerCore * processors),
+    shares: createStartShares({ ...options, processors }),
+  }
+}
+
+/** Throws `SandboxError` `not-prepared`. */
+export function preparedEngine({ ready }: Pick<DockerHome, 'ready'>): PreparedEngine {
+  if (ready) return ready
+  throw new SandboxError(
+    'not-prepared',
+    'The container engine was not prepared yet.\nRepair: call prepare first.',
+  )
+}
+
+/** The same, with the agents' image in the engine. */
+export async function engineWithImage(home: DockerHome): Promise<PreparedEngine> {
+  const before = preparedEngine(home)
+  const image = await home.restoreImage(before.engine, before.ground.image)
+  const now = preparedEngine(home)
+  if (now.ground.image === before.ground.image) home.ready = { ...now, ground: { ...now.ground, image } }
+  return preparedEngine(home)
+}
+
+/** From now on the end of its containers was asked for. */
+export function expectEnd({ ends: { running } }: Pick<DockerHome, 'ends'>, agentId: string): void {
+  for (const [id, owner] of running) if (owner === agentId) running.delete(id)
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/index.ts'
+
+/** How an engine is used for the agents of one home. */
+export interface DockerRuntimeOptions {
+  readonly homeId: string
+  /** Of the mesh; 0 where it may set firewall rules and install an engine itself. */
+  readonly uid: number
+  /** Values of `FLOTILLA_ENGINE_SOCKET` and `DOCKER_HOST`. */
+  readonly engineSocket?: string | undefined
+  readonly dockerHost?: string | undefined
+  /** True with `FLOTILLA_NO_INSTALL=1`. */
+  readonly noInstall: boolean
+  /** Log and process id of an engine that had to be started. Shared by all homes of this machine. */
+  readonly stateDirectory: string
+  /** Bundles and parts of images. Shared by all homes of this machine. */
+  readonly cacheDirectory: string
+  /** `images/agent`. */
+  readonly recipeDirectory: string
+  /** `images/machine`. */
+  readonly machineRecipeDirectory: string
+  /** Where the pinned Node is looked up from: the repository's root. */
+  readonly packageDirectory: string
+  /** The agent's entry file; bundled when its sources changed. */
+  readonly agentEntry: string
+  readonly baseImage?: string | undefined
+  /** Where volumes of a fixed size are kept. Belongs to one home. */
+  readonly volumesFolder: string
+  /** PATH of the mesh: where the programs that make volumes are found. */
+  readonly path: string
+  readonly browser: {
+    /** `images/browser`. */
+    readonly recipeDirectory: string
+    /** Of what runs in their containers. */
+    readonly browserEntry: string
+    /** Of their proxy, all that browsers may reach on the host. */
+    readonly proxyPort: number
+  }
+  /** Ports of the agent API and the forward proxy: all that agents may reach on the host. */
+  readonly meshPorts: readonly number[]
+  readonly clock: Clock
+  readonly log: Log
+}

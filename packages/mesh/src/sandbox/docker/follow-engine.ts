@@ -1,0 +1,93 @@
+import { inspectContainer, inspectedOf } from './agent-container.ts'
+import { labelKeys } from './container-options.ts'
+import { preparedEngine } from './docker-home.ts'
+import type { DockerHome } from './docker-home.ts'
+import { listContainers } from './list-containers.ts'
+import { restoreShare } from './own-share.ts'
+import { watchEngine } from './watch-ends.ts'
+import type { EngineEvent } from './watch-ends.ts'
+
+/** Follows what happens to the containers of a home, from the first call on. Resolves once those that run are known. */
+export function followEngine(home: DockerHome): Promise<void> {
+  const { engine } = preparedEngine(home)
+  const { link, options } = home
+  return new Promise<void>((resolve) => {
+    link.watching ??= watchEngine(engine, {
+      homeTag: home.tag,
+      clock: options.clock,
+      signal: home.closing.signal,
+      onConnected: () => {
+        link.isLost = false
+        home.rungs.forget()
+        if (link.wasConnected) for (const listener of link.backListeners) listener()
+        link.wasConnected = true
+        return catchUp(home).finally(resolve)
+      },
+      onEvent: (event) => onEvent(home, event),
+      onLost: (error) => {
+        if (!link.isLost)
+          options.log.warn(
+            { err: error },
+            'the connection to the container engine was lost; it is made again, and agents are looked at anew',
+          )
+        link.isLost = true
+        resolve()
+      },
+    })
+  })
+}
+
+/** Containers that run are adopted, put right first; those that ended while nobody listened are reported. */
+async function catchUp(home: DockerHome): Promise<void> {
+  const { running } = home.ends
+  const live = new Map<string, string>()
+  for (const container of await listContainers(preparedEngine(home).engine, home.tag)) {
+    const agentId = container.Labels?.[labelKeys.agent]
+    if (agentId !== undefined && container.State === 'running') live.set(container.Id, agentId)
+  }
+  await Promise.all([...live].map(([id, agentId]) => home.starts.gate(() => putRight(home, id, agentId))))
+  const ended = [...running.keys()].filter((id) => !live.has(id))
+  for (const [id, agentId] of live) running.set(id, agentId)
+  await Promise.all(ended.map((id) => reportEnd(home, id, null)))
+}
+
+function onEvent(home: DockerHome, event: EngineEvent): void {
+  const agentId = home.ends.running.get(event.containerId)
+  if (agentId === undefined) return
+  home.ends.memoryEnds.hear(event)
+  // The kernel may have killed a program of the agent alone; only `die` is the end.
+  if (event.action === 'oom') home.options.log.warn({ agentId }, 'a process in the sandbox ran out of memory')
+  if (preparedEngine(home).dialect.endActions.includes(event.action))
+    void reportEnd(home, event.containerId, event.at)
+}
+
+async function reportEnd(home: DockerHome, containerId: string, endedAt: number | null): Promise<void> {
+  const { running, listeners, memoryEnds } = home.ends
+  const agentId = running.get(containerId)
+  if (agentId === undefined) return
+  running.delete(containerId)
+  home.starts.shares.release(agentId)
+  const isOfMemory = memoryEnds.isOf(containerId, endedAt)
+  const state = await inspectContainer(preparedEngine(home), containerId).catch(() => null)
+  // A container that is gone altogether was removed by force, which ends its process by signal 9.
+  const { code, outOfMemory } = state?.exit ?? { code: 137, outOfMemory: false }
+  for (const listener of listeners) listener({ agentId, code, outOfMemory: outOfMemory && isOfMemory })
+}
+
+/**
+ * One of an earlier life or release, or that the engine started anew, may have its name server open, and one of a
+ * mesh that died may have the share of its start.
+ */
+async function putRight(home: DockerHome, containerId: string, agentId: string): Promise<void> {
+  const { engine, closeNames } = preparedEngine(home)
+  const inspected = await inspectedOf(engine, containerId)
+  if (!inspected?.State.Running) return
+  await closeNames(inspected.NetworkSettings.SandboxKey)
+  if (home.starts.shares.of(agentId) !== null) return
+  await restoreShare(engine, inspected).catch((error: unknown) => {
+    home.options.log.warn(
+      { agentId, err: error },
+      'agent keeps the processor share of its start until it is adopted',
+    )
+  })
+}

@@ -1,0 +1,115 @@
+import { ensureEngine } from '../engine/ensure-engine.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+import { findEngine } from '../engine/find-engine.ts'
+import { ensureAgentImage } from '../image/agent-image.ts'
+import { bundleAgent } from '../image/bundle-agent.ts'
+import { closeNameServer, nameServerState } from '../network/close-name-server.ts'
+import { ensurePrivateNetwork } from '../network/private-network.ts'
+import { findVolumePrograms } from '../volume/volume-facts.ts'
+import { removeContainer } from './agent-container.ts'
+import type { PreparedEngine } from './agent-container.ts'
+import { releaseHeld } from './container-data.ts'
+import { preparedEngine, startBounds } from './docker-home.ts'
+import type { DockerHome } from './docker-home.ts'
+import { engineDialect } from './engine-dialect.ts'
+import { eraseHome } from './erase-home.ts'
+import { followEngine } from './follow-engine.ts'
+import { leftovers, renameContainers } from './list-containers.ts'
+import { tryVolumes } from './try-volumes.ts'
+import { warmPageCache } from './warm-page-cache.ts'
+
+interface Preparing {
+  readonly progress: (step: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An engine with the agents' image and network; at the first time, all that an earlier life of the mesh left, too. */
+export async function prepareHome(home: DockerHome, preparing: Preparing): Promise<void> {
+  const isFirst = home.ready === null
+  home.ready = await prepareEngine(home, preparing)
+  if (!isFirst) return
+  await takeOver(home, home.ready)
+  await boundVolumes(home, home.ready, preparing.signal)
+  await followEngine(home)
+}
+
+async function prepareEngine(
+  { options, tag, volumes, rungs, ready }: DockerHome,
+  { progress, signal }: Preparing,
+): Promise<PreparedEngine> {
+  const [engine, bundle] = await Promise.all([
+    ensureEngine({ ...options, progress, signal }),
+    bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory }),
+  ])
+  const image = await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })
+  const worker = { engine, image: image.id, uid: options.uid, homeTag: tag }
+  const dialect = await engineDialect(engine, options.recipeDirectory)
+  const { holdsBridge, seccomp, ulimits, sysctls, logOptions } = dialect
+  const { homeId, meshPorts } = options
+  const network = await ensurePrivateNetwork(worker, { meshPorts, holdsBridge, signal })
+  const ground = { homeId, image: image.id, network, seccomp, ulimits, sysctls, logOptions }
+  const bound = ready?.bound ?? { kind: 'meter', why: 'volumes were not tried yet' }
+  const closeNames = await nameCloser({ options }, engine)
+  return { engine, dialect, network, ground, bound, volumes, rungs, closeNames }
+}
+
+/** What takes the engine's name server away from a container that runs, where that can be done. */
+async function nameCloser(
+  { options }: Pick<DockerHome, 'options'>,
+  engine: Engine,
+): Promise<PreparedEngine['closeNames']> {
+  const names = await nameServerState(engine, options.uid)
+  return async (networkFile) => {
+    const why = names.kind === 'shut' ? await closeNameServer(networkFile) : null
+    if (why !== null)
+      options.log.warn(
+        { why },
+        'the name server of a network of agents was not shut; a container can look up names of others there',
+      )
+  }
+}
+
+async function takeOver(home: DockerHome, { engine }: PreparedEngine): Promise<void> {
+  const { options, tag, volumes, profiles } = home
+  await renameContainers(engine, options.homeId, tag)
+  home.starts = startBounds(options, engine.cpus)
+  for (const id of await leftovers(engine, tag)) await removeContainer(engine, id)
+  await releaseHeld(engine, tag)
+  home.found.programs = await findVolumePrograms(options.path)
+  if (options.uid === 0) await Promise.all([volumes.sweep(), profiles.sweep()])
+}
+
+/** Finds out whether volumes can be bounded here, and says so where they cannot. */
+async function boundVolumes(
+  home: DockerHome,
+  { engine, ground }: PreparedEngine,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { options, tag, volumes, found } = home
+  const { programs } = found
+  const bound = await tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal })
+  home.ready = { ...preparedEngine(home), bound }
+  if (bound.kind !== 'meter') return
+  options.log.warn(
+    { why: bound.why },
+    'no volume can bound the data of agents; it is counted, and an agent over its limit is stopped',
+  )
+  await warmPageCache(engine, { image: ground.image, homeTag: tag, signal })
+}
+
+/** Takes away all that a home has in the engine. */
+export async function eraseDockerHome(home: DockerHome, { progress, signal }: Preparing): Promise<void> {
+  const { options } = home
+  const { engine } = await findEngine(options)
+  signal?.throwIfAborted()
+  if (engine === null) progress('No container engine answers, so this home has nothing in one')
+  else {
+    home.ends.running.clear()
+    progress('Removing containers, their data and their network')
+    await eraseHome(engine, { homeTag: home.tag, uid: options.uid })
+  }
+  home.found.programs = await findVolumePrograms(options.path)
+  await home.profiles.erase()
+  await home.volumes.erase()
+  home.ready = null
+}
