@@ -25,7 +25,7 @@ import {
   wideRecords,
 } from './shape-rules.ts'
 import { shapeOf } from './shape.ts'
-import { readSourceFiles, repositoryRoot } from './source-files.ts'
+import { readSourceFiles, repositoryRoot, withoutComments } from './source-files.ts'
 
 const files = readSourceFiles()
 const sources = files.filter((file) => !file.isTest && file.path.startsWith('packages/'))
@@ -322,7 +322,3 @@ describe('the shape of the sources', () => {
     expect(used.toSorted()).toEqual(selfReferences.map(({ name }) => name).toSorted())
   })
 })
-
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
-}

@@ -42,3 +42,8 @@ function walk(folder: string): string[] {
     return /\.tsx?$/.test(entry.name) ? [path] : []
   })
 }
+
+/** What a file does, without what it says of it. */
+export function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}

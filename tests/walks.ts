@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { repositoryRoot } from './source-files.ts'
+import { repositoryRoot, withoutComments } from './source-files.ts'
 import type { SourceFile } from './source-files.ts'
 
 /** How a message comes from one file to the next where no import leads there. */
@@ -117,8 +117,4 @@ function importsOf(path: string, text: string) {
     const target = specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier
     return { target, isExport: word === 'export', names }
   })
-}
-
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 }
