@@ -18,10 +18,12 @@ import { edgeImports } from './edge-imports.ts'
 import { importCircles } from './import-circles.ts'
 import {
   longFunctions,
+  maxAllLines,
   maxMembers,
   maxOwnLines,
   selfReferences,
   shapedPackages,
+  tallClosures,
   wideRecords,
 } from './shape-rules.ts'
 import { shapeOf } from './shape.ts'
@@ -315,6 +317,14 @@ describe('the shape of the sources', () => {
     )
     const allowed = new Map(longFunctions.map(({ name, ownLinesMax }) => [name, ownLinesMax]))
     expect(beyond(found, { bound: maxOwnLines, allowed })).toEqual({ tooLarge: [], needless: [] })
+  })
+
+  test(`has no function of more than ${maxAllLines} lines with all that it holds but those that say why`, () => {
+    const found = shapes.flatMap(({ path, functions }) =>
+      functions.map(({ name, allLines }) => [`${path} ${name}`, allLines] as const),
+    )
+    const allowed = new Map(tallClosures.map(({ name, allLinesMax }) => [name, allLinesMax]))
+    expect(beyond(found, { bound: maxAllLines, allowed })).toEqual({ tooLarge: [], needless: [] })
   })
 
   test('names no constant above its declaration, but where what begins names what ends it', () => {

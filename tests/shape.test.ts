@@ -29,6 +29,10 @@ describe('a shape', () => {
     expect(functions.find(({ name }) => name === 'late')?.ownLines).toBe(3)
   })
 
+  test('counts them with those of the functions in it, too', () => {
+    expect(functions.find(({ name }) => name === 'outer')?.allLines).toBe(9)
+  })
+
   test('knows what is named above its declaration from what a loop declares for itself', () => {
     expect(usedBefore).toEqual(['late'])
   })

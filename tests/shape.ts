@@ -5,9 +5,16 @@ import type { SourceFile } from './source-files.ts'
 export interface Shape {
   readonly records: readonly { readonly name: string; readonly members: number }[]
   /** Lines that belong to a function itself and to none that it holds; blank ones are none. */
-  readonly functions: readonly { readonly name: string; readonly ownLines: number }[]
+  readonly functions: readonly FunctionShape[]
   /** Constants that a closure names above their declaration in the same function. */
   readonly usedBefore: readonly string[]
+}
+
+export interface FunctionShape {
+  readonly name: string
+  readonly ownLines: number
+  /** With those of the functions in it. */
+  readonly allLines: number
 }
 
 interface Node {
@@ -28,7 +35,7 @@ interface Walk {
   readonly lineOf: (position: number) => number
   readonly isBlank: (line: number) => boolean
   readonly records: { name: string; members: number }[]
-  readonly functions: { name: string; ownLines: number }[]
+  readonly functions: FunctionShape[]
   readonly usedBefore: Set<string>
 }
 
@@ -92,7 +99,8 @@ function visit(walk: Walk, found: unknown, place: Place): void {
   place.within?.inner.push(reading.lines)
   const scopes = [...place.scopes, new Map(namesIn(found['params']).map((one) => [one, -1]))]
   visitParts(walk, found, { name, scopes, within: reading })
-  walk.functions.push({ name, ownLines: ownLinesOf(walk, reading) })
+  const allLines = ownLinesOf(walk, { ...reading, inner: [] })
+  walk.functions.push({ name, ownLines: ownLinesOf(walk, reading), allLines })
 }
 
 function visitParts(walk: Walk, node: Node, place: Place): void {
