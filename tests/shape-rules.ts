@@ -144,7 +144,7 @@ export const tallClosures: readonly TallClosure[] = [
   },
   {
     name: 'mesh/telemetry/follow-events.ts createFollowEvents',
-    allLinesMax: 162,
+    allLinesMax: 165,
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
