@@ -68,3 +68,6 @@ export const chatResetReplySchema = z.strictObject({
   archived_messages: z.int(),
 })
 export type ChatResetReply = z.infer<typeof chatResetReplySchema>
+
+/** How the words begin that stand in a conversation in place of an answer that did not come. */
+export const unansweredMark = '[This turn ended without an answer'

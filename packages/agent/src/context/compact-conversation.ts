@@ -10,6 +10,7 @@ import type { CutConversation } from './cut-groups.ts'
 import { estimateMessage } from './estimate-tokens.ts'
 import type { ContextSize } from './measure-context.ts'
 import { renderTranscript } from './render-transcript.ts'
+import { unansweredMark } from '@flotilla/protocol/chat-history'
 
 /** Part of the window that is in use after a compaction. */
 const afterShare = 0.45
@@ -188,5 +189,5 @@ function somethingWorked(
 }
 
 function isFailure(text: string): boolean {
-  return text.startsWith('[This turn ended without an answer')
+  return text.startsWith(unansweredMark)
 }

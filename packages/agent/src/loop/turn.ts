@@ -11,6 +11,7 @@ import type { RunBeginning } from './run-provenance.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
+import { unansweredMark } from '@flotilla/protocol/chat-history'
 
 /** What runs of every kind give the loop alike; a kind adds only what is its own. */
 export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
@@ -66,7 +67,7 @@ export async function closeTurn(
     state.messages.push({ role: 'tool', toolCallId: call.id, content: sanitizeForPrompt('[not made]') })
   }
   if (end.status !== 'complete') {
-    const words = sanitizeForPrompt(`[This turn ended without an answer: ${end.detail}]`)
+    const words = sanitizeForPrompt(`${unansweredMark}: ${end.detail}]`)
     state.messages.push({ role: 'assistant', content: words, toolCalls: [] })
   }
   const { messages, rounds, flushed } = state

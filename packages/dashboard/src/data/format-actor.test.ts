@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatActor } from './format-actor.ts'
+import { formatActor, formatOrigin } from './format-actor.ts'
 
 it.each([
   ['human:dashboard', 'owner (dashboard)'],
@@ -11,4 +11,10 @@ it.each([
   ['system', 'mesh'],
 ])('says of %s that it is %s', (actor, words) => {
   expect(formatActor(actor)).toBe(words)
+})
+
+it('says of work who asked for it', () => {
+  expect(formatOrigin({ kind: 'human', channel: 'dashboard' })).toBe('owner (dashboard)')
+  expect(formatOrigin({ kind: 'human', channel: 'telegram', user: 'ann' })).toBe('ann (telegram)')
+  expect(formatOrigin({ kind: 'webhook', channel: 'hook_1' })).toBe('webhook · hook_1')
 })

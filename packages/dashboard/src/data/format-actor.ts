@@ -1,3 +1,5 @@
+import type { Origin } from '@flotilla/protocol/origin'
+
 /** What channels are called where people read of them. */
 const channelWords: Readonly<Record<string, string>> = { cli: 'terminal', api: 'API' }
 
@@ -12,4 +14,10 @@ export function formatActor(actor: string): string {
   const at = name.lastIndexOf('@')
   const channel = name.slice(at + 1)
   return `${at === -1 ? 'owner' : name.slice(0, at)} (${channelWords[channel] ?? channel})`
+}
+
+/** Whose work it was and where it came in. Pure. */
+export function formatOrigin({ kind, channel, user }: Origin): string {
+  if (kind === 'human') return formatActor(`human:${user === undefined ? '' : `${user}@`}${channel}`)
+  return [kind, channel, user].filter(Boolean).join(' · ')
 }

@@ -11,6 +11,7 @@ import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
 import { inputWords } from './runs-page.tsx'
+import { formatOrigin } from '../data/format-actor.ts'
 
 export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })
@@ -89,7 +90,7 @@ function Facts({ run }: { readonly run: RunView }) {
   const facts: readonly (readonly [string, React.ReactNode])[] = [
     ['Agent', <Link href={`/chat/${run.agent_id}`}>{run.agent_id}</Link>],
     ['Kind', run.kind],
-    ['From', [origin.kind, origin.channel, origin.user].filter(Boolean).join(' · ')],
+    ['From', formatOrigin(origin)],
     ['Asked', formatMoment(run.created_at)],
     ['Waited', started === null ? 'still waits' : formatDuration(started - run.created_at)],
     ['Took', started === null || ended === null ? 'not ended' : formatDuration(ended - started)],

@@ -1,3 +1,4 @@
+import { unansweredMark } from '@flotilla/protocol/chat-history'
 import type { HistoryMessage } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import { describe, expect, it } from 'vitest'
@@ -34,6 +35,13 @@ describe('turns of before', () => {
       { kind: 'tool', name: 'wc', input: '{}', output: '7', pictures: [] },
       { kind: 'text', text: 'Seven.' },
     ])
+  })
+
+  it('leave to the run why no answer came, where the run is known', () => {
+    const words = [message('user', 'Count'), message('assistant', `${unansweredMark}: stopped.]`)]
+    const stopped = { ...run('run_1', 'Count'), state: 'cancelled' } as const
+    expect(pastTurns(words, [stopped])[0]?.blocks).toEqual([])
+    expect(pastTurns(words, [])[0]?.blocks).toHaveLength(1)
   })
 
   it('begin where the conversation is cut, and show a result whose call is gone', () => {

@@ -1,4 +1,6 @@
+import { unansweredMark } from '@flotilla/protocol/chat-history'
 import type { HistoryMessage } from '@flotilla/protocol/chat-history'
+import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 
 export interface PastStep {
@@ -85,7 +87,10 @@ function withRuns(turns: readonly Omit<PastTurn, 'run'>[], runs: readonly RunVie
     const run = left[at]
     if (run === undefined) return { ...turn, run: null }
     left.splice(0, at + 1)
-    return { ...turn, run }
+    // Why no answer came is said of the run itself.
+    const isSaid = (block: PastBlock) => block.kind === 'text' && block.text.startsWith(unansweredMark)
+    const blocks = isTerminal(run.state) ? turn.blocks.filter((block) => !isSaid(block)) : turn.blocks
+    return { ...turn, blocks, run }
   })
   return found.toReversed()
 }
