@@ -267,7 +267,7 @@ function limitWords(usd: number | null): string {
 }
 
 /** What becomes of the work of an agent in quarantine, and what a person can do about it. Pure. */
-export function quarantineWords(agentId: string, before: string): string {
+function quarantineWords(agentId: string, before: string): string {
   return `. Its work waits; it is tried now and then, and at once by ${before}restart ${agentId}`
 }
 

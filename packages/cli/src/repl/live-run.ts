@@ -5,7 +5,7 @@ import { formatOutcome } from './format-outcome.ts'
 import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { fitLine } from '../terminal/fit-line.ts'
-import { eventLine, quarantineWords } from './event-line.ts'
+import { eventLine } from './event-line.ts'
 import { formatTurn, formatWait } from './format-wait.ts'
 import type { DelayedEvent } from './format-wait.ts'
 
@@ -38,8 +38,6 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
     if (frame.type === 'accepted') {
       ask.onAccepted?.(frame.run_id)
       screen.queued(frame.run_id)
-      // Of one that was lost before, no event comes.
-      void stateOf(client, ask).then((state) => screen.found(state))
     }
     if (frame.type === 'event') {
       const { event } = frame
@@ -55,16 +53,8 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
   throw new Error('a chat stream ends with its outcome or a problem')
 }
 
-/** Null where it cannot be told, which takes nothing from the answer. */
-async function stateOf(client: MeshClient, { agentId, signal }: LiveAsk): Promise<string | null> {
-  const status = await client.call('status', { signal }).catch(() => null)
-  return status?.agents.find(({ id }) => id === agentId)?.state ?? null
-}
-
 interface RunScreen {
   queued(runId: string): void
-  /** How the agent was when it was asked. */
-  found(state: string | null): void
   text(content: string): void
   event(event: FleetEventBody): void
   wait(event: DelayedEvent): void
@@ -79,8 +69,6 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   let last = ''
   /** The run whose wait is told. */
   let waiting: string | null = null
-  /** Something was told of the run since it was taken. */
-  let hasBegun = false
   /** Its end is told whole. */
   let asked: string | null = null
 
@@ -106,13 +94,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       asked = runId
       if (terminal.status((seconds) => formatTurn(ask.agentId, seconds, before))) waiting = runId
     },
-    found(state) {
-      if (state !== 'quarantined' || hasBegun) return
-      endWait()
-      line(`${ask.agentId} is in quarantine${quarantineWords(ask.agentId, before)}`)
-    },
     text(content) {
-      hasBegun = true
       endWait()
       if (!ask.eventsBeside) terminal.stream(printable(content))
       paragraph += content
@@ -126,7 +108,6 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
         whole !== null && isQuote && terminal.isInteractive ? fitLine(whole, terminal.columns - 1) : whole
       const isSteer = event.type === 'steer.changed'
       const isQueued = event.type === 'run.changed' && event.state === 'queued'
-      if (!isQueued) hasBegun = true
       if (!isSteer && !isQueued && 'run_id' in event && event.run_id === waiting) endWait()
       // Other news may come in the middle of an answer, and ends none.
       if (endsAnswer(event, ask.agentId)) endParagraph()
@@ -138,7 +119,6 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       else line(eventLine(event, terminal.color, before))
     },
     end(run) {
-      hasBegun = true
       endWait()
       const words = run.outcome?.text ?? ''
       endParagraph()
