@@ -128,11 +128,6 @@ export const tallClosures: readonly TallClosure[] = [
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
-    name: 'mesh/replay/record-runs.ts createRunRecorder',
-    allLinesMax: 191,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
-  {
     name: 'mesh/sandbox/kubernetes-runtime.ts createKubernetesRuntime',
     allLinesMax: 184,
     why: 'a port of many members; to be taken apart as the one of Docker was',
