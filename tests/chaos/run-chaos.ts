@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
@@ -97,7 +97,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const findings = unique([...early, ...checkAll(facts)])
     const seconds = (performance.now() - startedAt) / 1000
     const { lives } = stage.supervisor
-    const keptHome = findings.length === 0 ? null : await keepHome(stage.home, options.seed)
+    const keptHome = findings.length === 0 ? null : await keepHome(beforeReset(stage), options.seed)
     return { options, facts, findings, lives, struck, seconds, keptHome }
   } finally {
     await stage.close()
@@ -183,6 +183,8 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
   if (verified.code !== 0)
     leftovers.push({ check: 'journal', what: `the journal is broken: ${verified.said}` })
   const rows = await gatherRows(stage.home)
+  // What a reset takes away is what says how a finding came.
+  await cp(stage.home, beforeReset(stage), { recursive: true, verbatimSymlinks: true })
   if (ground.kind !== 'process') {
     const reset = await stage.command('reset')
     if (reset.code !== 0) leftovers.push({ check: 'after-reset', what: `reset failed: ${reset.said}` })
@@ -199,6 +201,9 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
     leftovers,
   }
 }
+
+/** Where the home lies as it was before its reset. */
+const beforeReset = ({ home }: Stage): string => `${home}-before-reset`
 
 /** Names of files that are there for a moment only. */
 const temporaryNames = /\.tmp$|\.new$|^\.staged-/
