@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
@@ -8,6 +9,7 @@ import * as z from 'zod'
 import { claimName } from '../../packages/mesh/src/sandbox/kubernetes/agent-objects.ts'
 import { hollowClass } from './cluster/controllers.ts'
 import { fabric } from './cluster/layout.ts'
+import { kwokStages } from './cluster/programs.ts'
 import { keep } from './cluster/run.ts'
 import type { Cluster } from './cluster/start-cluster.ts'
 import { giveMeshRights } from './mesh-rights.ts'
@@ -55,10 +57,13 @@ export async function runClusterScale(
     metadata: { name: hollowClass },
     provisioner: 'flotilla.test/hollow',
   })
+  const stages = join(dirname(cluster.placeFile), 'stages.yaml')
+  await writeFile(stages, await kwokStages())
   const kwok = keep(
     options.kwok,
     [
       `--kubeconfig=${cluster.kubeconfigFile}`,
+      `--config=${stages}`,
       '--manage-all-nodes=false',
       `--manage-nodes-with-annotation-selector=${hollowAnnotation}=fake`,
       `--cidr=10.93.0.0/16`,

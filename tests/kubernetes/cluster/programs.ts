@@ -65,6 +65,21 @@ export function ensureKwok(cache: string, progress: (step: string) => void): Pro
   return ensureProgram({ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok', cache, progress })
 }
 
+/** What KWOK says of nodes and pods, as its makers have it: as fast as it can, and with the heartbeats of a kubelet. */
+export async function kwokStages(): Promise<string> {
+  const cwd = join(import.meta.dirname, '..', 'programs', 'kwok')
+  const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], { cwd })).trim()
+  const texts: string[] = []
+  for (const part of ['node/fast', 'node/heartbeat-with-lease', 'pod/fast']) {
+    const folder = join(module, 'kustomize', 'stage', part)
+    const files = (await readdir(folder)).filter(
+      (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
+    )
+    for (const name of files.toSorted()) texts.push(await readFile(join(folder, name), 'utf8'))
+  }
+  return texts.join('\n---\n')
+}
+
 /** One program of a recipe beside those of Kubernetes. */
 async function ensureProgram(program: {
   readonly name: string
