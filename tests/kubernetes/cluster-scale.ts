@@ -12,6 +12,7 @@ import { fabric } from './cluster/layout.ts'
 import { kwokStages } from './cluster/programs.ts'
 import { keep } from './cluster/run.ts'
 import type { Cluster } from './cluster/start-cluster.ts'
+import { until } from './cluster/until.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 import { hollowHome, namespace } from './scale-names.ts'
 
@@ -20,6 +21,7 @@ const hollowAnnotation = 'kwok.x-k8s.io/node'
 /** Of one order to the mesh's side: what takes longer does not fit this machine. */
 const orderMaxMs = 1_800_000
 const idleSeconds = 60
+const readyMs = 240_000
 const madeAtOnce = 32
 const claimBytes = String(64 * 1024 * 1024)
 
@@ -64,6 +66,8 @@ export async function runClusterScale(
     [
       `--kubeconfig=${cluster.kubeconfigFile}`,
       `--config=${stages}`,
+      // It renews them four times in that, as kubelets do, or the cluster misses its nodes.
+      '--node-lease-duration-seconds=40',
       '--manage-all-nodes=false',
       `--manage-nodes-with-annotation-selector=${hollowAnnotation}=fake`,
       `--cidr=10.93.0.0/16`,
@@ -82,6 +86,7 @@ export async function runClusterScale(
     tell(`prepared: ${words(await mesh.order('prepare'))}`)
     await close(real, true)
     await close(hollow, false)
+    await until(() => areReady(cluster, hollow), readyMs, 'the nodes that are nowhere are ready')
     let before = 0
     for (const count of options.counts) {
       await makeVolumes(cluster, before, count)
@@ -106,6 +111,21 @@ export async function runClusterScale(
     await mesh.kill()
     kwok.kill('SIGKILL')
   }
+}
+
+const nodeSchema = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  status: z.looseObject({
+    conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]),
+  }),
+})
+
+async function areReady({ api }: Cluster, names: readonly string[]): Promise<boolean> {
+  const { items } = z.looseObject({ items: z.array(nodeSchema) }).parse(await api.get('/api/v1/nodes'))
+  const ready = items.filter(({ status }) =>
+    status.conditions.some((one) => one.type === 'Ready' && one.status === 'True'),
+  )
+  return names.every((name) => ready.some(({ metadata }) => metadata.name === name))
 }
 
 function words({ seconds, cpuSeconds, megabytes, known, failed, error }: Told): string {

@@ -25,6 +25,8 @@ export async function startControlPlane(
   options: {
     readonly folder: string
     readonly authority: Authority
+    /** A node that says nothing is taken for lost after so long. */
+    readonly missedAfterSeconds: number
     readonly onEnd: (program: string, code: number | null) => void
   },
 ): Promise<ControlPlane> {
@@ -80,8 +82,7 @@ export async function startControlPlane(
     '--leader-elect=false',
     `--kube-api-qps=${callsMax}`,
     `--kube-api-burst=${callsMax}`,
-    // A node that is cut off is told sooner than a cluster does by itself, which takes 50 s.
-    '--node-monitor-grace-period=20s',
+    `--node-monitor-grace-period=${options.missedAfterSeconds}s`,
   ])
   start('kube-scheduler', programs.scheduler, [
     `--kubeconfig=${kubeconfigFile}`,

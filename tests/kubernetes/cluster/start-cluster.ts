@@ -15,6 +15,8 @@ import { until } from './until.ts'
 /** Who a mesh comes as that has no more rights than it needs. */
 export const meshUser = 'flotilla-mesh'
 const readyMs = 240_000
+/** Sooner than a cluster does by itself, which takes 50 s. */
+const missedAfterSeconds = 20
 const hierarchies = '/sys/fs/cgroup'
 const nodesSchema = z.looseObject({
   items: z.array(
@@ -36,6 +38,8 @@ export async function startCluster(
     readonly tell: (words: string) => void
     readonly controlGroup: string
     readonly images: readonly string[]
+    /** Of a node that says nothing. */
+    readonly missedAfterSeconds?: number
     readonly seccompProfile: NodeOptions['seccompProfile']
   },
 ) {
@@ -50,7 +54,12 @@ export async function startCluster(
   await run('mount', ['--bind', at('volumes'), at('volumes')])
   await run('mount', ['--make-shared', at('volumes')])
   const authority = await openAuthority(at('keys'))
-  const control = await startControlPlane(programs, { folder: at('control'), authority, onEnd })
+  const control = await startControlPlane(programs, {
+    folder: at('control'),
+    authority,
+    missedAfterSeconds: options.missedAfterSeconds ?? missedAfterSeconds,
+    onEnd,
+  })
   const { api } = control
   const places = Array.from({ length: nodeCount }, (_, index) => index + 1)
   const nodes = await Promise.all(

@@ -84,7 +84,11 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
   /** An earlier life that was killed may have left an agent held while it was read, or a throw-away pod. */
   async function putRight(to: PreparedCluster, pod: Pod): Promise<void> {
     if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
-    else if (pod.status?.phase === 'Running') await letGo(to, pod)
+    else if (pod.status?.phase === 'Running')
+      await letGo(to, pod).catch((error: unknown) => {
+        // Its node may be lost or have begun anew; one that is held all the same gives no sign of life, and is started again.
+        log.warn({ err: error, agentId: agentIdOf(pod) }, 'an agent of the life before could not be let go')
+      })
   }
 
   const nodesNow = async () => agentNodes((await prepared().cluster.core.listNode()).items)

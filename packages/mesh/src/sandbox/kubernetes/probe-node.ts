@@ -99,7 +99,11 @@ export async function withSibling<Result>(
       const host = pod?.status?.podIP ?? ''
       if (pod === null || hasEnded(pod) || host === '') return null
       const deadline = clock.now() + siblingReadyMs
-      while (!(await reaches(host, port)) && clock.now() < deadline) await clock.sleep(siblingAskMs, signal)
+      while (!(await reaches(host, port))) {
+        // What is not reached from here proves nothing: another node may have one that is.
+        if (clock.now() >= deadline) return null
+        await clock.sleep(siblingAskMs, signal)
+      }
       return { done: await work(host) }
     }
     const tried = await withThrowAway(to, { node, command, holds, work: workWith }, options)
@@ -107,7 +111,7 @@ export async function withSibling<Result>(
   }
   throw new SandboxError(
     'wall-probe-failed',
-    `No node runs a neighbour for the probe of the walls.\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${to.ground.namespace} tell more.`,
+    `No node runs a neighbour for the probe of the walls that is reached from the mesh.\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${to.ground.namespace} tell more.`,
   )
 }
 
