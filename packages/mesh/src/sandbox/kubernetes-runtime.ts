@@ -81,16 +81,6 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       running.set(pod.metadata.uid, agentId)
   }
 
-  /** An earlier life that was killed may have left an agent held while it was read, or a throw-away pod. */
-  async function putRight(to: PreparedCluster, pod: Pod): Promise<void> {
-    if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
-    else if (pod.status?.phase === 'Running')
-      await letGo(to, pod).catch((error: unknown) => {
-        // Its node may be lost or have begun anew; one that is held all the same gives no sign of life, and is started again.
-        log.warn({ err: error, agentId: agentIdOf(pod) }, 'an agent of the life before could not be let go')
-      })
-  }
-
   const nodesNow = async () => agentNodes((await prepared().cluster.core.listNode()).items)
   const dataOf = (agentId: string, data: { readonly dataLimitBytes: number }) => ({
     agentId,
@@ -132,7 +122,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       })
       const to = { cluster, ground, watch }
       const there = [...watch.known().values()]
-      await Promise.all(there.map((pod) => gate(() => putRight(to, pod))))
+      await Promise.all(there.map((pod) => gate(() => putRight(to, pod, { log, onEnding }))))
       await sweepTrials(to)
       progress('Trying whether the cluster bounds what agents keep')
       const bound = await tryClaims(to, newName)
@@ -252,4 +242,18 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       await ready?.watch.close()
     },
   }
+}
+
+/** An earlier life that was killed may have left an agent held while it was read, or a throw-away pod. */
+async function putRight(
+  to: PreparedCluster,
+  pod: Pod,
+  { log, onEnding }: { readonly log: Log; readonly onEnding: (uid: string) => void },
+): Promise<void> {
+  if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
+  else if (pod.status?.phase === 'Running')
+    await letGo(to, pod).catch((error: unknown) => {
+      // Its node may be lost or have begun anew; one that is held all the same gives no sign of life, and is started again.
+      log.warn({ err: error, agentId: agentIdOf(pod) }, 'an agent of the life before could not be let go')
+    })
 }
