@@ -64,6 +64,9 @@ export function createLifecycle(composed: Composed): Lifecycle {
       loops.push(maintain())
       tellStart()
       composed.serving.now = true
+      const { atLeast } = modules.isolation.api
+      if (runtime.isolates && atLeast !== 'container')
+        progress(`Trying whether agents can run on ${atLeast}, which takes minutes the first time`)
       warmOperator()
       // What stands on the most comes first: models before their money.
       const notices = await Promise.all(

@@ -26,7 +26,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     meshAddress: () => prepared().network.gateway,
     networks: () => engineNetworks(prepared().engine, tag),
     prepare: (preparing) => prepareHome(home, preparing),
-    tryRung: async (rung) => home.rungs.tryIt(rung, await engineWithImage(home)),
+    tryRung: async (rung, progress) => home.rungs.tryIt(rung, await engineWithImage(home), progress),
     async checkIsolation({ meshPort, rung = 'container', signal }) {
       const to = await engineWithImage(home)
       const behind = await home.rungs.behind(rung, to)

@@ -47,7 +47,7 @@ export interface SandboxRuntime {
    * Whether sandboxes can be had on this rung, found out by making one, anew with each call. Installs what it needs where
    * that is allowed.
    */
-  tryRung(rung: IsolationRung): Promise<RungTrial>
+  tryRung(rung: IsolationRung, progress?: (step: string) => void): Promise<RungTrial>
   /** Tries the walls from inside a throw-away sandbox on a rung that can be had. The agent API must be listening. */
   checkIsolation(options: {
     readonly meshPort: number

@@ -11,16 +11,17 @@ export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const { homeId } = await openHomeFolder(paths)
   const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
+  const progress = (step: string): void => context.tell({ progress: step })
   try {
-    await runtime.prepare({ progress: (step) => context.tell({ progress: step }), signal: context.stopped })
+    await runtime.prepare({ progress, signal: context.stopped })
     const { isolation } = context.environment
     if (isolation !== null) {
-      context.tell({ progress: `Trying whether agents can run on ${isolation}` })
-      const { available, detail } = await runtime.tryRung(isolation)
-      if (!available) context.tell({ progress: `${isolation} cannot be had: ${detail}` })
+      progress(`Trying whether agents can run on ${isolation}`)
+      const { available, detail } = await runtime.tryRung(isolation, progress)
+      if (!available) progress(`${isolation} cannot be had: ${detail}`)
     }
     if (context.browsers) {
-      context.tell({ progress: 'Making the image of browsers, where there is none' })
+      progress('Making the image of browsers, where there is none')
       await runtime.browsers?.prepare(context.stopped)
     }
     context.tell({ prepared: true, runtime: runtime.kind, isolates: runtime.isolates })

@@ -13,7 +13,8 @@ export type Behind =
 
 /** The rungs of one engine, found out by running something on them. */
 export interface Rungs {
-  tryIt(rung: IsolationRung, on: MachineBase): Promise<RungTrial>
+  /** Machines may have to be made first, which takes minutes: `progress` hears of it. */
+  tryIt(rung: IsolationRung, on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
   /** What was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent` or `machine-absent`. */
   behind(rung: IsolationRung, on: MachineBase): Promise<Behind>
   /** The engine was away: it may know other runtimes now. */
@@ -26,9 +27,9 @@ export function createRungs(options: RungOptions): Rungs {
   const gvisor = createGvisor(options)
   const machines = createMachines(options)
   return {
-    async tryIt(rung, on) {
+    async tryIt(rung, on, progress) {
       if (rung === 'gvisor') return gvisor.tryIt(on.engine, on.ground)
-      if (rung === 'microvm') return machines.tryIt(on)
+      if (rung === 'microvm') return machines.tryIt(on, progress)
       return { available: true, detail: '', repair: '' }
     },
     async behind(rung, on) {

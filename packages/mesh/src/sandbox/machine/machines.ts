@@ -12,8 +12,8 @@ export interface MachinesOptions extends MachineOptions {
 
 /** Machines of one engine, found out by starting one. */
 export interface Machines {
-  /** Callers at the same time share one trial. */
-  tryIt(on: MachineBase): Promise<RungTrial>
+  /** Callers at the same time share one trial, whose steps the first of them hears of, or else the log. */
+  tryIt(on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
   /** What was found last for this image of agents, until `forget`. Rejects with `SandboxError` `machine-absent`. */
   ground(on: MachineBase): Promise<MachineGround>
   forget(): void
@@ -23,17 +23,17 @@ export function createMachines(options: MachinesOptions): Machines {
   let found: { readonly image: string; readonly machine: MachineGround } | null = null
   let underWay: Promise<RungTrial> | null = null
   const known = (image: string): MachineGround | null => (found?.image === image ? found.machine : null)
-  const progress = (step: string) => options.log.info({ step }, 'machines for agents are being prepared')
+  const logged = (step: string) => options.log.info({ step }, 'machines for agents are being prepared')
 
-  async function tryAnew(on: MachineBase): Promise<RungTrial> {
+  async function tryAnew(on: MachineBase, progress: (step: string) => void): Promise<RungTrial> {
     found = null
     const { machine, trial } = await tryMachine(options, { ...on, progress })
     if (machine !== null) found = { image: on.ground.image, machine }
     return trial
   }
 
-  function tryIt(on: MachineBase): Promise<RungTrial> {
-    underWay ??= tryAnew(on)
+  function tryIt(on: MachineBase, progress = logged): Promise<RungTrial> {
+    underWay ??= tryAnew(on, progress)
       .catch((error: unknown) => ({ available: false, detail: reasonOf(error), repair: '' }))
       .finally(() => {
         underWay = null
