@@ -167,6 +167,8 @@ async function startSide(cluster: Cluster) {
   }
 }
 
+const hollowRoom = { cpu: '1k', memory: '10Ti', pods: '1k', 'ephemeral-storage': '10Ti' } as const
+
 function hollowNode(name: string) {
   return {
     apiVersion: 'v1',
@@ -177,6 +179,8 @@ function hollowNode(name: string) {
       labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' },
     },
     spec: { unschedulable: true },
+    // KWOK keeps what stands here; by itself it gives a node no disk, and agents are promised some of one.
+    status: { allocatable: hollowRoom, capacity: hollowRoom },
   }
 }
 
