@@ -138,7 +138,7 @@ export function isolationOption(): Option {
 export function sandboxOption(): Option {
   return new Option(
     '--sandbox',
-    'agents in machines of their own where they can be had, else in containers; the same as --isolation microvm (ten times slower where the processor does not help)',
+    'agents in machines of their own where they can be had, else in containers; the same as --isolation microvm (many times slower where the processor does not help)',
   ).conflicts('isolation')
 }
 

@@ -67,7 +67,7 @@ export async function tryMachine(
     const words = by === null ? 'QEMU in software' : 'QEMU with KVM'
     const said = await runOn(engine, ground, machine)
     if (said === null) {
-      const detail = by === null ? `${words}, ten times slower than a processor that helps` : words
+      const detail = by === null ? `${words}, many times slower than a processor that helps` : words
       return { machine, trial: { available: true, detail, repair: '' } }
     }
     failed = `${failed}${failed === '' ? '' : '; '}${words}: ${said}`
