@@ -245,10 +245,10 @@ export const mutationGroups: readonly MutationGroup[] = [
   {
     name: 'lifecycle',
     decides: 'what an agent’s life comes to',
-    files: [`${mesh}/agents/lifecycle/agent-state.ts`, `${mesh}/agents/lifecycle/judge-loss.ts`],
+    files: [`${mesh}/agents/lifecycle/agent-state.ts`, `${mesh}/agents/lifecycle/restart-backoff.ts`],
     tests: [
       `${mesh}/agents/lifecycle/agent-state.test.ts`,
-      `${mesh}/agents/lifecycle/judge-loss.test.ts`,
+      `${mesh}/agents/lifecycle/restart-backoff.test.ts`,
       `${mesh}/agents/lifecycle/quarantine.test.ts`,
       `${mesh}/agents/lifecycle/broken-off.test.ts`,
     ],
