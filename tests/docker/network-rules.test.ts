@@ -55,7 +55,7 @@ withEngine(
         expect(err).toContain('code network-rules-failed')
         const next = err.split(/^ {2}next /m)[1] ?? ''
         expect(next).toContain('apt-get install -y iptables')
-        expect(next).toContain('flotilla doctor')
+        expect(next).toMatch(/flotilla --home \S+ doctor tells/)
         expect(err).not.toContain('Repair:')
       },
     )

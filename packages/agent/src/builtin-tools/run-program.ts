@@ -32,7 +32,7 @@ export async function runProgram(job: {
 }): Promise<ProgramEnd> {
   const { clock, signal } = job
   signal.throwIfAborted()
-  const child = spawn(...servedLast('bash', ['-c', job.command]), {
+  const child = spawn(...servedLast(job.environment, ['bash', '-c', job.command]), {
     cwd: job.directory,
     env: job.environment,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,10 +8,10 @@ import { systemClock } from '../system-clock.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { shellTools } from './shell.ts'
 
-function aShell() {
+function aShell(variables: Record<string, string> = {}) {
   const data = realpathSync(mkdtempSync(join(tmpdir(), 'shell-')))
   mkdirSync(join(data, 'sub'))
-  const environment = { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'program-token' }
+  const environment = { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'program-token', ...variables }
   const [tool] = shellTools({ files: createDataFiles(data), environment, clock: systemClock })
   const run = async (input: Record<string, string | number>, signal = new AbortController().signal) =>
     tool!.run(input, { mesh: noMesh, idempotencyKey: 'k', taskId: null, signal }) // there is one tool
@@ -42,9 +42,10 @@ describe('run_command', () => {
     expect(output).toBe('exit code 0\nOPENAI_API_KEY=program-token\n')
   })
 
-  test('a program, and what it starts, has the least weight of a processor, so that its agent answers', async () => {
-    const { output } = await aShell().run({ command: 'nice; bash -c nice' })
-    expect(output).toBe('exit code 0\n19\n19\n')
+  test('a program, and what it starts, weighs as much as its agent, or less where the place of the agent asks for that', async () => {
+    expect((await aShell().run({ command: 'nice; bash -c nice' })).output).toBe('exit code 0\n0\n0\n')
+    const asked = aShell({ PROGRAM_NICENESS: '19' })
+    expect((await asked.run({ command: 'nice; bash -c nice' })).output).toBe('exit code 0\n19\n19\n')
   })
 
   test('both outputs and the exit code are told', async () => {

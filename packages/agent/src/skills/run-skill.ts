@@ -6,7 +6,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { signalGroup } from '../builtin-tools/run-program.ts'
-import { markKilledFirst, servedLast } from '../tools/program-priority.ts'
+import { markKilledFirst } from '../tools/program-priority.ts'
 import { runnerSource } from './runner-source.ts'
 import { skillBounds } from './skill-bounds.ts'
 
@@ -57,15 +57,12 @@ export const boundingCommand = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${sk
  */
 export async function runSkill(job: SkillJob): Promise<SkillEnd> {
   job.signal.throwIfAborted()
-  const child = spawn(
-    ...servedLast('bash', ['-c', boundingCommand, process.execPath, ...nodeFlags, '-e', runnerSource]),
-    {
-      cwd: '/',
-      env: {},
-      stdio: ['pipe', 'pipe', 'ignore'],
-      detached: true,
-    },
-  )
+  const child = spawn('bash', ['-c', boundingCommand, process.execPath, ...nodeFlags, '-e', runnerSource], {
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  })
   markKilledFirst(child.pid, 'program')
   const done = new AbortController()
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { programNicenessVariable } from '@flotilla/protocol/program-niceness'
 
 /**
  * What the kernel adds to a process's share of memory, in ‰ of all, when it looks for one to kill. A command can be
@@ -20,9 +21,14 @@ export function markKilledFirst(pid: number | undefined, what: keyof typeof shar
 }
 
 /**
- * The command line that runs a program with the least weight that a kernel gives: however many processes it becomes, the
- * agent, which has one, still answers within its share of a processor. The program cannot take weight back.
+ * The command line of a program that its agent is served before, however many processes it becomes, where the agent's place
+ * asks for that: where software stands for the processor, some hundred processes would leave an agent no time to answer.
+ * Not everywhere, since one that is killed for want of memory needs its time to give it back. It cannot take weight back.
  */
-export function servedLast(file: string, parameters: readonly string[]): [string, string[]] {
-  return ['nice', ['-n', '19', file, ...parameters]]
+export function servedLast(
+  environment: Readonly<Record<string, string>>,
+  [file, ...parameters]: readonly [string, ...string[]],
+): [string, string[]] {
+  const niceness = environment[programNicenessVariable]
+  return niceness === undefined ? [file, parameters] : ['nice', ['-n', niceness, file, ...parameters]]
 }

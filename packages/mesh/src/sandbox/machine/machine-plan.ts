@@ -1,3 +1,4 @@
+import { programNicenessVariable } from '@flotilla/protocol/program-niceness'
 import type Dockerode from 'dockerode'
 import {
   fixedEnvironment,
@@ -116,7 +117,7 @@ export function machineContainer(
 function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): string {
   return machineConfig({
     args: work.args,
-    env: Object.entries({ PATH: programsPath, ...work.environment, ...fixedEnvironment }).map(
+    env: Object.entries({ PATH: programsPath, ...leastWeight, ...work.environment, ...fixedEnvironment }).map(
       ([name, value]) => `${name}=${value}`,
     ),
     hostName: work.hostName,
@@ -129,6 +130,9 @@ function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): s
     hasBriefing: work.briefingDirectory !== null,
   })
 }
+
+/** In software some hundred processes would leave the agent no time to say how it stands. */
+const leastWeight = { [programNicenessVariable]: '19' }
 
 /** What an engine gives every container of an image that says nothing of it. */
 const programsPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
