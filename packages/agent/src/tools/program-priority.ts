@@ -23,7 +23,7 @@ export function markKilledFirst(pid: number | undefined, what: keyof typeof shar
 /**
  * The command line of a program that its agent is served before, however many processes it becomes, where the agent's place
  * asks for that: where software stands for the processor, some hundred processes would leave an agent no time to answer.
- * Not everywhere, since one that is killed for want of memory needs its time to give it back. It cannot take weight back.
+ * Not everywhere: one that is killed for want of memory may be long in giving it back. It cannot take weight back.
  */
 export function servedLast(
   environment: Readonly<Record<string, string>>,
