@@ -102,7 +102,7 @@ it(
 )
 
 it(
-  'lets a drain move it, once at a time, and its fleet goes on',
+  'lets a drain move it, and its fleet goes on',
   async () => {
     const node = pod.spec.nodeName ?? ''
     const runs = await people.runs()

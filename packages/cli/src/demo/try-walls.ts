@@ -20,7 +20,7 @@ export interface TriedWall extends Verdict {
 
 export interface TryWallsOptions {
   readonly isolates: boolean
-  /** A processor that software stands for takes ten times as long: one attempt after the other then, so that none waits for others. */
+  /** A processor that software stands for takes many times as long: one attempt after the other then, so that none waits for others. */
   readonly inMachine: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
