@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import type { IsolationRung } from '@flotilla/protocol/isolation'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import { aWorker, owner, patient, stateOf } from '../../testing/fleet-harness.ts'
@@ -143,6 +144,23 @@ describe('an agent that hangs', () => {
     expect(harness.runtime.isRunning('w')).toBe(false)
     expect(harness.fleet.connection.verifyToken(doorTokenOf(0))).toBeNull()
     expect(gone).toEqual([{ agentId: 'w', reason: 'died' }])
+  })
+
+  test.each<[IsolationRung, number]>([
+    ['container', 5000],
+    ['gvisor', 5000],
+    ['microvm', 25_000],
+  ])('has its time to answer by its rung: in %s %i ms', async (wanted, withinMs) => {
+    harness = await aWorker()
+    Object.assign(harness.deps.placing, { wishOf: () => ({ wanted, floor: wanted }) })
+    await harness.fleet.connection.ensureRunning('w', patient)
+    const bounds = vi.spyOn(AbortSignal, 'timeout')
+    try {
+      await sweepAfter(30_000)
+      expect(bounds.mock.calls[0]).toEqual([withinMs])
+    } finally {
+      bounds.mockRestore()
+    }
   })
 
   test('an answer in between starts the count anew', async () => {
