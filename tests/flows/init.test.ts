@@ -78,10 +78,30 @@ it('the right key is kept, its model thinks for the fleet, and the first agent a
   expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
 })
 
-it('an agent that is named beside the recording is made too', async () => {
-  const { code, out } = await typed(['init', '--demo', '--agent', 'keeper', '--role', 'Keeps notes.'])
+it('the recording takes the place of a model that works only with --yes where nobody can be asked', async () => {
+  const before = (await typed(['agents'])).out
+  const { code, out, err } = await typed(['init', '--demo'])
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toContain('a recording in the place of openai/hello and nobody is here to confirm it')
+  expect(err).toMatch(/^ +next Add --yes\.$/m)
+  expect((await typed(['agents'])).out).toBe(before)
+})
+
+it('and asks first where somebody sits at the terminal; no other word than yes does it', async () => {
+  const screen = newcomer('init', '--demo')
+  await screen.shows(/^Put a recording in the place of openai\/hello, which agents think with\? Type yes:$/)
+  screen.type('\r')
+  expect(await screen.ended).toBe(1)
+  expect(screen.rows().join('\n')).toContain('Nothing was done.')
+  expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
+})
+
+it('an agent that is named beside the recording is made too, and a recording that plays is not asked about', async () => {
+  const demo = ['init', '--demo', '--agent']
+  const { code, out } = await typed([...demo, 'keeper', '--role', 'Keeps notes.', '--yes'])
   expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('Talk to it: flotilla chat keeper') })
   expect((await typed(['agents'])).out).toMatch(/keeper .*Keeps notes/)
+  expect(await typed(['init', '--demo'])).toMatchObject({ code: 0 })
 })
 
 it('a first start that settings end says the field and what to write, and doctor blames no file that it never wrote', async () => {

@@ -10,7 +10,8 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { startMesh } from '../mesh-process/start-mesh.ts'
-import { askForModel, choiceLines, chooseDemo, keepProvider } from '../set-up/set-up-model.ts'
+import { chooseDemo } from '../set-up/choose-demo.ts'
+import { askForModel, choiceLines, keepProvider } from '../set-up/set-up-model.ts'
 import type { ModelChoice } from '../set-up/set-up-model.ts'
 import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
@@ -29,6 +30,7 @@ export function addInitCommand(program: Command, deps: CliDeps): void {
     .option('--model <name>', 'its model; without it the usual one of the provider')
     .option('--base-url <url>', 'where the provider is, if not where it usually is')
     .option('--demo', 'let a recording think for the fleet, without a key')
+    .option('-y, --yes', 'do not ask before the recording takes the place of a model that works')
     .option('--agent <name>', 'make a first agent of this name')
     .option('--role <text>', 'what that agent is for')
     .addHelpText(
@@ -65,7 +67,7 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   const client = await context.mesh()
   await refuseAgent(context, line, client)
   let choice: ModelChoice
-  if (flagOption(line, 'demo')) choice = await chooseDemo(context, client)
+  if (flagOption(line, 'demo')) choice = await chooseDemo(context, client, { asks: !flagOption(line, 'yes') })
   else if (provider === undefined) choice = await askForModel(context, client)
   else {
     const wanted = { provider, model: textOption(line, 'model'), baseUrl: textOption(line, 'baseUrl') }

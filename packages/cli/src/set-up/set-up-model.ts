@@ -8,12 +8,14 @@ import { askLine, isInterrupted } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatError } from '../terminal/format-error.ts'
 import { readSecret } from '../terminal/read-secret.ts'
+import { chooseDemo } from './choose-demo.ts'
+import type { DemoChoice } from './choose-demo.ts'
 import { noModelNotice } from './no-model-notice.ts'
 
 /** What was decided on: a model that has answered, the recorded demo with what to ask it, or nothing yet. */
 export type ModelChoice =
   | { readonly kind: 'model'; readonly model: string }
-  | { readonly kind: 'demo'; readonly template: string; readonly agent: string; readonly question: string }
+  | DemoChoice
   /** What agents think with until then, or null. */
   | { readonly kind: 'later'; readonly standing: string | null }
 
@@ -96,18 +98,6 @@ async function askKey(context: CommandContext, provider: string): Promise<string
 const withoutProvider = (model: string, provider: string): string =>
   model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model
 
-/** Lets the recording think for the fleet. */
-export async function chooseDemo(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
-  const ended = context.terminal.working(() => 'Making the fleet of the recorded demo')
-  try {
-    const { template, agent, question } = await client.call('setupDemo', { signal: context.signal })
-    await client.call('templateApply', { params: { name: template }, signal: context.signal })
-    return { kind: 'demo', template, agent, question }
-  } finally {
-    ended()
-  }
-}
-
 /** Asks the person at the terminal what agents shall think with. To be called only where somebody sits there. */
 export async function askForModel(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
   const { terminal, signal } = context
@@ -125,7 +115,7 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
       take: () => keepLocal(context, client, server),
     })),
     { words: 'A provider with a key of yours', take: () => askForProvider(context, client, providers) },
-    { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client) },
+    { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client, { asks: true }) },
     {
       words:
         standing === null ? 'Later' : `Nothing else: ${oneLine(standing.name, nameColumnsMax)}, as before`,

@@ -1,0 +1,52 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { CommandContext } from '../context.ts'
+import { oneLine } from '../terminal/color.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
+
+/** The recording thinks; what to ask it, and whom. */
+export interface DemoChoice {
+  readonly kind: 'demo'
+  readonly template: string
+  readonly agent: string
+  readonly question: string
+}
+
+const nameColumnsMax = 60
+
+/** Lets the recording think for the fleet; in the place of a model that works only where a person says so. */
+export async function chooseDemo(
+  context: CommandContext,
+  client: MeshClient,
+  { asks }: { readonly asks: boolean },
+): Promise<DemoChoice> {
+  const standing = asks ? await workingModel(context, client) : null
+  if (standing !== null) {
+    await confirmByTyping(context, {
+      what: `init --demo puts a recording in the place of ${standing}`,
+      question: `Put a recording in the place of ${standing}, which agents think with?`,
+      answer: 'yes',
+    })
+  }
+  const ended = context.terminal.working(() => 'Making the fleet of the recorded demo')
+  try {
+    const { template, agent, question } = await client.call('setupDemo', { signal: context.signal })
+    await client.call('templateApply', { params: { name: template }, signal: context.signal })
+    return { kind: 'demo', template, agent, question }
+  } finally {
+    ended()
+  }
+}
+
+/**
+ * The model that would be taken away; null where there is none, where it is the recording, where its provider lacks the key,
+ * and where the mesh refuses another anyway.
+ */
+async function workingModel({ signal }: CommandContext, client: MeshClient): Promise<string | null> {
+  const setup = await client.call('setup', { signal })
+  const name = setup.default_model?.name
+  if (name === undefined || setup.demo !== null || setup.default_model_locked !== null) return null
+  // One that is not offered here was set up by hand, with all that it needs.
+  const offer = setup.providers.find((one) => name.startsWith(`${one.name}/`))
+  const isReady = offer === undefined || !offer.needs_key || offer.key !== 'none'
+  return isReady ? oneLine(name, nameColumnsMax) : null
+}
