@@ -97,6 +97,19 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
+  it('says of an agent that comes into a project which one it has left', async () => {
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    const manage = (name: string, body: object) =>
+      mesh.call(projectHumanEndpoints.projectManage, { params: { name }, body })
+    await manage('passing', { action: 'create' })
+    await open('/work/projects/passing')
+    await page.getByRole('combobox', { name: 'Add an agent' }).selectOption('courier')
+    await page.locator('.toast').getByText('courier is moved here from licences.').waitFor()
+    await manage('licences', { action: 'add_members', agents: ['courier'] })
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
   it('deletes a project that was put away, with what goes and the owner’s proof', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const project = { params: { name: 'passing' } }

@@ -199,6 +199,14 @@ describe('at the terminal', () => {
     const over = await cli('projects', 'write', 'acme', 'Plan', 'Unseen.', '--over', '0')
     expect(over.err).toContain('First this.')
     expect(await good('projects', 'show', 'acme')).toMatch(/Know all\.[\s\S]*First this\./)
+    expect(await good('projects', 'create', 'globex', 'left', 'right')).toBe(
+      'Members of globex: left, right.\nleft is moved here from acme.\n',
+    )
+    const back = JSON.parse(await good('projects', 'add', 'acme', 'left', '--json')) as object
+    expect(back).toMatchObject({ members: ['left'], moved: [{ agent: 'left', from: 'globex' }] })
+    expect(await good('projects', 'add', 'acme', 'left')).not.toContain('moved')
+    await good('projects', 'archive', 'globex')
+    await good('projects', 'delete', 'globex', '--yes')
     expect(await good('projects', 'archive', 'acme')).toContain('archived')
     expect(await good('projects')).toContain('acme (archived)')
     const unasked = await cli('projects', 'delete', 'acme')

@@ -77,6 +77,14 @@ export const projectViewSchema = z.strictObject({
 export type ProjectView = z.infer<typeof projectViewSchema>
 export type ProjectSummary = z.infer<typeof projectSummarySchema>
 
+/** What stands there now, and what the change took from elsewhere. */
+export const managedProjectSchema = z.strictObject({
+  ...projectViewSchema.shape,
+  /** Who came in out of another project, and out of which; an agent is in one at most. */
+  moved: z.array(z.strictObject({ agent: agentIdSchema, from: projectNameSchema })),
+})
+export type ManagedProject = z.infer<typeof managedProjectSchema>
+
 export const manageProjectSchema = z.strictObject({
   action: z.enum(manageProjectActions),
   /** Who comes in or goes. */
@@ -101,7 +109,7 @@ export const writeProjectSchema = z.strictObject({
 const schemas = {
   projects: { response: z.strictObject({ projects: z.array(projectSummarySchema) }) },
   project: { response: projectViewSchema },
-  projectManage: { request: manageProjectSchema, response: projectViewSchema },
+  projectManage: { request: manageProjectSchema, response: managedProjectSchema },
   projectWrite: { request: writeProjectSchema, response: projectViewSchema },
 } as const
 export const projectAgentApi = schemas satisfies Record<keyof typeof projectAgentEndpoints, EndpointSchemas>

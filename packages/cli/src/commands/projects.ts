@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { ProjectView } from '@flotilla/protocol/project-api'
+import type { ManagedProject, ProjectView } from '@flotilla/protocol/project-api'
 import { manageProjectWords } from '@flotilla/protocol/project-limits'
 import type { ManageProjectAction } from '@flotilla/protocol/project-limits'
 import type { Command } from 'commander'
@@ -107,11 +107,14 @@ function addManage(projects: Command, deps: CliDeps, action: ManageProjectAction
   )
 }
 
-function told({ terminal }: CommandContext, project: ProjectView): void {
+function told({ terminal }: CommandContext, project: ManagedProject): void {
   terminal.printJson(project)
   const members = project.members.length === 0 ? 'nobody' : project.members.join(', ')
   const state = project.archived_at === null ? '' : ' It is archived.'
-  terminal.print(`Members of ${project.name}: ${members}.${state}`)
+  terminal.print(
+    `Members of ${project.name}: ${members}.${state}`,
+    ...project.moved.map(({ agent, from }) => `${agent} is moved here from ${from}.`),
+  )
 }
 
 async function list(context: CommandContext): Promise<void> {

@@ -58,12 +58,12 @@ export interface Undoing {
 
 /**
  * A call that changes something. What fails is told over the page, unless the form tells it in its place; `done` names what
- * to say when it went well.
+ * to say when it went well; of an answer it may say nothing.
  */
 export function useAction<N extends PeopleEndpointName>(
   name: N,
   options: {
-    readonly done?: string
+    readonly done?: string | ((reply: Reply<N>) => string | null)
     /** The form draws the error beside its fields, and so nothing tells it a second time. */
     readonly failsInPlace?: boolean
     readonly stale?: readonly PeopleEndpointName[]
@@ -78,14 +78,15 @@ export function useAction<N extends PeopleEndpointName>(
   return useMutation({
     mutationFn: (parts: CallParts<N>) => withProof(proofs, name, () => client.call(name, parts)),
     onSuccess: (reply, parts) => {
-      if (options.done === undefined) return
+      const done = typeof options.done === 'function' ? options.done(reply) : options.done
+      if (done === undefined || done === null) return
       const undoing = options.undo?.(reply, parts)
       const undo = async (): Promise<string> => {
         if (undoing) await withProof(proofs, undoing.by, undoing.run)
         makeStale()
         return undoing?.done ?? ''
       }
-      toasts.tell(options.done, undoing && undo)
+      toasts.tell(done, undoing && undo)
     },
     onError: (error) => {
       if (options.failsInPlace !== true) toasts.fail(error)

@@ -196,7 +196,10 @@ function Tasks({ title, tasks }: { readonly title: string; readonly tasks: Proje
 
 function Members({ project: { name, members, archived_at: archivedAt } }: { readonly project: ProjectView }) {
   const status = useMesh('status')
-  const manage = useAction('projectManage', { stale })
+  const manage = useAction('projectManage', {
+    stale,
+    done: ({ moved: [one] }) => (one === undefined ? null : `${one.agent} is moved here from ${one.from}.`),
+  })
   const refusal = useRefusal({ call: 'projectManage' })
   const others = (status.data?.agents ?? []).filter(
     ({ id, kind, archived }) => kind === 'worker' && !archived && !members.includes(id),

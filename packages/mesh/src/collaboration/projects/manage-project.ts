@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { projectLimits } from '@flotilla/protocol/project-limits'
+import type { ManagedProject } from '@flotilla/protocol/project-api'
 import type { ManageProjectAction } from '@flotilla/protocol/project-limits'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '../../access/index.ts'
@@ -31,7 +32,8 @@ export interface ManageProjectDeps {
 }
 
 /**
- * Makes a project, puts it away and takes it back, decides who belongs to it; each said again changes nothing.
+ * Makes a project, puts it away and takes it back, decides who belongs to it; each said again changes nothing. Returns who
+ * came in out of another project.
  * Problems: `denied`, `human-only` for a member that a limit of money holds, `not-found`, `unknown-agent`, `conflict` for
  * a change of an archived one, `unprocessable` at a bound.
  */
@@ -39,20 +41,21 @@ export type ManageProject = (
   caller: Caller,
   name: string,
   change: { readonly action: ManageProjectAction; readonly agents: readonly string[] },
-) => void
+) => ManagedProject['moved']
 
 export function createManageProject(deps: ManageProjectDeps): ManageProject {
   const { database, table } = deps
   return (caller, name, { action, agents }) => {
     deps.guard(caller, { do: 'manage-projects', project: name })
-    database.transaction(() => {
+    return database.transaction(() => {
       switch (action) {
         case 'create':
           create(deps, caller, name)
           return addMembers(deps, caller, { name, agents })
         case 'archive':
         case 'unarchive':
-          return archive(deps, caller, { row: requireProject(table, name), action })
+          archive(deps, caller, { row: requireProject(table, name), action })
+          return []
         case 'add_members':
           return addMembers(deps, caller, { name, agents })
         case 'remove_members':
@@ -60,6 +63,7 @@ export function createManageProject(deps: ManageProjectDeps): ManageProject {
           for (const agentId of agents) {
             if (requireAgent(deps, agentId).project === name) deps.setAgentProject(caller, agentId, null)
           }
+          return []
       }
     })
   }
@@ -86,7 +90,7 @@ function addMembers(
   deps: ManageProjectDeps,
   caller: Caller,
   { name, agents }: { readonly name: string; readonly agents: readonly string[] },
-): void {
+): ManagedProject['moved'] {
   requireInUse(requireProject(deps.table, name))
   const members = deps.agents.list().filter(({ project }) => project === name).length
   if (members + agents.length > projectLimits.membersMax) {
@@ -94,9 +98,14 @@ function addMembers(
       detail: `a project has ${projectLimits.membersMax} members at most`,
     })
   }
+  const moved: ManagedProject['moved'] = []
   for (const agentId of agents) {
-    if (requireAgent(deps, agentId).project !== name) deps.setAgentProject(caller, agentId, name)
+    const from = requireAgent(deps, agentId).project
+    if (from === name) continue
+    deps.setAgentProject(caller, agentId, name)
+    if (from !== null) moved.push({ agent: agentId, from })
   }
+  return moved
 }
 
 function archive(

@@ -150,6 +150,14 @@ describe('a project', () => {
     expect(projects.manage(owner, 'red', add).members).toEqual(['scout', 'auditor'])
   })
 
+  test('says of who comes in which project it was in before, and of nobody who was in none or here', () => {
+    const { projects, create } = aHarness()
+    expect(create('red', 'scout').moved).toEqual([])
+    expect(create('blue', 'scout', 'auditor').moved).toEqual([{ agent: 'scout', from: 'red' }])
+    expect(create('blue', 'scout').moved).toEqual([])
+    expect(projects.one(owner, 'red').members).toEqual([])
+  })
+
   test('begins with the first agent that is charged to its name', () => {
     const { projects, hooks, rows } = aHarness()
     rows.get('scout')!.project = 'blue'

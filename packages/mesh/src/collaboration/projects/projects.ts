@@ -1,4 +1,4 @@
-import type { ProjectView } from '@flotilla/protocol/project-api'
+import type { ManagedProject, ProjectView } from '@flotilla/protocol/project-api'
 import { projectNameSchema } from '@flotilla/protocol/money-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../access/index.ts'
@@ -68,11 +68,11 @@ export function createProjects(given: ProjectsDeps) {
     one: read.one,
     textsOf: texts.textsOf,
     give: texts.give,
-    manage: (caller: Caller, name: string, change: Parameters<typeof manage>[2]): ProjectView => {
+    manage: (caller: Caller, name: string, change: Parameters<typeof manage>[2]): ManagedProject => {
       requireName(name)
-      manage(caller, name, change)
+      const moved = manage(caller, name, change)
       database.afterCommit(given.refreshBriefings)
-      return read.one(caller, name)
+      return { ...read.one(caller, name), moved }
     },
     delete: (caller: Caller, name: string): void => {
       remove(caller, name)
