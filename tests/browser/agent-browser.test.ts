@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
         what === 'take-over' ? ({ kind: 'captcha', by: 'human:dashboard', since: 1 } as const) : null
       view = { ...view, hand_over }
       if (what === 'close') view = { ...view, state: 'closed', page: null }
-      return route.fulfill({ json: view })
+      return route.fulfill({ json: what === 'close' ? { ...view, was_open: true } : view })
     })
     await looked.openWhole('/approvals', 'Browser of operator')
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).waitFor()
@@ -85,6 +85,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     await card.getByText('live', { exact: true }).waitFor()
     await card.getByRole('button', { name: 'Close' }).click()
     await card.getByText('closed', { exact: true }).waitFor()
+    await page.locator('.toast').getByText('its tabs come back').waitFor()
     expect(await card.getByRole('link', { name: 'Whole screen' }).count()).toBe(0)
     expect(await card.getByRole('img').count()).toBe(0)
     expect(asked).toEqual(['take-over', 'give-back', 'close'])

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { browserHumanApi, browserViewSchema } from '@flotilla/protocol/browser-api'
+import { browserHumanApi } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -135,7 +135,8 @@ withEngine(
       expect(init.readUInt16BE(0)).toBeGreaterThan(600)
       const gone = new Promise((resolve) => socket.once('close', resolve))
       const closed = await mesh.call(browserHumanEndpoints.browserClose, { params: { id: 'ada' } })
-      expect(browserViewSchema.parse(closed.json())).toMatchObject({ state: 'closed' })
+      const { response } = browserHumanApi.browserClose
+      expect(response.parse(closed.json())).toMatchObject({ state: 'closed', was_open: true })
       await gone
     })
 

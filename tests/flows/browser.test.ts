@@ -1,6 +1,6 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { browserHumanApi, browserViewSchema } from '@flotilla/protocol/browser-api'
+import { browserHumanApi } from '@flotilla/protocol/browser-api'
 import { browserHumanEndpoints } from '@flotilla/protocol/browser-endpoints'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
@@ -46,7 +46,14 @@ it('where agents run as plain processes a browser is refused in words, by the ag
   expect(new URL(address).pathname).toBe('/agent-vnc/scout/')
   expect(await flotilla(mesh, 'browser', '--open')).toMatchObject({ code: 2 })
   const closed = await mesh.call(browserHumanEndpoints.browserClose, { params: { id: 'scout' } })
-  expect(browserViewSchema.parse(closed.json())).toMatchObject({ state: 'closed', page: null })
+  const none = { state: 'closed', page: null, was_open: false }
+  expect(browserHumanApi.browserClose.response.parse(closed.json())).toMatchObject(none)
+  expect(await flotilla(mesh, 'browser', 'scout', '--close')).toMatchObject({
+    code: 0,
+    out: 'No browser of scout was open.\n',
+  })
+  const told = await flotilla(mesh, 'browser', 'scout', '--close', '--json')
+  expect(JSON.parse(told.out)).toMatchObject(none)
 })
 
 it('a name that the browser does not know is refused when it is written', async () => {

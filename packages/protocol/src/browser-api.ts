@@ -77,6 +77,13 @@ export const browserViewSchema = z.strictObject({
 })
 export type BrowserView = z.infer<typeof browserViewSchema>
 
+export const closedBrowserSchema = z.strictObject({
+  ...browserViewSchema.shape,
+  /** Whether there was anything to close. */
+  was_open: z.boolean(),
+})
+export type ClosedBrowser = z.infer<typeof closedBrowserSchema>
+
 export const browserHumanApi = {
   browsers: {
     response: z.strictObject({
@@ -87,7 +94,7 @@ export const browserHumanApi = {
     }),
   },
   browserPicture: {},
-  browserClose: { response: browserViewSchema },
+  browserClose: { response: closedBrowserSchema },
   browserTakeOver: { response: browserViewSchema },
   browserGiveBack: { response: browserViewSchema },
 } as const satisfies Record<keyof typeof browserHumanEndpoints, EndpointSchemas>

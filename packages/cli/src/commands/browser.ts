@@ -42,7 +42,11 @@ async function browser(context: CommandContext, line: CommandLine): Promise<void
   if (agent !== undefined && closes) {
     const closed = await mesh.call('browserClose', { params: { id: agent }, signal })
     terminal.printJson(closed)
-    return terminal.print(`The browser of ${agent} is ${closed.state}. Its tabs come back with its next use.`)
+    return terminal.print(
+      closed.was_open
+        ? `The browser of ${agent} is ${closed.state}. Its tabs come back with its next use.`
+        : `No browser of ${agent} was open.`,
+    )
   }
   const reply = await mesh.call('browsers', { signal })
   if (opens && agent !== undefined) {

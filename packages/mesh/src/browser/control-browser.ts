@@ -1,6 +1,6 @@
 import { browserBounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import type { BrowserView } from '@flotilla/protocol/browser-api'
+import type { BrowserView, ClosedBrowser } from '@flotilla/protocol/browser-api'
 import { screenPath } from '@flotilla/protocol/browser-endpoints'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Action, Caller, Decision, Guard } from '../access/index.ts'
@@ -8,6 +8,7 @@ import { actorOf } from '../access/index.ts'
 import type { HandOver } from './hand-over-table.ts'
 import { solverName } from './hand-overs.ts'
 import type { HandOverEnd, HandOvers } from './hand-overs.ts'
+import { takesPlace } from './session-state.ts'
 import type { BrowserSessions } from './sessions.ts'
 import { shownPage } from './shown-page.ts'
 
@@ -18,8 +19,8 @@ const statusWithinMs = 10_000
  */
 export interface ControlBrowser {
   list(caller: Caller): readonly BrowserView[]
-  /** Problems `denied`, `unknown-agent`. */
-  close(caller: Caller, agentId: string): Promise<BrowserView>
+  /** Once more changes nothing. Problems `denied`, `unknown-agent`. */
+  close(caller: Caller, agentId: string): Promise<ClosedBrowser>
   /** Opens it where it is not. Problem `conflict` where another person has it, or its agent may have none. */
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
   /** Problem `conflict` where nobody has it. */
@@ -103,8 +104,9 @@ export function createControlBrowser(deps: {
     },
     close: async (caller, agentId) => {
       mayAct(caller, agentId)
+      const wasOpen = takesPlace(sessions.of(agentId).state)
       await sessions.close(agentId, `closed by ${actorOf(caller)}`)
-      return viewOf(agentId)
+      return { ...viewOf(agentId), was_open: wasOpen }
     },
     takeOver: async (caller, agentId, signal) => {
       mayAct(caller, agentId)

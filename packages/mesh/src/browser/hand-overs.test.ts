@@ -146,3 +146,10 @@ test.each([
   await harness.clock.advance(10_000)
   await sweeping
 })
+
+test('closing one tells whether it was open, and takes nothing from one that was not', async () => {
+  const { harness } = await adaAtWork()
+  expect(await harness.person('close', 'ada', person)).toMatchObject({ state: 'closed', was_open: true })
+  expect(await harness.person('close', 'ada', person)).toMatchObject({ state: 'closed', was_open: false })
+  expect(await harness.person('close', 'bob', person)).toMatchObject({ state: 'closed', was_open: false })
+})

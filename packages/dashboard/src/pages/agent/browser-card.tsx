@@ -6,7 +6,7 @@ import { useAction, useLive, useMesh, useServices } from '../../data/use-mesh.ts
 import { Act } from '../../design/act.tsx'
 import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Drawn } from '../seen-pictures.tsx'
-import { formatBrowser } from './format-browser.ts'
+import { formatBrowser, formatClosed } from './format-browser.ts'
 
 /** No event tells that one is coming up, or at work. */
 const everyMs = 4000
@@ -94,7 +94,7 @@ function Buttons({
 }) {
   const take = useAction('browserTakeOver', { done: `You have the browser of ${agentId}; it waits.`, stale })
   const give = useAction('browserGiveBack', { done: `${agentId} has its browser back.`, stale })
-  const close = useAction('browserClose', { done: 'The browser is closed; its tabs come back.', stale })
+  const close = useAction('browserClose', { done: formatClosed, stale })
   const busy = take.isPending || give.isPending || close.isPending
   const parts = { params: { id: agentId } }
   return (

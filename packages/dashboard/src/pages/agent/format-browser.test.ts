@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { askingForPerson, formatBrowser } from './format-browser.ts'
+import { askingForPerson, formatBrowser, formatClosed } from './format-browser.ts'
 
 const live = { state: 'live', acting: false, hand_over: null } as const
 const asks = { ...live, hand_over: { kind: 'captcha', by: null, since: 1 } } as const
@@ -12,6 +12,22 @@ it('says who has a browser before what it does', () => {
   expect(formatBrowser({ ...live, state: 'failed' }).tone).toBe('bad')
   expect(formatBrowser(asks)).toEqual({ tone: 'warn', words: 'asks for a person' })
   expect(formatBrowser(taken).words).toBe('owner (terminal) has it')
+})
+
+it('says of one that was not open that nothing was closed', () => {
+  const closed = {
+    agent_id: 'scout',
+    state: 'closed',
+    since: 0,
+    reason: null,
+    page: null,
+    acting: false,
+    watchers: 0,
+    hand_over: null,
+    screen: '/agent-vnc/scout/',
+  } as const
+  expect(formatClosed({ ...closed, was_open: true })).toContain('is closed')
+  expect(formatClosed({ ...closed, was_open: false })).toBe('No browser of scout was open.')
 })
 
 it('counts those that nobody came for yet', () => {

@@ -1,4 +1,4 @@
-import type { BrowserView } from '@flotilla/protocol/browser-api'
+import type { BrowserView, ClosedBrowser } from '@flotilla/protocol/browser-api'
 import type { Tone } from '../../live/state-tone.ts'
 import { formatActor } from '../../data/format-actor.ts'
 
@@ -23,6 +23,11 @@ export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' |
     case 'failed':
       return { tone: 'bad', words: 'failed' }
   }
+}
+
+/** What came of closing one. Pure. */
+export function formatClosed({ agent_id: id, was_open: wasOpen }: ClosedBrowser): string {
+  return wasOpen ? 'The browser is closed; its tabs come back.' : `No browser of ${id} was open.`
 }
 
 /** Those that a person is asked for and nobody has taken yet. Pure. */

@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import { asSentence } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
-import { formatBrowser } from '../agent/format-browser.ts'
+import { formatBrowser, formatClosed } from '../agent/format-browser.ts'
 import type { BrowserView } from '@flotilla/protocol/browser-api'
 
 /** No event tells that one is coming up, or at work. */
@@ -63,7 +63,7 @@ export function Browsers() {
 function Row({ browser }: { readonly browser: BrowserView }) {
   const { agent_id: id, state, page, since, reason } = browser
   const close = useAction('browserClose', {
-    done: 'The browser is closed; its tabs come back.',
+    done: formatClosed,
     stale: ['browsers', 'status'],
   })
   const { tone, words } = formatBrowser(browser)
