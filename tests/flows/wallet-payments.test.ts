@@ -335,7 +335,11 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(halted).toMatch(
       /The wallet signs nothing: .*another program pays from the same seed.*Next: flotilla wallet resume/,
     )
-    expect((await cli('resume')).out).not.toContain('The wallet signs nothing')
+    const resumed = (await cli('resume')).out
+    expect(resumed).toMatch(
+      /The wallet signs again\. It was stopped: .*another program pays from the same seed/,
+    )
+    expect(resumed).not.toContain('The wallet signs nothing')
     await anvil.rpc('evm_setAutomine', [false])
     // The contract takes the token for itself, for the first time.
     expect(await told('wallet_execute', take)).toContain(`${at.taker.toLowerCase()} was never paid before`)

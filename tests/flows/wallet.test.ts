@@ -86,6 +86,11 @@ describe('the wallet of a fleet', () => {
     }
   })
 
+  it('says where nothing had stopped it that there was nothing to resume', async () => {
+    expect((await cli('resume')).out).toMatch(/^Nothing had stopped the wallet\.\n/)
+    expect(JSON.parse((await cli('resume --json')).out)).toMatchObject({ stopped: null, was_stopped: null })
+  })
+
   it('gives each agent an index of its own, and none a second time', async () => {
     const first = await cli('addresses scout')
     expect(first.out).toContain(evmAddress(seed, 1))

@@ -1,7 +1,12 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
-import { paymentReplaceSchema, paymentViewSchema, walletLimitsSchema } from './wallet-payments.ts'
+import {
+  paymentReplaceSchema,
+  paymentViewSchema,
+  resumedWalletSchema,
+  walletLimitsSchema,
+} from './wallet-payments.ts'
 
 /** What the owner sees of payments. */
 export const walletPaymentEndpoints = {
@@ -30,5 +35,5 @@ export const walletPaymentApi = {
   },
   walletPaymentReplace: { request: paymentReplaceSchema, response: paymentViewSchema },
   walletLimitsNow: { response: walletLimitsSchema },
-  walletResume: { response: walletLimitsSchema },
+  walletResume: { response: resumedWalletSchema },
 } as const satisfies Record<keyof typeof walletPaymentEndpoints, EndpointSchemas>

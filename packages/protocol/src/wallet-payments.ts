@@ -135,3 +135,10 @@ export const walletLimitsSchema = z.strictObject({
   agents: z.array(spentSchema),
 })
 export type WalletLimits = z.infer<typeof walletLimitsSchema>
+
+export const resumedWalletSchema = z.strictObject({
+  ...walletLimitsSchema.shape,
+  /** Why nothing was signed until now; null where nothing had stopped it. */
+  was_stopped: z.nullable(z.string()),
+})
+export type ResumedWallet = z.infer<typeof resumedWalletSchema>

@@ -105,19 +105,28 @@ function paymentRow(payment: PaymentView): string[] {
 }
 
 async function limits(context: CommandContext): Promise<void> {
-  say(context, await (await context.mesh()).call('walletLimitsNow', { signal: context.signal }))
+  const now = await (await context.mesh()).call('walletLimitsNow', { signal: context.signal })
+  context.terminal.printJson(now)
+  show(context, now)
 }
 
 async function resume(context: CommandContext): Promise<void> {
-  say(context, await (await context.mesh()).call('walletResume', { signal: context.signal }))
+  const { terminal, signal } = context
+  const resumed = await (await context.mesh()).call('walletResume', { signal })
+  terminal.printJson(resumed)
+  terminal.print(
+    resumed.was_stopped === null
+      ? 'Nothing had stopped the wallet.'
+      : `The wallet signs again. It was stopped: ${resumed.was_stopped}.`,
+  )
+  show(context, resumed)
 }
 
 const limitColumns = ['AGENT', 'MAY PAY', 'EACH', 'A DAY', 'AN HOUR', 'CHAINS', 'CONTRACTS'].map((title) => ({
   title,
 }))
 
-function say({ terminal }: CommandContext, now: WalletLimits): void {
-  terminal.printJson(now)
+function show({ terminal }: CommandContext, now: WalletLimits): void {
   if (now.stopped !== null) {
     terminal.hint(`The wallet signs nothing: ${now.stopped}. Next: flotilla wallet resume`)
   }

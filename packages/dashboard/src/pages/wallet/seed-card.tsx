@@ -118,7 +118,8 @@ function Unlock() {
 function Stopped({ reason }: { readonly reason: string }) {
   const [asking, setAsking] = useState(false)
   const resume = useAction('walletResume', {
-    done: 'The wallet signs again.',
+    done: ({ was_stopped: reason }) =>
+      reason === null ? 'Nothing had stopped the wallet.' : 'The wallet signs again.',
     stale: ['walletLimitsNow', 'walletPayments'],
   })
   return (

@@ -422,8 +422,11 @@ describe('who follows', () => {
     await poll()
     expect(journal.filter(({ action }) => action === 'wallet.stopped')).toHaveLength(1)
     expect(manage.limits(owner).stopped).toContain('took the number of pay_')
-    manage.resume(owner)
-    manage.resume(owner)
+    expect(manage.resume(owner)).toMatchObject({
+      stopped: null,
+      was_stopped: expect.stringContaining('took the number of pay_') as unknown,
+    })
+    expect(manage.resume(owner)).toMatchObject({ stopped: null, was_stopped: null })
     expect(journal.filter(({ action }) => action === 'wallet.resumed')).toMatchObject([
       { actor: 'human:cli', subject: 'seed', detail: { reason: expect.stringContaining('took the number') } },
     ])

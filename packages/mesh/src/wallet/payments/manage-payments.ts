@@ -1,6 +1,6 @@
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { paymentLimits } from '@flotilla/protocol/wallet-payments'
-import type { PaymentView, WalletLimits } from '@flotilla/protocol/wallet-payments'
+import type { PaymentView, ResumedWallet, WalletLimits } from '@flotilla/protocol/wallet-payments'
 import { actorOf } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import type { Settings } from '../../config/index.ts'
@@ -60,8 +60,8 @@ export function createManagePayments({
       guard(caller, { do: 'manage-credentials' })
       return limits()
     },
-    /** What others have sent is believed to the chains from here on. */
-    resume: (caller: Caller): WalletLimits => {
+    /** What others have sent is believed to the chains from here on. Once more changes nothing. */
+    resume: (caller: Caller): ResumedWallet => {
       guard(caller, { do: 'manage-credentials' })
       return deps.database.transaction(() => {
         const reason = table.stopped()
@@ -76,7 +76,7 @@ export function createManagePayments({
             detail: { reason },
           })
         }
-        return limits()
+        return { ...limits(), was_stopped: reason }
       })
     },
   }
