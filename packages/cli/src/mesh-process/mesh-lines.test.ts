@@ -5,6 +5,14 @@ describe('a line of the mesh', () => {
   it.each([
     ['{"progress":"Building the image"}', { kind: 'progress', words: 'Building the image' }],
     [
+      '{"progress":"Making it","failed":{"step":"Fetching it","why":"Nobody gave it."}}',
+      {
+        kind: 'progress',
+        words: 'Making it',
+        failed: { step: 'Fetching it', why: 'Nobody gave it.' },
+      },
+    ],
+    [
       '{"ready":true,"url":"http://127.0.0.1:8420","pid":7,"more":1}',
       { kind: 'ready', url: 'http://127.0.0.1:8420', pid: 7, notices: [] },
     ],

@@ -2,7 +2,12 @@ import * as z from 'zod/mini'
 
 /** A line that the mesh writes for whoever started it; all other lines are its log. */
 export type MeshLine =
-  | { readonly kind: 'progress'; readonly words: string }
+  /** `failed` is a step before that came to nothing, and why. */
+  | {
+      readonly kind: 'progress'
+      readonly words: string
+      readonly failed?: { readonly step: string; readonly why: string }
+    }
   /** How far a copy is; `of` is null where nobody knows the whole. */
   | { readonly kind: 'moved'; readonly bytes: number; readonly of: number | null }
   | {
@@ -15,7 +20,10 @@ export type MeshLine =
   | { readonly kind: 'problem'; readonly code: string; readonly detail: string; readonly repair: string }
   | { readonly kind: 'log'; readonly level: number; readonly words: string }
 
-const progressSchema = z.looseObject({ progress: z.string() })
+const progressSchema = z.looseObject({
+  progress: z.string(),
+  failed: z.optional(z.looseObject({ step: z.string(), why: z.string() })),
+})
 const movedSchema = z.looseObject({
   moved: z.looseObject({ bytes: z.number(), of: z.nullable(z.number()) }),
 })
@@ -37,7 +45,10 @@ const logSchema = z.looseObject({
 export function parseMeshLine(line: string): MeshLine {
   const value = parseJsonLine(line)
   const progress = progressSchema.safeParse(value)
-  if (progress.success) return { kind: 'progress', words: progress.data.progress }
+  if (progress.success) {
+    const { progress: words, failed } = progress.data
+    return { kind: 'progress', words, ...(failed && { failed: { step: failed.step, why: failed.why } }) }
+  }
   const moved = movedSchema.safeParse(value)
   if (moved.success) return { kind: 'moved', bytes: moved.data.moved.bytes, of: moved.data.moved.of }
   const ready = readySchema.safeParse(value)

@@ -153,7 +153,10 @@ async function untilReady(options: StartMeshOptions, starting: Starting): Promis
       if (next.done === true) break
       const line = parseMeshLine(next.value)
       if (line.kind === 'ready') return { url: line.url, notices: line.notices }
-      if (line.kind === 'progress') options.progress.step(line.words)
+      if (line.kind === 'progress') {
+        if (line.failed) options.progress.failed(line.failed.step, line.failed.why)
+        options.progress.step(line.words)
+      }
       if (line.kind === 'problem') throw problemOf(line)
       if (line.kind === 'log') lastWords.push(line.words)
       if (lastWords.length > lastWordsMax) lastWords.shift()

@@ -12,6 +12,8 @@ export interface Progress {
   done(words?: string): void
   /** The work failed; the step stays visible. */
   fail(): void
+  /** A step came to nothing, and other work goes on in its place: marks it, and says why. */
+  failed(words: string, why: string): void
   /** Clears the spinner's line because somebody else is about to write. */
   pause(): void
   /** Whether a step is under way. */
@@ -64,6 +66,13 @@ export function createProgress({ sink, color, animated, clock }: ProgressOptions
       if (words !== undefined) sink.write(`${color.good('✓')} ${singleLine(words)}\n`)
     },
     fail: () => end(color.bad('✗')),
+    failed(words, why) {
+      const mark = color.bad('✗')
+      const isWatched = animated && current?.words === words
+      end(isWatched ? mark : color.good('✓'))
+      if (!isWatched) sink.write(`${mark} ${singleLine(words)}\n`)
+      sink.write(`  ${singleLine(why)}\n`)
+    },
     isShown: () => current !== null,
     pause() {
       if (animated && current !== null) sink.write('\r\u001B[K')

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, it } from 'vitest'
@@ -51,6 +52,20 @@ describe('terminal', () => {
     terminal.progress.done()
     expect(err.text()).toBe('… Building the image\n')
     expect(out.text()).toBe('')
+  })
+
+  it('marks a step that failed while the work goes on, and says why, whoever watches', () => {
+    for (const isTTY of [true, false]) {
+      const { terminal, err } = keepTerminal({ isTTY, colors: 'auto' })
+      terminal.progress.step('Fetching it')
+      terminal.progress.failed('Fetching it', 'Nobody gave it. Name another.')
+      terminal.progress.step('Making it')
+      terminal.progress.done()
+      const said = stripVTControlCharacters(err.text())
+      expect(said).toMatch(/✗ Fetching it( [^\n]*)?\n  Nobody gave it\. Name another\.\n/)
+      expect(said).not.toContain('✓ Fetching it')
+      if (isTTY) expect(said).toContain('✓ Making it')
+    }
   })
 
   it('ends a watched step with a mark and its time', () => {

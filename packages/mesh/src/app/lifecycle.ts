@@ -1,4 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { ReportStep } from '../sandbox/index.ts'
 import { agentListeners } from './agent-listeners.ts'
 import type { Composed } from './compose.ts'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
@@ -13,7 +14,7 @@ const effectsGraceMs = 5000
 
 export interface Lifecycle {
   /** Resolves once both servers answer, the isolation of agents held, and the ledger works. */
-  start(progress: (step: string) => void): Promise<{
+  start(progress: ReportStep): Promise<{
     readonly url: string
     readonly port: number
     readonly agentPort: number

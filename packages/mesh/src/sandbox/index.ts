@@ -16,6 +16,7 @@ export { openClusterLease } from './kubernetes/cluster-lease.ts'
 export { inspectCluster } from './kubernetes/inspect-cluster.ts'
 export { createKubernetesRuntime } from './kubernetes-runtime.ts'
 export { createProcessRuntime } from './process-runtime.ts'
+export type { ReportStep } from './report-step.ts'
 export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
 export type {
   DataReading,

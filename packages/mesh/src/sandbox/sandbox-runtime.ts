@@ -1,5 +1,6 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import type { BrowserContainers } from './browser-containers.ts'
+import type { ReportStep } from './report-step.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
 import type { WallReport } from './wall-report.ts'
 
@@ -39,10 +40,7 @@ export interface SandboxRuntime {
   /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
-  prepare(options: {
-    readonly progress: (step: string) => void
-    readonly signal?: AbortSignal
-  }): Promise<void>
+  prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
   /**
    * Whether sandboxes can be had on this rung, found out by making one, anew with each call. Installs what it needs where
    * that is allowed.

@@ -10,6 +10,7 @@ import { clusterImage, meshImage } from '../choose-cluster.ts'
 import { imageParts } from '../image-parts.ts'
 import { requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
+import { tellStep } from './tell-step.ts'
 
 /** Under whose name the parts of it are kept from being taken away as left over. */
 const user = 'cluster-image'
@@ -57,7 +58,7 @@ async function write(context: CommandContext, meshReference: string | null): Pro
     reference,
     meshReference,
     file,
-    progress: (step) => context.tell({ progress: step }),
+    progress: tellStep(context.tell),
     signal: context.stopped,
   })
   const mesh = meshReference === null ? {} : { mesh: meshReference }

@@ -2,6 +2,7 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { dataPaths, openHomeFolder } from '../../config/index.ts'
 import { createLog } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
+import { tellStep } from './tell-step.ts'
 
 /**
  * Engine, image and network, what the isolation that was asked for needs, and nothing else: what a first start would spend
@@ -11,7 +12,7 @@ export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const { homeId } = await openHomeFolder(paths)
   const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
-  const progress = (step: string): void => context.tell({ progress: step })
+  const progress = tellStep(context.tell)
   try {
     await runtime.prepare({ progress, signal: context.stopped })
     const { isolation } = context.environment

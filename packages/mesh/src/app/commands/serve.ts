@@ -16,6 +16,7 @@ import type { DataPaths } from '../../config/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { holdLedger } from '../hold-ledger.ts'
+import { tellStep } from './tell-step.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -46,7 +47,7 @@ export async function serve(context: CommandContext): Promise<number> {
   )
   const composedMs = performance.now()
   const live = async (): Promise<number> => {
-    const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
+    const { url, port, agentPort, proxyPort, notices } = await mesh.start(tellStep(tell))
     const state = {
       pid: context.pid,
       // A process id is given again to others; with the moment of its birth it is not.

@@ -52,7 +52,8 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
       const image = await ensureBrowserImage({
         ...options,
         engine,
-        progress: (step) => options.log.info({ step }, 'the image of browsers is being made'),
+        progress: (step, failed) =>
+          options.log.info({ step, ...(failed && { failed }) }, 'the image of browsers is being made'),
         signal,
       })
       const worker = { engine, image: ground.image, uid: options.uid, homeTag: tag }

@@ -5,6 +5,7 @@ import { ensureAgentImage } from '../image/agent-image.ts'
 import { bundleAgent } from '../image/bundle-agent.ts'
 import { closeNameServer, nameServerState } from '../network/close-name-server.ts'
 import { ensurePrivateNetwork } from '../network/private-network.ts'
+import type { ReportStep } from '../report-step.ts'
 import { findVolumePrograms } from '../volume/volume-facts.ts'
 import { removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'
@@ -19,7 +20,7 @@ import { tryVolumes } from './try-volumes.ts'
 import { warmPageCache } from './warm-page-cache.ts'
 
 interface Preparing {
-  readonly progress: (step: string) => void
+  readonly progress: ReportStep
   readonly signal?: AbortSignal | undefined
 }
 

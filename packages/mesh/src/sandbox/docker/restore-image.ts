@@ -4,6 +4,7 @@ import { ensureAgentImage } from '../image/agent-image.ts'
 import type { AgentImageOptions } from '../image/agent-image.ts'
 import { bundleAgent } from '../image/bundle-agent.ts'
 import { imageId } from '../image/known-images.ts'
+import type { ReportStep } from '../report-step.ts'
 import { SandboxError, sandboxWords, reasonOf } from '../sandbox-error.ts'
 
 export interface RestoreImageOptions extends Omit<
@@ -37,7 +38,8 @@ async function make(engine: Engine, options: RestoreImageOptions, signal: AbortS
   options.log.warn({}, 'the agent image is gone from the container engine; it is made again')
   try {
     const bundle = await bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory })
-    const progress = (step: string) => options.log.info({}, step)
+    const progress: ReportStep = (step, failed) =>
+      options.log.info(failed === undefined ? {} : { failed }, step)
     return (await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })).id
   } catch (cause) {
     const known = cause instanceof SandboxError ? sandboxWords(cause) : null

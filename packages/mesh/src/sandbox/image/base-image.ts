@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import type { Engine } from '../engine/connect-engine.ts'
 import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
-import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { ReportStep } from '../report-step.ts'
+import { SandboxError } from '../sandbox-error.ts'
 import { usableAptSources, type AptSourceFile } from './apt-sources.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, inspectImage, knownImage, noteImage } from './known-images.ts'
+import { whyNotFetched } from './why-not-fetched.ts'
 
 const registryBase = 'debian:bookworm-slim'
 const pullTimeoutMs = 120_000
@@ -35,7 +37,7 @@ export interface BaseImageOptions {
   readonly registryBase?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
-  readonly progress: (step: string) => void
+  readonly progress: ReportStep
   readonly signal?: AbortSignal | undefined
 }
 
@@ -55,9 +57,10 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
   if (known !== null) return known
   const fetched = await fetchBase(options, name)
   if (typeof fetched === 'string') return fetched
-  options.progress(
-    `Making the base image from this system's packages (about a minute), since no registry gave one: ${fetched.refusal}`,
-  )
+  options.progress('Making the base image from this system’s packages (about a minute)', {
+    step: fetched.step,
+    why: `It could not be fetched: ${fetched.refusal}. What is made of this system’s packages serves as well; to have another, name an image that you trust in FLOTILLA_BASE_IMAGE.`,
+  })
   await bootstrap(options, offline)
   const id = await imageId(engine, offline)
   if (id === null) throw noBase('the one that was made is not in the engine')
@@ -66,17 +69,22 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
 }
 
 /** By the digest of the first time where there was one; the registry's word is taken once. */
-async function fetchBase(options: BaseImageOptions, name: string): Promise<string | { refusal: string }> {
+async function fetchBase(
+  options: BaseImageOptions,
+  name: string,
+): Promise<string | { readonly step: string; readonly refusal: string }> {
   const { engine, cacheDirectory } = options
   const known = await knownImage(cacheDirectory, name)
   const wanted = known?.digest ?? name
+  const step = `Fetching ${wanted}`
+  options.progress(step)
   const refusal = await pull(options, wanted)
-  if (refusal !== null) return { refusal }
+  if (refusal !== null) return { step, refusal }
   const image = await inspectImage(engine, wanted)
   const repository = name.slice(0, name.lastIndexOf(':'))
   const digest =
     known?.digest ?? image?.RepoDigests?.find((one) => one.startsWith(`${repository}@sha256:`)) ?? null
-  if (image === null || digest === null) return { refusal: `${wanted} came without a digest` }
+  if (image === null || digest === null) return { step, refusal: 'it came without a digest' }
   await noteImage(cacheDirectory, { reference: name, id: image.Id, digest })
   if (known === null) options.progress(`${name} is ${digest} from now on`)
   return image.Id
@@ -89,10 +97,10 @@ function baseHash(packages: readonly string[]): string {
     .slice(0, 12)
 }
 
+/** Why it could not be fetched; null once it is. */
 async function pull(options: BaseImageOptions, reference: string): Promise<string | null> {
   const deadline = AbortSignal.timeout(pullTimeoutMs)
   try {
-    options.progress(`Fetching ${reference}`)
     const stream = await options.engine.docker.pull(reference, {
       abortSignal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
     })
@@ -100,7 +108,7 @@ async function pull(options: BaseImageOptions, reference: string): Promise<strin
     return null
   } catch (error) {
     options.signal?.throwIfAborted()
-    return reasonOf(error).replace(/\s+/g, ' ').slice(0, 120)
+    return whyNotFetched(error)
   }
 }
 

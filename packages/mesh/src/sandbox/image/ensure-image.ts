@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Engine } from '../engine/connect-engine.ts'
+import type { ReportStep } from '../report-step.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
 import { ensureBaseImage } from './base-image.ts'
@@ -33,7 +34,7 @@ export interface ImageOptions {
   readonly noInstall: boolean
   readonly uid: number
   readonly clock: Clock
-  readonly progress: (step: string) => void
+  readonly progress: ReportStep
   readonly signal?: AbortSignal | undefined
 }
 
