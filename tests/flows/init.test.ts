@@ -184,14 +184,12 @@ it('a key that is refused is asked for anew, and a name that cannot be is, too',
   await typed(['start', '-d'])
   const place = ['--provider', 'openai', '--model', 'hello', '--base-url', provider.baseUrl]
   const screen = newcomer('init', ...place)
-  await screen.shows(/^Key of openai \(not shown\):$/)
+  const question = `Key of ${new URL(provider.baseUrl).host} (not shown, Enter for none):`
+  await eventually('the key is asked for', () => screen.rows().at(-1) === question || null)
   screen.type(`${wrongKey}\r`)
   await screen.shows(/Incorrect API key/)
   await screen.shows(/next Nothing was kept\. Give another key of openai\./)
-  await eventually(
-    'the key is asked for anew',
-    () => screen.rows().at(-1) === 'Key of openai (not shown):' || null,
-  )
+  await eventually('the key is asked for anew', () => screen.rows().at(-1) === question || null)
   expect(await envFile()).not.toMatch(/OPENAI/)
   screen.type(`${rightKey}\r`)
   await screen.shows(/^Name of your first agent \(Enter for none\):$/)
@@ -230,9 +228,98 @@ it('a provider that is not there is said before its model is asked for', async (
   await screen.shows(/Provider \[openai\]:$/)
   screen.type('opnai\r')
   await screen.shows(/There is no provider “opnai”/)
+  // A server of one's own would take the place of a provider whose key is kept.
+  await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
+  screen.type(`${/(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]}\r`)
+  await screen.shows(/A key of openai is kept here/)
   // The question before it once more, and not one about a model.
-  await screen.shows(/Number \[1\]:$/)
+  await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type('\u0003')
   await screen.ended
-  expect(screen.rows().join('\n')).not.toContain('Model')
+  expect(screen.rows().join('\n')).not.toMatch(/^Model/m)
+})
+
+describe('a server of one’s own', () => {
+  const question = (screen: ReturnType<typeof newcomer>, asked: RegExp) =>
+    eventually(`${asked.source} is asked`, () => asked.test(screen.rows().at(-1) ?? '') || null)
+
+  /** Begins with nothing that thinks, and takes the offer. */
+  async function takeOffer() {
+    await typed(['stop'])
+    await rm(join(home, '.env'), { force: true })
+    await rm(join(home, 'config', 'settings.json'), { force: true })
+    await typed(['start', '-d'])
+    const screen = newcomer('init', '--agent', 'helper', '--role', 'Helps.')
+    await question(screen, /^Number \[1\]:$/)
+    const number = /(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]
+    screen.type(`${number}\r`)
+    await question(screen, /^Address, such as/)
+    return screen
+  }
+
+  it('is asked for its address, its model and a key where it wants one, has to answer, and thinks for the fleet then', async () => {
+    const own = await startKeyedProvider({ models: ['vendor/own'] })
+    try {
+      const screen = await takeOffer()
+      screen.type('own server\r')
+      await screen.shows(/“own server” is no address/)
+      await question(screen, /^Number \[1\]:$/)
+      screen.type(`${/(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]}\r`)
+      await question(screen, /^Address, such as/)
+      screen.type(`${own.baseUrl}\r`)
+      await question(screen, /^Model, as the server calls it:$/)
+      screen.type('vendor/own\r')
+      await question(screen, /^Key of .*Enter for none\):$/)
+      screen.type('\r')
+      expect(await screen.ended).toBe(0)
+      expect(screen.rows().join('\n')).toContain('Agents think with openai/vendor/own; it has answered.')
+      expect(await envFile()).toContain(own.baseUrl)
+      expect(await typed(['chat', 'helper', 'Are you there?'])).toMatchObject({
+        code: 0,
+        out: 'Hello there\n',
+      })
+      // Without a terminal, too.
+      const words = ['--provider', 'openai', '--base-url', own.baseUrl, '--model', 'vendor/own']
+      expect(await typed(['init', ...words])).toMatchObject({ code: 0 })
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('whose price nobody has said is kept, and what to write is told before an agent is refused', async () => {
+    await typed(['delete', 'helper', '--yes'])
+    const own = await startKeyedProvider({ models: ['own-unpriced'] })
+    try {
+      const screen = await takeOffer()
+      // As an address it is none of this machine’s, and leads here all the same.
+      screen.type(`${own.baseUrl.replace('127.0.0.1', '0.0.0.0')}\r`)
+      await question(screen, /^Model/)
+      screen.type('own-unpriced\r')
+      await question(screen, /^Key of/)
+      screen.type('\r')
+      expect(await screen.ended).toBe(0)
+      const said = screen.rows().join('')
+      expect(said).toContain('openai/own-unpriced cannot be called yet: no price is known')
+      expect(said).toContain('"local": true')
+    } finally {
+      await own.close()
+    }
+  })
+
+  it('that does not answer is told, and nothing of it is kept', async () => {
+    await typed(['delete', 'helper', '--yes'])
+    const gone = await startKeyedProvider({ models: ['own'] })
+    await gone.close()
+    const screen = await takeOffer()
+    screen.type(`${gone.baseUrl}\r`)
+    await question(screen, /^Model/)
+    screen.type('own\r')
+    await question(screen, /^Key of/)
+    screen.type('\r')
+    await question(screen, /^Number \[1\]:$/)
+    expect(screen.rows().join('\n')).toContain('Nothing was kept.')
+    expect(await envFile()).not.toMatch(/OPENAI/)
+    screen.type('\u0003')
+    expect(await screen.ended).toBe(1)
+  })
 })

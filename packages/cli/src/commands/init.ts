@@ -11,7 +11,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { startMesh } from '../mesh-process/start-mesh.ts'
 import { chooseDemo } from '../set-up/choose-demo.ts'
-import { askForModel, choiceLines, keepProvider } from '../set-up/set-up-model.ts'
+import { askForModel, choiceLines, keepProvider, withoutProvider } from '../set-up/set-up-model.ts'
 import type { ModelChoice } from '../set-up/set-up-model.ts'
 import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
@@ -40,6 +40,7 @@ Examples:
   $ flotilla init
   $ flotilla init --provider anthropic --agent scout --role "Looks things up." < key.txt
   $ flotilla init --provider ollama --model qwen3
+  $ flotilla init --provider openai --base-url http://10.0.0.5:8000/v1 --model llama3.1 < /dev/null
   $ flotilla init --demo`,
     )
     .action(commandAction(deps, init))
@@ -70,8 +71,12 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   if (flagOption(line, 'demo')) choice = await chooseDemo(context, client, { asks: !flagOption(line, 'yes') })
   else if (provider === undefined) choice = await askForModel(context, client)
   else {
-    const wanted = { provider, model: textOption(line, 'model'), baseUrl: textOption(line, 'baseUrl') }
-    choice = await keepProvider(context, client, wanted)
+    const model = textOption(line, 'model')
+    choice = await keepProvider(context, client, {
+      provider,
+      model: model === undefined ? undefined : withoutProvider(model, provider),
+      baseUrl: textOption(line, 'baseUrl'),
+    })
   }
   // A recording has its own agents; one that is named is made all the same.
   const isWanted = choice.kind === 'model' || textOption(line, 'agent') !== undefined

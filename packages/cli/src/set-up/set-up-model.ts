@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { askLine, isInterrupted } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatError } from '../terminal/format-error.ts'
-import { readSecret } from '../terminal/read-secret.ts'
+import { askHidden, readAll, readSecret } from '../terminal/read-secret.ts'
 import { chooseDemo } from './choose-demo.ts'
 import type { DemoChoice } from './choose-demo.ts'
 import { noModelNotice } from './no-model-notice.ts'
@@ -21,6 +21,7 @@ export type ModelChoice =
 
 export interface WantedModel {
   readonly provider: string
+  /** As its provider calls it. */
   readonly model: string | undefined
   readonly baseUrl: string | undefined
 }
@@ -31,7 +32,7 @@ const triesMax = 3
 
 /**
  * Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen, and
- * anew where the provider does not take it.
+ * anew where the provider does not take it. A server at an address of one's own may want none.
  */
 export async function keepProvider(
   context: CommandContext,
@@ -42,9 +43,9 @@ export async function keepProvider(
   const offer = namedOffer(providers, wanted.provider)
   if (!offer.needs_key || offer.key !== 'none') return tryAndKeep(context, client, wanted)
   for (let tried = 1; ; tried++) {
-    const key = await askKey(context, offer.name)
+    const key = await askKey(context, wanted)
     try {
-      return await tryAndKeep(context, client, { ...wanted, key })
+      return await tryAndKeep(context, client, key === '' ? wanted : { ...wanted, key })
     } catch (error) {
       if (context.input.isTTY !== true || tried === triesMax || !isRefusedKey(error)) throw error
       context.terminal.tell(formatError(error))
@@ -64,7 +65,7 @@ async function tryAndKeep(
         provider,
         make_default: true,
         ...(key === undefined ? {} : { key }),
-        ...(model === undefined ? {} : { model: withoutProvider(model, provider) }),
+        ...(model === undefined ? {} : { model }),
         ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
       },
       signal,
@@ -91,11 +92,16 @@ function namedOffer(providers: readonly ProviderOffer[], wanted: string): Provid
   })
 }
 
-async function askKey(context: CommandContext, provider: string): Promise<string> {
-  return (await readSecret(context, `Key of ${provider} (not shown): `)).trim()
+/** Empty for none, which only an address of one's own may want. */
+async function askKey(context: CommandContext, { provider, baseUrl }: WantedModel): Promise<string> {
+  if (baseUrl === undefined) return (await readSecret(context, `Key of ${provider} (not shown): `)).trim()
+  const isTyped = context.input.isTTY === true
+  const whose = URL.canParse(baseUrl) ? new URL(baseUrl).host : provider
+  const question = `Key of ${whose} (not shown, Enter for none): `
+  return (isTyped ? await askHidden(context, question) : await readAll(context.input)).trim()
 }
 
-const withoutProvider = (model: string, provider: string): string =>
+export const withoutProvider = (model: string, provider: string): string =>
   model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model
 
 /** Asks the person at the terminal what agents shall think with. To be called only where somebody sits there. */
@@ -115,6 +121,10 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
       take: () => keepLocal(context, client, server),
     })),
     { words: 'A provider with a key of yours', take: () => askForProvider(context, client, providers) },
+    {
+      words: 'A server of your own that speaks OpenAI’s language',
+      take: () => askForServer(context, client, providers),
+    },
     { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client, { asks: true }) },
     {
       words:
@@ -186,9 +196,53 @@ async function askForProvider(
   const model = await askLine(context, usual ? `Model [${usual}]: ` : 'Model: ')
   return keepProvider(context, client, {
     provider,
-    model: model === '' ? undefined : model,
+    model: model === '' ? undefined : withoutProvider(model, provider),
     baseUrl: undefined,
   })
+}
+
+/** Takes whatever speaks OpenAI's language under that provider's name, in whose place it is then. */
+const ownServer = 'openai'
+
+async function askForServer(
+  context: CommandContext,
+  client: MeshClient,
+  providers: readonly ProviderOffer[],
+): Promise<ModelChoice> {
+  if (namedOffer(providers, ownServer).key !== 'none') {
+    throw new CommandFailed('conflict', {
+      detail: `A key of ${ownServer} is kept here, and a server of your own would take its place.`,
+      repair: 'Write the server under providers in config/settings.json; docs/guide/models.md shows how.',
+    })
+  }
+  const baseUrl = await askLine(context, 'Address, such as http://10.0.0.5:8000/v1: ')
+  if (!URL.canParse(baseUrl)) {
+    throw new CommandFailed('bad-address', {
+      detail: `“${oneLine(baseUrl, nameColumnsMax)}” is no address.`,
+      repair: 'Give it whole: http:// or https://, the host, its port, and mostly /v1.',
+    })
+  }
+  const model = await askLine(context, 'Model, as the server calls it: ')
+  if (model === '') {
+    throw new CommandFailed('no-model', {
+      detail: 'A server of your own has no usual model.',
+      repair: `Name one that it has; ${baseUrl.replace(/\/$/, '')}/models lists them.`,
+    })
+  }
+  const choice = await keepProvider(context, client, { provider: ownServer, model, baseUrl })
+  await tellUnpriced(context, client, `${ownServer}/${model}`)
+  return choice
+}
+
+/** It has answered, and agents may be refused it all the same: nobody has said yet what it costs. */
+async function tellUnpriced(
+  { terminal, signal }: CommandContext,
+  client: MeshClient,
+  id: string,
+): Promise<void> {
+  const { models } = await client.call('models', { signal })
+  const problem = models.find((one) => one.id === id)?.problem ?? null
+  if (problem !== null) terminal.note(`${oneLine(id, nameColumnsMax)} cannot be called yet: ${problem}.`)
 }
 
 /** What was chosen, and what comes next, as lines. Pure. */
