@@ -44,6 +44,24 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['flotilla chat wri', ['writer']],
   ['flotilla start --isolation ', ['container', 'gvisor', 'microvm']],
   ['flotilla start --template x --isolation g', ['gvisor']],
+  // Agents where an agent is to be named, whatever stands before it.
+  ['flotilla tasks reroute task_1 wri', ['writer']],
+  ['flotilla tasks reroute --json task_1 wri', ['writer']],
+  ['flotilla projects create acme wri', ['writer']],
+  ['flotilla projects create acme operator wri', ['writer']],
+  ['flotilla chat --session one wri', ['writer']],
+]
+
+/** Lines at an operand or a value that is no agent, though agents stand elsewhere behind that command. */
+const withoutAgents: readonly string[] = [
+  'flotilla chat operator wri',
+  'flotilla steer operator wri',
+  'flotilla put operator wri',
+  'flotilla restart operator wri',
+  'flotilla tasks reroute wri',
+  'flotilla projects create wri',
+  'flotilla chat --session wri',
+  'flotilla create wri',
 ]
 
 const environment = (more: Readonly<Record<string, string>> = {}) => ({
@@ -75,6 +93,10 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
     const { stdout } = await run('bash', words, { env: environment() })
     expect(stdout.trim().split('\n').toSorted(), line).toEqual(offered)
   }
+  for (const line of withoutAgents) {
+    const words = ['--norc', '--noprofile', '-c', script, 'bash', join(folder, 'flotilla.bash'), line]
+    expect((await run('bash', words, { env: environment() })).stdout, line).not.toContain('writer')
+  }
 })
 
 it('fish completes commands, choices, options and agents', async (test) => {
@@ -90,6 +112,12 @@ it('fish completes commands, choices, options and agents', async (test) => {
       .split('\n')
       .map((row) => row.split('\t')[0] ?? '')
     expect(names.toSorted(), line).toEqual(offered)
+  }
+  for (const line of withoutAgents) {
+    const words = ['--no-config', '-c', `source ${folder}/flotilla.fish; complete -C '${line}'`]
+    const { stdout, stderr } = await run(fish, words, { env })
+    expect(stderr, line).toBe('')
+    expect(stdout, line).not.toContain('writer')
   }
 })
 
@@ -108,18 +136,24 @@ zpty shell "${zsh} -f -i"
 zpty -w shell "${beside}; PS1='PRO''MPT> '; LISTMAX=1000; stty cols 200; autoload -Uz compinit; compinit -u -D; source ${folder}/flotilla.zsh"
 # Keys that come before it has begun to read are none.
 zpty -r -m shell said '*PROMPT*'
-zpty -w -n shell "$1"$'\\t\\t'
+zpty -w -n shell "$1"$'\\t\\t'"$2"
 all=''
-for name in "\${@:2}"; do
+for name in "\${@:3}"; do
   while [[ $all != *"$name"* ]]; do zpty -r -t shell said && all+=$said || sleep 0.05; done
 done
 print -r -- "$all"
 `,
   )
   for (const [line, offered] of cases) {
-    const words = ['-f', join(folder, 'drive.zsh'), line, ...offered]
+    const words = ['-f', join(folder, 'drive.zsh'), line, '', ...offered]
     // It waits until all of them are offered.
     const { stdout } = await run(zsh, words, { env: environment(), timeout: patient(30_000) })
     expect(stdout, line).not.toContain('uninstall')
+  }
+  for (const line of withoutAgents) {
+    // What is typed is taken back, and the shell says a word once it is through with that.
+    const words = ['-f', join(folder, 'drive.zsh'), line, "\u0015print -r -- THROU''GH\r", 'THROUGH']
+    const { stdout } = await run(zsh, words, { env: environment(), timeout: patient(30_000) })
+    expect(stdout, line).not.toContain('writer')
   }
 })

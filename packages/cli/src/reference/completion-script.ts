@@ -9,20 +9,39 @@ const agentNames = `flotilla agents --json 2>/dev/null | sed 's/{"id":"/\\n&/g' 
 export function completionScript(program: Command, shell: 'bash' | 'zsh' | 'fish'): string {
   const commands = readCommands(program)
   const shared = commands[0]?.options ?? []
-  if (shell === 'fish') return fishScript(commands)
-  return shell === 'bash' ? bashScript(commands, shared) : zshScript(commands, shared)
+  const line = {
+    paths: commands.map(({ path }) => path).filter((path) => path !== ''),
+    takers: takersOf(commands),
+  }
+  if (shell === 'fish') return fishScript(commands, line)
+  return shell === 'bash' ? bashScript(commands, shared, line) : zshScript(commands, shared, line)
 }
 
 type Options = CommandReference['options']
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** What may stand behind a command: its commands, choices of its arguments, and agents. */
-function behind(command: CommandReference): { readonly words: readonly string[]; readonly agents: boolean } {
-  return {
-    words: [...command.children.map(({ name }) => name), ...command.takes.flatMap(({ choices }) => choices)],
-    agents: command.takes.some(({ name }) => name === 'agent' || name === 'agents'),
-  }
+/** What every shell needs to tell, of the words before, which command it is and how many operands it has by now. */
+interface LineWords {
+  readonly paths: readonly string[]
+  /** `chat --session`: options of which the next word is the value, with their command; of all, without one. */
+  readonly takers: readonly string[]
+}
+
+const takersOf = (commands: readonly CommandReference[]): readonly string[] =>
+  commands.flatMap(({ path, options }) =>
+    options.flatMap(({ names, takesValue }) => (takesValue ? names.map((name) => `${path} ${name}`) : [])),
+  )
+
+const newAgentCommands = ['create', 'agent add']
+
+/** Of an operand: `agent`, its choices with commas between, or `-`; `+` behind it where more of them may follow. */
+function operandsOf({ path, takes }: CommandReference): readonly string[] {
+  return takes.map(({ name, choices, isVariadic }) => {
+    const isAgent = (name === 'agent' || name === 'agents') && !newAgentCommands.includes(path)
+    const kind = isAgent ? 'agent' : choices.join(',') || '-'
+    return isVariadic ? `${kind}+` : kind
+  })
 }
 
 /** `--isolation=container,gvisor` for each option of which only some words may stand behind it. */
@@ -31,41 +50,70 @@ const valuesOf = (options: Options): readonly string[] =>
     choices.length === 0 ? [] : names.map((name) => `${name}=${choices.join(',')}`),
   )
 
-const newAgentCommands = ['create', 'agent add']
-
 /** A setting of `values` for a command that has such options. */
 function valuesIn(command: CommandReference, write: (values: readonly string[]) => string): string {
   const values = valuesOf(command.options)
   return values.length === 0 ? '' : ` values=${write(values)}`
 }
 
-function bashScript(commands: readonly CommandReference[], shared: Options): string {
+function bashScript(
+  commands: readonly CommandReference[],
+  shared: Options,
+  { paths, takers }: LineWords,
+): string {
   const cases = commands.map((command) => {
-    const { words, agents } = behind(command)
+    const words = command.children.map(({ name }) => name).join(' ')
     const options = [...command.options, ...(command.path === '' ? [] : shared)].flatMap(({ names }) => names)
-    const named = agents && !newAgentCommands.includes(command.path) ? ' agents=1' : ''
-    return `    ${quoted(command.path)}) words=${quoted(words.join(' '))} options=${quoted([...options, '--help'].join(' '))}${valuesIn(command, (values) => quoted(values.join(' ')))}${named} ;;`
+    const operands = operandsOf(command).join(' ')
+    return `    ${quoted(command.path)}) words=${quoted(words)} options=${quoted([...options, '--help'].join(' '))}${valuesIn(command, (values) => quoted(values.join(' ')))} operands=${quoted(operands)} ;;`
   })
-  const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   return `# bash completion for flotilla; made by: flotilla completion bash
 _flotilla() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" path='' words='' options='' values='' agents=0 word
+  local current="\${COMP_WORDS[COMP_CWORD]}" option="\${COMP_WORDS[COMP_CWORD-1]}" path='' words='' options='' values=''
+  local operands='' word kind='' count=0 takes=0 glued=0 ended=0
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "|${paths.join('|')}|" in
-      *"|\${path:+$path }$word|"*) path="\${path:+$path }$word" ;;
-    esac
+    # Bash itself breaks words at these.
+    if [[ $word == [=:] ]]; then glued=1; continue; fi
+    if (( glued || takes )); then glued=0 takes=0; continue; fi
+    if [[ $ended == 0 && $word == -* ]]; then
+      [[ $word == -- ]] && ended=1
+      case "|${takers.join('|')}|" in
+        *"|$path $word|"*|*"| $word|"*) takes=1 ;;
+      esac
+      continue
+    fi
+    if [[ $count == 0 ]]; then
+      case "|${paths.join('|')}|" in
+        *"|\${path:+$path }$word|"*) path="\${path:+$path }$word"; continue ;;
+      esac
+    fi
+    count=$(( count + 1 ))
   done
   case "$path" in
 ${cases.join('\n')}
   esac
+  [[ $option == '=' ]] && option="\${COMP_WORDS[COMP_CWORD-2]}"
   for word in $values; do
-    [[ $word == "\${COMP_WORDS[COMP_CWORD-1]}="* ]] || continue
+    [[ $word == "$option="* ]] || continue
     word=\${word#*=}
     mapfile -t COMPREPLY < <(compgen -W "\${word//,/ }" -- "$current")
     return
   done
-  if [[ $current == -* ]]; then words=$options
-  elif [[ $agents == 1 ]]; then words="$words $(${agentNames})"
+  COMPREPLY=()
+  (( takes )) && return
+  if [[ $ended == 0 && $current == -* ]]; then words=$options
+  else
+    local -a kinds=($operands)
+    (( glued && count )) && count=$(( count - 1 ))
+    (( count )) && words=''
+    if (( count < \${#kinds[@]} )); then kind=\${kinds[count]}
+    elif [[ $operands == *+ ]]; then kind=\${kinds[\${#kinds[@]}-1]}
+    fi
+    case "\${kind%+}" in
+      agent) words="$words $(${agentNames})" ;;
+      ''|-) ;;
+      *) kind=\${kind%+}; words="$words \${kind//,/ }" ;;
+    esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }
@@ -73,93 +121,131 @@ complete -o default -F _flotilla flotilla
 `
 }
 
-function zshScript(commands: readonly CommandReference[], shared: Options): string {
+function zshScript(
+  commands: readonly CommandReference[],
+  shared: Options,
+  { paths, takers }: LineWords,
+): string {
   const described = (name: string, text: string) =>
     quoted(name.replaceAll(':', '\\:') + (text === '' ? '' : `:${text}`))
   const cases = commands.map((command) => {
-    const { agents } = behind(command)
-    const choices = command.takes.flatMap((taken) => taken.choices)
-    const words = [
-      ...command.children.map(({ name, summary }) => described(name, summary)),
-      ...choices.map((choice) => described(choice, '')),
-    ]
+    const words = command.children.map(({ name, summary }) => described(name, summary))
     const options = [...command.options, ...(command.path === '' ? [] : shared)].flatMap(({ names, text }) =>
       names.map((name) => described(name, text)),
     )
-    const named = agents && !newAgentCommands.includes(command.path) ? ' agents=1' : ''
-    return `    ${quoted(command.path)}) words=(${words.join(' ')}) options=(${options.join(' ')})${valuesIn(command, (values) => `(${values.map(quoted).join(' ')})`)}${named} ;;`
+    const operands = operandsOf(command).map(quoted).join(' ')
+    return `    ${quoted(command.path)}) words_here=(${words.join(' ')}) options=(${options.join(' ')})${valuesIn(command, (values) => `(${values.map(quoted).join(' ')})`)} operands=(${operands}) ;;`
   })
-  const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   return `#compdef flotilla
 # zsh completion for flotilla; made by: flotilla completion zsh
 _flotilla() {
-  local path_so_far='' word agents=0
-  local -a words_here options values words_of_fleet
+  local path_so_far='' word kind='' longer count=0 takes=0 ended=0
+  local -a words_here options values operands words_of_fleet
   local -a known=(${paths.map(quoted).join(' ')})
+  local -a takers=(${takers.map(quoted).join(' ')})
   for word in "\${words[@]:1:$((CURRENT - 2))}"; do
-    local longer="\${path_so_far:+$path_so_far }$word"
-    (( \${known[(Ie)$longer]} )) && path_so_far="$longer"
+    if (( takes )); then takes=0; continue; fi
+    if [[ $ended == 0 && "$word" == -* ]]; then
+      [[ "$word" == -- ]] && ended=1
+      (( \${takers[(Ie)$path_so_far $word]} || \${takers[(Ie) $word]} )) && takes=1
+      continue
+    fi
+    longer="\${path_so_far:+$path_so_far }$word"
+    if (( count == 0 && \${known[(Ie)$longer]} )); then path_so_far="$longer"
+    else count=$(( count + 1 ))
+    fi
   done
   case "$path_so_far" in
-${cases.join('\n').replaceAll('words=(', 'words_here=(')}
+${cases.join('\n')}
   esac
   for word in $values; do
     [[ "$word" == "\${words[CURRENT-1]}="* ]] || continue
     compadd -- \${(s:,:)word#*=}
     return
   done
-  if [[ "$PREFIX" == -* ]]; then _describe option options; return; fi
-  (( \${#words_here} )) && _describe command words_here
-  if (( agents )); then
-    words_of_fleet=(\${(f)"$(${agentNames})"})
-    compadd -a words_of_fleet
+  if (( takes )); then _files; return; fi
+  if [[ $ended == 0 && "$PREFIX" == -* ]]; then _describe option options; return; fi
+  (( count )) && words_here=()
+  if (( count < \${#operands} )); then kind="\${operands[count+1]}"
+  elif [[ "\${operands[-1]}" == *+ ]]; then kind="\${operands[-1]}"
   fi
-  (( \${#words_here} || agents )) || _files
+  kind="\${kind%+}"
+  (( \${#words_here} )) && _describe command words_here
+  case "$kind" in
+    agent)
+      words_of_fleet=(\${(f)"$(${agentNames})"})
+      compadd -a words_of_fleet ;;
+    ''|-) (( \${#words_here} )) || _files ;;
+    *) compadd -- \${(s:,:)kind} ;;
+  esac
 }
 if [ "$funcstack[1]" = _flotilla ]; then _flotilla "$@"; else compdef _flotilla flotilla; fi
 `
 }
 
-function fishScript(commands: readonly CommandReference[]): string {
+function fishScript(commands: readonly CommandReference[], { paths, takers }: LineWords): string {
   const lines = commands.flatMap((command) => {
-    const condition =
-      command.path === '' ? '__flotilla_path_is ""' : `__flotilla_path_is ${quoted(command.path)}`
-    const { agents } = behind(command)
-    const optionLines = command.options.flatMap(({ names, text, choices }) => {
+    const path = command.path === '' ? '""' : quoted(command.path)
+    /** At one operand, or from there on. */
+    const at = (count: number, isVariadic: boolean) =>
+      `-f -n ${quoted(`__flotilla_is_at ${path} ${count}${isVariadic ? ' more' : ''}`)}`
+    const optionLines = command.options.flatMap(({ names, text, choices, takesValue }) => {
       const marks = names.map((name) =>
         name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
       )
-      const when = command.path === '' ? '' : `-n ${quoted(condition)} `
-      const values = choices.length === 0 ? '' : ` -x -a ${quoted(choices.join(' '))}`
+      const when = command.path === '' ? '' : `-n ${quoted(`__flotilla_is_at ${path}`)} `
+      const value = takesValue ? ' -r' : ''
+      const values = choices.length === 0 ? value : ` -x -a ${quoted(choices.join(' '))}`
       return `complete -c flotilla ${when}${marks.join(' ')}${values} -d ${quoted(text)}`
+    })
+    const operandLines = operandsOf(command).flatMap((operand, count) => {
+      const kind = operand.replace(/\+$/, '')
+      if (kind === '-') return []
+      const words = kind === 'agent' ? '(__flotilla_agents)' : kind.replaceAll(',', ' ')
+      return [`complete -c flotilla ${at(count, operand.endsWith('+'))} -a ${quoted(words)}`]
     })
     return [
       ...command.children.map(
-        ({ name, summary }) =>
-          `complete -c flotilla -f -n ${quoted(condition)} -a ${name} -d ${quoted(summary)}`,
+        ({ name, summary }) => `complete -c flotilla ${at(0, false)} -a ${name} -d ${quoted(summary)}`,
       ),
-      ...command.takes.flatMap(({ choices }) =>
-        choices.map((choice) => `complete -c flotilla -f -n ${quoted(condition)} -a ${quoted(choice)}`),
-      ),
-      ...(agents && !newAgentCommands.includes(command.path)
-        ? [`complete -c flotilla -f -n ${quoted(condition)} -a '(__flotilla_agents)'`]
-        : []),
+      ...operandLines,
       ...optionLines,
     ]
   })
-  const paths = commands.map(({ path }) => path).filter((path) => path !== '')
   return `# fish completion for flotilla; made by: flotilla completion fish
 function __flotilla_agents
   ${agentNames}
 end
-function __flotilla_path_is
+# Whether the line is at this command, and where asked for at its operand of that number, or at one behind it.
+function __flotilla_is_at
   set -l known ${paths.map(quoted).join(' ')}
+  set -l takers ${takers.map(quoted).join(' ')}
   set -l path
+  set -l count 0
+  set -l takes 0
+  set -l ended 0
   for word in (commandline -opc)[2..-1]
+    if test $takes = 1
+      set takes 0
+      continue
+    end
+    if test $ended = 0; and string match -q -- '-*' $word
+      test "$word" = --; and set ended 1
+      contains -- "$path $word" $takers; or contains -- " $word" $takers; and set takes 1
+      continue
+    end
     set -l longer (string join -- ' ' $path $word)
-    contains -- "$longer" $known; and set path $longer
+    if test $count = 0; and contains -- "$longer" $known
+      set path $longer
+    else
+      set count (math $count + 1)
+    end
   end
-  test "$path" = "$argv[1]"
+  test "$path" = "$argv[1]"; or return 1
+  set -q argv[2]; or return 0
+  test $takes = 0; or return 1
+  test $count = "$argv[2]"; and return 0
+  set -q argv[3]; and test $count -gt $argv[2]
 end
 ${lines.join('\n')}
 `

@@ -11,11 +11,18 @@ export interface CommandReference {
     readonly text: string
     /** What may stand behind it, where only some words may. */
     readonly choices: readonly string[]
+    /** Whether the next word is its value. */
+    readonly takesValue: boolean
   }[]
   /** Names of its commands, each with its summary. */
   readonly children: readonly { readonly name: string; readonly summary: string }[]
-  /** What may stand behind it, by the names of its arguments. */
-  readonly takes: readonly { readonly name: string; readonly choices: readonly string[] }[]
+  /** What may stand behind it, in order, by the names of its arguments. */
+  readonly takes: readonly {
+    readonly name: string
+    readonly choices: readonly string[]
+    /** The last of them may stand more than once. */
+    readonly isVariadic: boolean
+  }[]
 }
 
 /** Every command of the program, parents before their children. Pure. */
@@ -24,16 +31,18 @@ export function readCommands(program: Command): readonly CommandReference[] {
     {
       path,
       summary: command.summary() || command.description(),
-      options: command.options.map(({ flags, long, short, description, argChoices }) => ({
+      options: command.options.map(({ flags, long, short, description, argChoices, required, optional }) => ({
         flags,
         names: [short, long].filter((name) => name !== undefined),
         text: description,
         choices: argChoices ?? [],
+        takesValue: required || optional,
       })),
       children: command.commands.map((child) => ({ name: child.name(), summary: child.summary() })),
       takes: command.registeredArguments.map((argument) => ({
         name: argument.name(),
         choices: argument.argChoices ?? [],
+        isVariadic: argument.variadic,
       })),
     },
     ...command.commands.flatMap((child) =>
