@@ -42,9 +42,9 @@ fi
 if [ -n "$cidr" ] && [ "$MACHINE_MODE" = run ]; then
   net=$(busybox ipcalc -n "$cidr"); net=${net#*=}
   last=$(busybox ipcalc -b "$cidr"); last=${last#*=}
-  doors=
-  for door in $MACHINE_DOORS; do doors="$doors,guestfwd=tcp:$door-cmd:sh /machine/door.sh ${door%:*} ${door##*:}"; done
-  set -- "$@" -netdev "user,id=net,ipv6=off,restrict=on,net=$net/${cidr#*/},host=${last%.*}.$((${last##*.} - 1)),dns=${last%.*}.$((${last##*.} - 2)),hostfwd=tcp:${cidr%/*}:$MACHINE_PORT-${cidr%/*}:$MACHINE_PORT$doors" \
+  forwards=
+  for address in $MACHINE_DOORS; do forwards="$forwards,guestfwd=tcp:$address-cmd:sh /machine/door.sh ${address%:*} ${address##*:}"; done
+  set -- "$@" -netdev "user,id=net,ipv6=off,restrict=on,net=$net/${cidr#*/},host=${last%.*}.$((${last##*.} - 1)),dns=${last%.*}.$((${last##*.} - 2)),hostfwd=tcp:${cidr%/*}:$MACHINE_PORT-${cidr%/*}:$MACHINE_PORT$forwards" \
     -device virtio-net-device,netdev=net
 fi
 # Whoever reads it may do so while another machine, which is held, has it open.
