@@ -4,7 +4,8 @@ import type { ApprovalState, ApprovalView } from '@flotilla/protocol/agent-edit'
 import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Reserved } from '../design/act.tsx'
 import { Confirm } from '../design/confirm.tsx'
-import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead, Scrolls } from '../design/parts.tsx'
+import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
+import { Table } from '../design/table.tsx'
 import type { Tone } from '../live/state-tone.ts'
 import { askingForPerson } from './agent/format-browser.ts'
 import { formatActor } from '../data/format-actor.ts'
@@ -137,35 +138,22 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
 function Settled({ approvals }: { readonly approvals: readonly ApprovalView[] }) {
   return (
     <Card title="Decided">
-      <Scrolls label="Table of decisions">
-        <table className="table stacks">
-          <thead>
-            <tr>
-              <th>State</th>
-              <th>What</th>
-              <th>Asked by</th>
-              <th>Decided by</th>
-              <th>When</th>
-            </tr>
-          </thead>
-          <tbody>
-            {approvals.map((one) => (
-              <tr key={one.id}>
-                <td>
-                  <Badge tone={toneOf(one.state)}>{one.state}</Badge>
-                </td>
-                <td>
-                  {one.summary}
-                  {one.detail !== '' && <div className="small muted">{one.detail}</div>}
-                </td>
-                <td data-label="Asked by">{formatActor(one.asked_by)}</td>
-                <td data-label="Decided by">{one.resolved_by ?? '—'}</td>
-                <td className="muted">{one.resolved_at !== null && <Ago at={one.resolved_at} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scrolls>
+      <Table label="Table of decisions" columns={['State', 'What', 'Asked by', 'Decided by', 'When']}>
+        {approvals.map((one) => (
+          <tr key={one.id}>
+            <td>
+              <Badge tone={toneOf(one.state)}>{one.state}</Badge>
+            </td>
+            <td>
+              {one.summary}
+              {one.detail !== '' && <div className="small muted">{one.detail}</div>}
+            </td>
+            <td data-label="Asked by">{formatActor(one.asked_by)}</td>
+            <td data-label="Decided by">{one.resolved_by ?? '—'}</td>
+            <td className="muted">{one.resolved_at !== null && <Ago at={one.resolved_at} />}</td>
+          </tr>
+        ))}
+      </Table>
     </Card>
   )
 }

@@ -2,7 +2,8 @@ import { useState } from 'react'
 import type { PermissionOrigin } from '@flotilla/protocol/kept-api'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Act, Reserved } from '../../design/act.tsx'
-import { Ago, Badge, Card, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { Changes } from './changes.tsx'
 import { isPermissionField } from './permission-edit.ts'
 import { PermissionForm } from './permission-form.tsx'
@@ -52,27 +53,15 @@ function Given({ agentId }: { readonly agentId: string }) {
           </div>
         )}
         {data && data.fields.length > 0 && (
-          <Scrolls label="Table of permissions">
-            <table className="table stacks">
-              <thead>
-                <tr>
-                  <th>Permission</th>
-                  <th>Value</th>
-                  <th>Why</th>
-                  <th>Given by</th>
-                  <th className="right">Line</th>
-                  <th>
-                    <span className="hidden-words">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.fields.toSorted(givenFirst).map((field) => (
-                  <Row key={field.field} origin={field} onChange={() => setChanging(field)} />
-                ))}
-              </tbody>
-            </table>
-          </Scrolls>
+          <Table
+            label="Table of permissions"
+            columns={['Permission', 'Value', 'Why', 'Given by', { right: 'Line' }]}
+            hasActions
+          >
+            {data.fields.toSorted(givenFirst).map((field) => (
+              <Row key={field.field} origin={field} onChange={() => setChanging(field)} />
+            ))}
+          </Table>
         )}
       </Card>
       {changing && data && isPermissionField(changing.field) && (

@@ -2,7 +2,8 @@ import { Link } from 'wouter'
 import { formatDuration, formatUsd } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { inputWords } from '../runs-page.tsx'
 
@@ -26,42 +27,31 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
         <Empty title="Nothing ran yet">Whatever makes it act is a run: ask it something in Chat.</Empty>
       )}
       {runs.data && runs.data.runs.length > 0 && (
-        <Scrolls label="Table of runs">
-          <table className="table stacks">
-            <thead>
-              <tr>
-                <th>State</th>
-                <th>Asked</th>
-                <th>From</th>
-                <th className="right">Took</th>
-                <th className="right">Cost</th>
-                <th className="right">When</th>
-              </tr>
-            </thead>
-            <tbody>
-              {runs.data.runs.map((run) => (
-                <tr key={run.id}>
-                  <td>
-                    <Badge tone={runTone(run.state)}>{run.state}</Badge>
-                  </td>
-                  <td>
-                    <Link href={`/runs/${run.id}`}>{short(inputWords(run))}</Link>
-                  </td>
-                  <td className="muted">{run.origin.kind}</td>
-                  <td className="right number muted" data-label="Took">
-                    {run.started_at === null ? '–' : formatDuration((run.ended_at ?? now) - run.started_at)}
-                  </td>
-                  <td className="right number" data-label="Cost">
-                    {formatUsd(run.cost_usd)}
-                  </td>
-                  <td className="right muted">
-                    <Ago at={run.created_at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table
+          label="Table of runs"
+          columns={['State', 'Asked', 'From', { right: 'Took' }, { right: 'Cost' }, { right: 'When' }]}
+        >
+          {runs.data.runs.map((run) => (
+            <tr key={run.id}>
+              <td>
+                <Badge tone={runTone(run.state)}>{run.state}</Badge>
+              </td>
+              <td>
+                <Link href={`/runs/${run.id}`}>{short(inputWords(run))}</Link>
+              </td>
+              <td className="muted">{run.origin.kind}</td>
+              <td className="right number muted" data-label="Took">
+                {run.started_at === null ? '–' : formatDuration((run.ended_at ?? now) - run.started_at)}
+              </td>
+              <td className="right number" data-label="Cost">
+                {formatUsd(run.cost_usd)}
+              </td>
+              <td className="right muted">
+                <Ago at={run.created_at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Card>
   )

@@ -1,6 +1,7 @@
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
-import { Ago, Badge, Card, Code, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 
 /** Topics, who listens, and what was said on the one that is chosen. */
 export function TopicsView() {
@@ -22,41 +23,32 @@ export function TopicsView() {
       {all.length > 0 && (
         <div className={topic === '' ? 'stack' : 'beside'}>
           <section className="card" aria-label="Topics">
-            <Scrolls label="Table of topics">
-              <table className="table stacks">
-                <thead>
-                  <tr>
-                    <th>Topic</th>
-                    <th>Subscribers</th>
-                    <th className="right">Messages</th>
-                    <th>Last message</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((one) => (
-                    <tr key={one.topic}>
-                      <td>
-                        <button
-                          type="button"
-                          className="link-button mono"
-                          aria-expanded={topic === one.topic}
-                          onClick={() => choose('topic', topic === one.topic ? '' : one.topic)}
-                        >
-                          {one.topic}
-                        </button>
-                      </td>
-                      <td data-label="Subscribers">{one.subscribers.join(', ') || 'nobody'}</td>
-                      <td className="right number" data-label="Messages">
-                        {one.signals}
-                      </td>
-                      <td className="muted" data-label="Last message">
-                        {one.last_at === null ? 'never' : <Ago at={one.last_at} />}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scrolls>
+            <Table
+              label="Table of topics"
+              columns={['Topic', 'Subscribers', { right: 'Messages' }, 'Last message']}
+            >
+              {all.map((one) => (
+                <tr key={one.topic}>
+                  <td>
+                    <button
+                      type="button"
+                      className="link-button mono"
+                      aria-expanded={topic === one.topic}
+                      onClick={() => choose('topic', topic === one.topic ? '' : one.topic)}
+                    >
+                      {one.topic}
+                    </button>
+                  </td>
+                  <td data-label="Subscribers">{one.subscribers.join(', ') || 'nobody'}</td>
+                  <td className="right number" data-label="Messages">
+                    {one.signals}
+                  </td>
+                  <td className="muted" data-label="Last message">
+                    {one.last_at === null ? 'never' : <Ago at={one.last_at} />}
+                  </td>
+                </tr>
+              ))}
+            </Table>
           </section>
           {topic !== '' && <Said key={topic} topic={topic} close={() => choose('topic', '')} />}
         </div>

@@ -7,7 +7,8 @@ import { Act } from '../../design/act.tsx'
 import { ChoiceField } from '../../design/fields.tsx'
 import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
-import { Badge, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { formatActor } from '../../data/format-actor.ts'
 
 const stale = ['blackboardWatchList'] as const
@@ -38,27 +39,15 @@ export function WatchesView() {
           </Empty>
         )}
         {watches.length > 0 && (
-          <Scrolls label="Table of watches">
-            <table className="table stacks">
-              <thead>
-                <tr>
-                  <th>Pattern</th>
-                  <th>Agent</th>
-                  <th>Is told</th>
-                  <th>Made by</th>
-                  <th className="right">Waiting</th>
-                  <th>
-                    <span className="hidden-words">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {watches.map((watch) => (
-                  <Watch key={watch.id} watch={watch} />
-                ))}
-              </tbody>
-            </table>
-          </Scrolls>
+          <Table
+            label="Table of watches"
+            columns={['Pattern', 'Agent', 'Is told', 'Made by', { right: 'Waiting' }]}
+            hasActions
+          >
+            {watches.map((watch) => (
+              <Watch key={watch.id} watch={watch} />
+            ))}
+          </Table>
         )}
       </section>
       {making && <NewWatch close={() => setMaking(false)} />}

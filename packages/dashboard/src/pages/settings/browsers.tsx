@@ -1,7 +1,8 @@
 import { Link } from 'wouter'
 import { asSentence } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { formatBrowser, formatClosed } from '../agent/format-browser.ts'
 import type { BrowserView } from '@flotilla/protocol/browser-api'
 
@@ -35,26 +36,11 @@ export function Browsers() {
         </Empty>
       )}
       {all.length > 0 && (
-        <Scrolls label="Table of browsers">
-          <table className="table stacks">
-            <thead>
-              <tr>
-                <th>Agent</th>
-                <th>State</th>
-                <th>Page</th>
-                <th>Since</th>
-                <th>
-                  <span className="hidden-words">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {all.map((one) => (
-                <Row key={one.agent_id} browser={one} />
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table label="Table of browsers" columns={['Agent', 'State', 'Page', 'Since']} hasActions>
+          {all.map((one) => (
+            <Row key={one.agent_id} browser={one} />
+          ))}
+        </Table>
       )}
     </Card>
   )

@@ -3,7 +3,8 @@ import type { CredentialRequestView, CredentialView } from '@flotilla/protocol/v
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Confirm } from '../../design/confirm.tsx'
 import { AreaField, TextField } from '../../design/fields.tsx'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 
 const stale = ['credentials', 'credentialRequests'] as const
 
@@ -44,25 +45,11 @@ export function Credentials() {
           </Empty>
         )}
         {all.length > 0 && (
-          <Scrolls label="Table of credentials">
-            <table className="table stacks">
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>Goes to</th>
-                  <th>Fingerprint</th>
-                  <th>
-                    <span className="hidden-words">What can be done</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {all.map((one) => (
-                  <Row key={one.name} credential={one} />
-                ))}
-              </tbody>
-            </table>
-          </Scrolls>
+          <Table label="Table of credentials" columns={['Name', 'Goes to', 'Fingerprint']} hasActions>
+            {all.map((one) => (
+              <Row key={one.name} credential={one} />
+            ))}
+          </Table>
         )}
       </Card>
     </>

@@ -4,7 +4,8 @@ import { formatUsd } from '../../data/format.ts'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Confirm } from '../../design/confirm.tsx'
 import { TextField } from '../../design/fields.tsx'
-import { Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { LocalServers } from './local-servers.tsx'
 import { ProviderForm } from './provider-form.tsx'
 
@@ -146,26 +147,15 @@ function Models() {
         <Empty title="No model is named yet">Those that agents use appear here with their prices.</Empty>
       )}
       {all.length > 0 && (
-        <Scrolls label="Table of models">
-          <table className="table stacks">
-            <thead>
-              <tr>
-                <th>Model</th>
-                <th>Health</th>
-                <th className="right">In, per million</th>
-                <th className="right">Out, per million</th>
-                <th>
-                  <span className="hidden-words">What can be done</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {all.map((model) => (
-                <ModelRow key={model.id} model={model} />
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table
+          label="Table of models"
+          columns={['Model', 'Health', { right: 'In, per million' }, { right: 'Out, per million' }]}
+          hasActions
+        >
+          {all.map((model) => (
+            <ModelRow key={model.id} model={model} />
+          ))}
+        </Table>
       )}
     </Card>
   )

@@ -3,7 +3,8 @@ import { Link } from 'wouter'
 import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { HeartbeatForm } from './heartbeat-form.tsx'
 import { JobHistory } from './job-history.tsx'
 import { formatSchedule } from './format-schedule.ts'
@@ -24,32 +25,18 @@ export function Heartbeats() {
         <Empty title="No agent yet">An agent with a heartbeat looks around by itself now and then.</Empty>
       )}
       {heartbeats.data && heartbeats.data.heartbeats.length > 0 && (
-        <Scrolls label="Table of heartbeats">
-          <table className="table stacks">
-            <thead>
-              <tr>
-                <th>Agent</th>
-                <th>Schedule</th>
-                <th>Last</th>
-                <th>
-                  <span className="hidden-words">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {heartbeats.data.heartbeats.map((heartbeat) => (
-                <HeartbeatRow
-                  key={heartbeat.agent_id}
-                  heartbeat={heartbeat}
-                  jobId={jobOf(heartbeat.agent_id)}
-                  open={shown === heartbeat.agent_id}
-                  onChange={() => setChanging(heartbeat.agent_id)}
-                  onToggle={() => setShown(shown === heartbeat.agent_id ? null : heartbeat.agent_id)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table label="Table of heartbeats" columns={['Agent', 'Schedule', 'Last']} hasActions>
+          {heartbeats.data.heartbeats.map((heartbeat) => (
+            <HeartbeatRow
+              key={heartbeat.agent_id}
+              heartbeat={heartbeat}
+              jobId={jobOf(heartbeat.agent_id)}
+              open={shown === heartbeat.agent_id}
+              onChange={() => setChanging(heartbeat.agent_id)}
+              onToggle={() => setShown(shown === heartbeat.agent_id ? null : heartbeat.agent_id)}
+            />
+          ))}
+        </Table>
       )}
       {changing !== null && (
         <HeartbeatForm

@@ -3,7 +3,8 @@ import type { CronJobView } from '@flotilla/protocol/cron-api'
 import { useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { JobButtons } from './job-buttons.tsx'
 import { JobForm } from './job-form.tsx'
 import { JobHistory } from './job-history.tsx'
@@ -34,34 +35,21 @@ export function Jobs() {
         </Empty>
       )}
       {listed.length > 0 && (
-        <Scrolls label="Table of jobs">
-          <table className="table stacks">
-            <thead>
-              <tr>
-                <th>Schedule</th>
-                <th>Agent</th>
-                <th>Does</th>
-                <th>Next</th>
-                <th>Last</th>
-                <th className="right">Ran</th>
-                <th>
-                  <span className="hidden-words">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {listed.map((job) => (
-                <JobRow
-                  key={job.id}
-                  job={job}
-                  open={shown === job.id}
-                  onChange={() => setChanging(job.id)}
-                  onToggle={() => setShown(shown === job.id ? null : job.id)}
-                />
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table
+          label="Table of jobs"
+          columns={['Schedule', 'Agent', 'Does', 'Next', 'Last', { right: 'Ran' }]}
+          hasActions
+        >
+          {listed.map((job) => (
+            <JobRow
+              key={job.id}
+              job={job}
+              open={shown === job.id}
+              onChange={() => setChanging(job.id)}
+              onToggle={() => setShown(shown === job.id ? null : job.id)}
+            />
+          ))}
+        </Table>
       )}
       {changing !== null && (
         <JobForm

@@ -1,7 +1,8 @@
 import { Link } from 'wouter'
 import type { WalletAddress, WalletBalance } from '@flotilla/protocol/wallet-api'
 import { useMesh } from '../../data/use-mesh.ts'
-import { Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 
 /** Chains are asked anew no sooner than this, but by a press. */
 const balancesFreshMs = 60_000
@@ -37,36 +38,27 @@ export function Addresses({ owner }: { readonly owner: string | null }) {
       )}
       <Troubles balances={balances} />
       {given.data && (
-        <Scrolls label="Table of addresses">
-          <table className="table stacks">
-            <thead>
-              <tr>
-                <th>Whose</th>
-                <th>On EVM chains</th>
-                <th>On Solana</th>
-                <th className="right">Holds</th>
-              </tr>
-            </thead>
-            <tbody>
-              <tr>
-                <td>you</td>
-                <Address label="EVM" text={owner} />
-                <Address label="Solana" text={own.find(({ coin }) => coin === 'SOL')?.address ?? null} />
-                <Holds balances={own} />
-              </tr>
-              {given.data.addresses.map((one) => (
-                <tr key={one.index}>
-                  <td>
-                    <Whose address={one} />
-                  </td>
-                  <Address label="EVM" text={one.evm} />
-                  <Address label="Solana" text={one.solana} />
-                  <Holds balances={balances.filter(({ index }) => index === one.index)} />
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table
+          label="Table of addresses"
+          columns={['Whose', 'On EVM chains', 'On Solana', { right: 'Holds' }]}
+        >
+          <tr>
+            <td>you</td>
+            <Address label="EVM" text={owner} />
+            <Address label="Solana" text={own.find(({ coin }) => coin === 'SOL')?.address ?? null} />
+            <Holds balances={own} />
+          </tr>
+          {given.data.addresses.map((one) => (
+            <tr key={one.index}>
+              <td>
+                <Whose address={one} />
+              </td>
+              <Address label="EVM" text={one.evm} />
+              <Address label="Solana" text={one.solana} />
+              <Holds balances={balances.filter(({ index }) => index === one.index)} />
+            </tr>
+          ))}
+        </Table>
       )}
     </Card>
   )

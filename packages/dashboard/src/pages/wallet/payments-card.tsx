@@ -7,7 +7,8 @@ import { saveFile } from '../../data/save-file.ts'
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Choice } from '../../design/choice.tsx'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import type { Tone } from '../../live/state-tone.ts'
 import { followedMs } from './followed-ms.ts'
 import { ReplacePayment } from './replace-payment.tsx'
@@ -54,7 +55,7 @@ export function Payments() {
           <code>flotilla permissions set AGENT can_use_wallet=true wallet_allowed_chains+=base</code>
         </Empty>
       )}
-      {payments.length > 0 && <Table payments={payments.slice(0, shown)} />}
+      {payments.length > 0 && <PaymentTable payments={payments.slice(0, shown)} />}
       {payments.length > shown && (
         <div className="body">
           <button type="button" className="button" onClick={() => setShown(shown + shownAtOnce)}>
@@ -71,27 +72,16 @@ function csvText(payments: readonly PaymentView[]): string {
   return `${formatPaymentsCsv(payments).join('\n')}\n`
 }
 
-function Table({ payments }: { readonly payments: readonly PaymentView[] }) {
+function PaymentTable({ payments }: { readonly payments: readonly PaymentView[] }) {
   return (
-    <Scrolls label="Table of payments">
-      <table className="table stacks">
-        <thead>
-          <tr>
-            <th>State</th>
-            <th>Agent</th>
-            <th>What</th>
-            <th className="right">Counted</th>
-            <th>Transaction</th>
-            <th>Signed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {payments.map((payment) => (
-            <Row key={payment.id} payment={payment} />
-          ))}
-        </tbody>
-      </table>
-    </Scrolls>
+    <Table
+      label="Table of payments"
+      columns={['State', 'Agent', 'What', { right: 'Counted' }, 'Transaction', 'Signed']}
+    >
+      {payments.map((payment) => (
+        <Row key={payment.id} payment={payment} />
+      ))}
+    </Table>
   )
 }
 

@@ -6,7 +6,8 @@ import { formatBytes } from '../../data/format.ts'
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Choice } from '../../design/choice.tsx'
-import { Ago, Card, Code, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { artifactShownMaxBytes, artifactText } from './artifact-text.ts'
 
 type Artifact = Reply<'artifacts'>['artifacts'][number]
@@ -53,50 +54,38 @@ export function ArtifactsView() {
       {opened && <Opened artifact={opened} close={() => choose('open', '')} />}
       {shown.length > 0 && (
         <section className="card" aria-label="Artifacts">
-          <Scrolls label="Table of artifacts">
-            <table className="table stacks">
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>Agent</th>
-                  <th>Project</th>
-                  <th className="right">Size</th>
-                  <th>Saved</th>
-                  <th>
-                    <span className="hidden-words">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {shown.slice(0, drawnMax).map((one) => (
-                  <tr key={keyOf(one)}>
-                    <td>
-                      <button
-                        type="button"
-                        className="link-button"
-                        aria-expanded={keyOf(one) === open}
-                        onClick={() => choose('open', keyOf(one) === open ? '' : keyOf(one))}
-                      >
-                        {one.name}
-                      </button>
-                      {one.description !== '' && <div className="small muted">{one.description}</div>}
-                    </td>
-                    <td data-label="Agent">{one.agent_id}</td>
-                    <td data-label="Project">{one.project ?? '—'}</td>
-                    <td className="right number" data-label="Size">
-                      {formatBytes(one.size_bytes)}
-                    </td>
-                    <td className="muted" data-label="Saved">
-                      <Ago at={one.saved_at} />
-                    </td>
-                    <td className="right">
-                      <Download artifact={one} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scrolls>
+          <Table
+            label="Table of artifacts"
+            columns={['Name', 'Agent', 'Project', { right: 'Size' }, 'Saved']}
+            hasActions
+          >
+            {shown.slice(0, drawnMax).map((one) => (
+              <tr key={keyOf(one)}>
+                <td>
+                  <button
+                    type="button"
+                    className="link-button"
+                    aria-expanded={keyOf(one) === open}
+                    onClick={() => choose('open', keyOf(one) === open ? '' : keyOf(one))}
+                  >
+                    {one.name}
+                  </button>
+                  {one.description !== '' && <div className="small muted">{one.description}</div>}
+                </td>
+                <td data-label="Agent">{one.agent_id}</td>
+                <td data-label="Project">{one.project ?? '—'}</td>
+                <td className="right number" data-label="Size">
+                  {formatBytes(one.size_bytes)}
+                </td>
+                <td className="muted" data-label="Saved">
+                  <Ago at={one.saved_at} />
+                </td>
+                <td className="right">
+                  <Download artifact={one} />
+                </td>
+              </tr>
+            ))}
+          </Table>
         </section>
       )}
       {shown.length > drawnMax && (

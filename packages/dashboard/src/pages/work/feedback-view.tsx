@@ -2,7 +2,8 @@ import { Link } from 'wouter'
 import { taskOutcomes } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useMesh } from '../../data/use-mesh.ts'
-import { Ago, Badge, Card, Empty, Failed, Loading, Scrolls } from '../../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
+import { Table } from '../../design/table.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { givenAnew, outcomeTone, taskTone, waitsForVerdict } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
@@ -78,33 +79,20 @@ function Waiting({ task, again }: { readonly task: TaskView; readonly again: Rea
 
 function Judged({ tasks }: { readonly tasks: readonly TaskView[] }) {
   return (
-    <Scrolls label="Table of verdicts">
-      <table className="table stacks">
-        <thead>
-          <tr>
-            <th>Verdict</th>
-            <th>Task</th>
-            <th>Agent</th>
-            <th>What was said</th>
-            <th>By</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tasks.map((task) => (
-            <tr key={task.id}>
-              <td>{task.outcome && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}</td>
-              <td>
-                <Link href={`/work/tasks/${task.id}`}>{task.title}</Link>
-              </td>
-              <td data-label="Agent">{task.assignee}</td>
-              <td className="plain-text">{task.feedback}</td>
-              <td className="muted" data-label="By">
-                {task.outcome_by !== null && formatActor(task.outcome_by)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scrolls>
+    <Table label="Table of verdicts" columns={['Verdict', 'Task', 'Agent', 'What was said', 'By']}>
+      {tasks.map((task) => (
+        <tr key={task.id}>
+          <td>{task.outcome && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}</td>
+          <td>
+            <Link href={`/work/tasks/${task.id}`}>{task.title}</Link>
+          </td>
+          <td data-label="Agent">{task.assignee}</td>
+          <td className="plain-text">{task.feedback}</td>
+          <td className="muted" data-label="By">
+            {task.outcome_by !== null && formatActor(task.outcome_by)}
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

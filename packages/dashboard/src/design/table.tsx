@@ -1,0 +1,47 @@
+import type { ReactNode } from 'react'
+import { Scrolls } from './parts.tsx'
+
+/** The title over a column; numbers stand at its right. */
+type Column = string | { readonly right: string }
+
+/**
+ * A table that may be wider than the page, and is one card a row where that is narrow. What its rows offer to do stands in a
+ * last column, whose title only a screen reader says.
+ */
+export function Table({
+  label,
+  columns,
+  hasActions = false,
+  children,
+}: {
+  readonly label: string
+  readonly columns: readonly Column[]
+  readonly hasActions?: boolean
+  readonly children: ReactNode
+}) {
+  return (
+    <Scrolls label={label}>
+      <table className="table stacks">
+        <thead>
+          <tr>
+            {columns.map((column) =>
+              typeof column === 'string' ? (
+                <th key={column}>{column}</th>
+              ) : (
+                <th key={column.right} className="right">
+                  {column.right}
+                </th>
+              ),
+            )}
+            {hasActions && (
+              <th>
+                <span className="hidden-words">Actions</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </Scrolls>
+  )
+}
