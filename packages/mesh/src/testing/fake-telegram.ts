@@ -1,6 +1,4 @@
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { fakeRetryAfterMs } from '../channels/adapter.conformance.ts'
 import type {
@@ -10,6 +8,7 @@ import type {
   ShownOnPlatform,
 } from '../channels/adapter.conformance.ts'
 import { readJson } from '../intake/index.ts'
+import { listenAsPlatform } from './listen-as-platform.ts'
 
 /** A bot's side of Telegram, as its page on the Bot API has it: what `telegram-test-api` lacks. */
 export interface FakeTelegram {
@@ -167,12 +166,9 @@ export async function startFakeTelegram(): Promise<FakeTelegram> {
     response.end(JSON.stringify(reply))
   }
 
-  const server = createServer(
-    (request, response) => void serve(request, response).catch(() => response.destroy()),
-  )
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const { origin, openSockets, close } = await listenAsPlatform(serve)
   return {
-    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    root: origin,
     calls,
     push,
     say: ({ place, text, by, addressed, file }) => {
@@ -206,15 +202,8 @@ export async function startFakeTelegram(): Promise<FakeTelegram> {
     conflict: (polls) => void (conflicts = polls),
     acceptToken: (accepted) => void (isAccepted = accepted),
     file: (path, bytes) => void files.set(path, bytes),
-    openSockets: () =>
-      new Promise((resolve, reject) =>
-        server.getConnections((error, open) => (error ? reject(error) : resolve(open))),
-      ),
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    openSockets,
+    close,
   }
 }
 

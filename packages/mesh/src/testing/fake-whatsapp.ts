@@ -1,7 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { fakeRetryAfterMs } from '../channels/adapter.conformance.ts'
@@ -13,6 +11,7 @@ import type {
 } from '../channels/adapter.conformance.ts'
 import type { CallbackRequest, ChannelAdapter } from '../channels/adapter.ts'
 import { readJson } from '../intake/index.ts'
+import { listenAsPlatform } from './listen-as-platform.ts'
 
 export const fakeWhatsApp = {
   appSecret: 'app-secret',
@@ -106,12 +105,9 @@ export async function startFakeGraph(): Promise<FakeGraph> {
     return id
   }
 
-  const server = createServer(
-    (request, response) => void serve(request, response).catch(() => response.destroy()),
-  )
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const { origin, openSockets, close } = await listenAsPlatform(serve)
   return {
-    root: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v23.0`,
+    root: `${origin}/v23.0`,
     calls,
     shown: () => shown,
     shownFiles: () => shownFiles,
@@ -120,15 +116,8 @@ export async function startFakeGraph(): Promise<FakeGraph> {
       failures.push(how)
     },
     answer: (path, status, body) => void answers.set(path, { status, body }),
-    openSockets: () =>
-      new Promise((resolve, reject) =>
-        server.getConnections((error, open) => (error ? reject(error) : resolve(open))),
-      ),
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    openSockets,
+    close,
   }
 }
 

@@ -1,0 +1,32 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Where a fake of a platform listens, and its end. */
+export interface ListeningPlatform {
+  readonly origin: string
+  readonly openSockets: () => Promise<number>
+  readonly close: () => Promise<void>
+}
+
+/** A server of a fake on loopback; a call that it cannot answer is cut off. */
+export async function listenAsPlatform(
+  serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<ListeningPlatform> {
+  const server = createServer(
+    (request, response) => void serve(request, response).catch(() => response.destroy()),
+  )
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    openSockets: () =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, open) => (error ? reject(error) : resolve(open))),
+      ),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
