@@ -9,12 +9,14 @@ import { SandboxError } from '../sandbox-error.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import type { WallReport } from '../wall-report.ts'
 import type { AgentNode } from './cluster-nodes.ts'
-import { probeNode, withSibling, type ProbeOptions } from './probe-node.ts'
-import type { PreparedCluster } from './start-pod.ts'
+import type { Cluster } from './connect-cluster.ts'
+import { probeNode, withSibling, type ProbedCluster, type ProbeOptions } from './probe-node.ts'
 
 const kubeletPort = 10_250
 /** Nodes that are tried at once: each has a probe of half a processor for some seconds. */
 const triedAtOnce = 8
+
+type CheckedCluster = ProbedCluster & { readonly cluster: Pick<Cluster, 'url'> }
 
 export interface ClusterCheckOptions extends ProbeOptions {
   readonly meshPort: number
@@ -31,7 +33,7 @@ export interface ClusterCheck {
  * Tries the walls from a throw-away pod with an agent's hardening on every node, since each enforces policies by itself:
  * a wall holds where it holds on all of them. What must not be reached is first shown to be reachable from the mesh.
  */
-export async function checkCluster(to: PreparedCluster, options: ClusterCheckOptions): Promise<ClusterCheck> {
+export async function checkCluster(to: CheckedCluster, options: ClusterCheckOptions): Promise<ClusterCheck> {
   const nodes = await options.nodesNow()
   if (nodes.length === 0) throw noNode()
   const canary = await openCanary()
@@ -55,7 +57,7 @@ export async function checkCluster(to: PreparedCluster, options: ClusterCheckOpt
 }
 
 async function tryNodes(
-  to: PreparedCluster,
+  to: CheckedCluster,
   {
     nodes,
     controlled,

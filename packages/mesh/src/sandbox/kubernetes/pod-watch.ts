@@ -1,3 +1,4 @@
+import type { CoreV1Api } from '@kubernetes/client-node'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../../platform/index.ts'
 import type { Cluster } from './connect-cluster.ts'
@@ -42,7 +43,9 @@ export class PodWaitOver extends Error {
 }
 
 export interface PodWatchOptions {
-  readonly cluster: Cluster
+  readonly cluster: Pick<Cluster, 'follow' | 'readPod'> & {
+    readonly core: Pick<CoreV1Api, 'listNamespacedPod'>
+  }
   readonly namespace: string
   readonly labelSelector: string
   readonly clock: Clock

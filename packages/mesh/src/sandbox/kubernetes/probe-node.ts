@@ -1,14 +1,14 @@
+import type { CoreV1Api } from '@kubernetes/client-node'
 import type { Clock } from '@flotilla/protocol/clock'
 import { reaches } from '../isolation/canary.ts'
 import { probeReportSchema, type ProbeReport } from '../isolation/isolation-report.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
-import { nodesNeed, probePod } from './agent-objects.ts'
+import { nodesNeed, probePod, type PodGround } from './agent-objects.ts'
 import type { AgentNode } from './cluster-nodes.ts'
-import { unlessRefused } from './connect-cluster.ts'
+import { refusalStatus, unlessRefused } from './connect-cluster.ts'
 import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
-import { PodWaitOver } from './pod-watch.ts'
-import type { PreparedCluster } from './start-pod.ts'
+import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 
 const probeMaxMs = 120_000
 /** One node may fail so often while it takes agents: it was started anew meanwhile, or its end came in between. */
@@ -19,6 +19,18 @@ const siblingReadyMs = 30_000
 const siblingAskMs = 100
 /** A report is some kilobytes. */
 const reportMaxBytes = 256 * 1024
+/** How often a cluster that does not answer is asked to take a throw-away pod away; a start sweeps what stayed. */
+const removalsMax = 3
+const removeAgainMs = 5_000
+
+/** What is asked of a cluster for a throw-away pod. */
+export interface ProbedCluster {
+  readonly cluster: {
+    readonly core: Pick<CoreV1Api, 'createNamespacedPod' | 'deleteNamespacedPod' | 'readNamespacedPodLog'>
+  }
+  readonly ground: PodGround
+  readonly watch: Pick<PodWatch, 'reaches'>
+}
 
 export interface ProbeOptions {
   /** Those that take agents at this moment. */
@@ -54,7 +66,7 @@ attempt()`
  * taking agents and runs no probe is none that is lost: rejects with `SandboxError` `wall-probe-failed`.
  */
 export async function probeNode(
-  to: PreparedCluster,
+  to: ProbedCluster,
   { node, plan }: { readonly node: AgentNode; readonly plan: string },
   options: ProbeOptions,
 ): Promise<ProbeReport | null> {
@@ -63,14 +75,13 @@ export async function probeNode(
   const { namespace } = to.ground
   let why = ''
   for (let attempt = 0; attempt < probesMax; attempt++) {
-    const readReport = async (pod: Pod | null) => {
+    const reportOf = async (pod: Pod | null) => {
       if (pod?.status?.phase !== 'Succeeded') return null
       const asked = { namespace, name: pod.metadata.name, limitBytes: reportMaxBytes }
       const log = await to.cluster.core.readNamespacedPodLog(asked).catch(() => '')
-      const report = probeReportSchema.safeParse(log === '' ? null : JSON.parse(log))
-      return report.success ? report.data : null
+      return readReport(log)
     }
-    const found = await withThrowAway(to, { node, command, holds: runsProbe, work: readReport }, options)
+    const found = await withThrowAway(to, { node, command, holds: runsProbe, work: reportOf }, options)
     if (found.kind === 'lost') return null
     if (found.result !== null) return found.result
     why = found.pod === null ? 'it is gone' : waitsFor(found.pod)
@@ -83,9 +94,18 @@ export async function probeNode(
   )
 }
 
+/** Null for what is none, as a log is that its node has not written to its end. */
+function readReport(log: string): ProbeReport | null {
+  try {
+    return probeReportSchema.safeParse(JSON.parse(log)).data ?? null
+  } catch {
+    return null
+  }
+}
+
 /** Goes on while `work` does with the address of a neighbour that was reached from here, on the first node that has one. */
 export async function withSibling<Result>(
-  to: PreparedCluster,
+  to: ProbedCluster,
   options: ProbeOptions & { readonly nodes: readonly AgentNode[] },
   work: (address: string) => Promise<Result>,
 ): Promise<Result> {
@@ -121,7 +141,7 @@ type Tried<Result> =
 
 /** A pod on a node, until it is as it is to be or was waited for in vain; what is done with it then; and its removal. */
 async function withThrowAway<Result>(
-  to: PreparedCluster,
+  to: ProbedCluster,
   what: {
     readonly node: AgentNode
     readonly command: readonly string[]
@@ -135,7 +155,11 @@ async function withThrowAway<Result>(
   const { namespace } = ground
   const name = options.newName()
   const body = probePod(ground, { name, node: node.name, command, size: probeSize })
-  await cluster.core.createNamespacedPod({ namespace, body })
+  await cluster.core.createNamespacedPod({ namespace, body }).catch(async (error: unknown) => {
+    // Where it was none that refused, it may have been made and the answer lost.
+    if (refusalStatus(error) === null) await takeAway(to, name, options).catch(() => undefined)
+    throw error
+  })
   const over = new AbortController()
   try {
     const signal = options.signal ? AbortSignal.any([over.signal, options.signal]) : over.signal
@@ -155,10 +179,27 @@ async function withThrowAway<Result>(
     return { kind: 'seen', pod: seen.pod, result: await work(seen.pod) }
   } finally {
     over.abort()
-    // It keeps nothing; and a node that was lost would not say that it has ended.
-    await cluster.core
-      .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
-      .catch(unlessRefused([404], null))
+    await takeAway(to, name, options)
+  }
+}
+
+async function takeAway(
+  { cluster, ground }: ProbedCluster,
+  name: string,
+  options: ProbeOptions,
+): Promise<void> {
+  const { namespace } = ground
+  for (let attempt = 1; ; attempt++) {
+    try {
+      // It keeps nothing; and a node that was lost would not say that it has ended.
+      await cluster.core
+        .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
+        .catch(unlessRefused([404], null))
+      return
+    } catch (error) {
+      if (attempt >= removalsMax || options.signal?.aborted) throw error
+      await options.clock.sleep(removeAgainMs, options.signal).catch(() => undefined)
+    }
   }
 }
 

@@ -1,0 +1,413 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import process from 'node:process'
+import type { CoreV1Api, V1Pod } from '@kubernetes/client-node'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { silentLog } from '../../platform/index.ts'
+import type { ProbeReport } from '../isolation/isolation-report.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
+import { checkCluster } from './check-cluster.ts'
+import type { AgentNode } from './cluster-nodes.ts'
+import { podSchema } from './pod-state.ts'
+import { probeNode } from './probe-node.ts'
+import { watchPods } from './pod-watch.ts'
+
+const ground = {
+  homeId: 'home-1',
+  namespace: 'fleet',
+  image: 'registry.example/agent:1',
+  meshAddress: '127.0.0.1',
+  ownAddress: '127.0.0.1',
+  seccomp: { kind: 'localhost', path: 'flotilla.json' },
+  userNamespaces: true,
+} as const
+const aNode = (name: string): AgentNode => ({ name, addresses: [], podRanges: [], userNamespaces: true })
+
+interface Order {
+  readonly node: string
+  readonly command: readonly string[]
+}
+
+/** What its node says of a throw-away pod, and what its program printed. */
+interface Fate {
+  readonly status: NonNullable<V1Pod['status']>
+  readonly log?: string
+}
+
+const prints = (log: string): Fate => ({ status: { phase: 'Succeeded' }, log })
+const waits: Fate = { status: { phase: 'Pending' } }
+const unscheduled = {
+  type: 'PodScheduled',
+  status: 'False',
+  reason: 'Unschedulable',
+  message: 'too many pods',
+}
+const nowhere: Fate = { status: { phase: 'Pending', conditions: [unscheduled] } }
+const turnedAway: Fate = { status: { phase: 'Failed', reason: 'OutOfpods', message: 'no room for more' } }
+
+/** What an API server keeps of pods and tells of them, below the real watch; nodes do with each what `fate` says. */
+async function aCluster(names: readonly string[], fate: (order: Order) => Fate) {
+  const clock = createManualClock()
+  const stopping = new AbortController()
+  const state = {
+    nodes: names.map(aNode),
+    made: 0,
+    removals: [] as (number | undefined)[],
+    refusals: 0,
+    loses: false,
+  }
+  const there = new Map<string, { readonly pod: V1Pod; readonly log: string }>()
+  let tellWatch = (_type: string, _pod: V1Pod): void => undefined
+
+  function takeOff(name: string): void {
+    const found = there.get(name)
+    if (found === undefined) throw Object.assign(new Error('not found'), { code: 404 })
+    there.delete(name)
+    tellWatch('DELETED', found.pod)
+  }
+
+  const core: Pick<
+    CoreV1Api,
+    'createNamespacedPod' | 'deleteNamespacedPod' | 'readNamespacedPodLog' | 'listNamespacedPod'
+  > = {
+    async createNamespacedPod({ body }) {
+      const name = body.metadata?.name ?? ''
+      state.made += 1
+      const node = body.spec?.nodeName ?? ''
+      const metadata = { name, uid: `uid-of-${name}`, resourceVersion: String(state.made) }
+      const podWith = (status: Fate['status']): V1Pod => ({
+        metadata,
+        spec: { nodeName: node, containers: [] },
+        status,
+      })
+      there.set(name, { pod: podWith({ phase: 'Pending' }), log: '' })
+      setImmediate(() => {
+        const { status, log = '' } = fate({ node, command: body.spec?.containers[0]?.command ?? [] })
+        if (!there.has(name)) return
+        there.set(name, { pod: podWith(status), log })
+        tellWatch('MODIFIED', podWith(status))
+      })
+      if (state.loses) throw new Error('the answer was lost')
+      return body
+    },
+    async deleteNamespacedPod({ name, gracePeriodSeconds }) {
+      state.removals.push(gracePeriodSeconds)
+      if (state.refusals-- > 0) throw new Error('the API server says nothing')
+      takeOff(name)
+      return {}
+    },
+    readNamespacedPodLog: async ({ name }) => there.get(name)?.log ?? '',
+    listNamespacedPod: async () => ({ items: [], metadata: { resourceVersion: '0' } }),
+  }
+  const cluster = {
+    core,
+    url: new URL('https://127.0.0.1:1'),
+    readPod: async (_namespace: string, name: string) => {
+      const found = there.get(name)
+      return found === undefined ? null : podSchema.parse(found.pod)
+    },
+    follow: async (
+      _namespace: string,
+      _query: object,
+      hears: { readonly onChange: (type: string, object: unknown) => void; readonly signal: AbortSignal },
+    ) => {
+      tellWatch = hears.onChange
+      if (!hears.signal.aborted) await once(hears.signal, 'abort')
+    },
+  }
+  const silent = () => undefined
+  const watch = await watchPods({
+    cluster,
+    namespace: 'fleet',
+    labelSelector: '',
+    clock,
+    log: silentLog,
+    onPod: silent,
+    onGone: silent,
+    onBack: silent,
+  })
+  onTestFinished(() => watch.close())
+  return {
+    to: { cluster, ground, watch },
+    clock,
+    state,
+    takeOff,
+    stop: () => stopping.abort(new Error('the mesh stops')),
+    left: () => [...there.keys()],
+    options: {
+      nodesNow: async () => state.nodes,
+      newName: () => `probe-${state.made + 1}`,
+      clock,
+      signal: stopping.signal,
+    },
+  }
+}
+
+const plan = JSON.stringify({
+  connect: [{ group: 'mesh', host: '127.0.0.1', port: 8420 }],
+  names: ['example.com'],
+})
+
+/** What the probe prints where every wall holds, by the plan that it was given; `outcomes` are those of groups. */
+function aReport(
+  { command }: Pick<Order, 'command'>,
+  changes: Partial<ProbeReport> = {},
+  outcomes: Readonly<Record<string, string>> = {},
+): ProbeReport {
+  const { connect, names }: { connect: { group: string; host: string; port: number }[]; names: string[] } =
+    JSON.parse(command.at(-1) ?? '')
+  const came = { mesh: 'connected', names: 'ETIMEOUT', ...outcomes }
+  const tried = [
+    ...connect.map(({ group, host, port }) => ({ group, target: `${host}:${port}` })),
+    ...names.map((target) => ({ group: 'names', target })),
+  ]
+  return {
+    attempts: tried.map((one) => ({
+      ...one,
+      outcome: new Map(Object.entries(came)).get(one.group) ?? 'timeout',
+    })),
+    status: {
+      CapInh: '0',
+      CapPrm: '0',
+      CapEff: '0',
+      CapBnd: '0',
+      CapAmb: '0',
+      NoNewPrivs: '1',
+      Seccomp: '2',
+      Uid: '1000',
+    },
+    writeRoot: 'EROFS',
+    writeEtc: 'EROFS',
+    writeOwned: 'EROFS',
+    makeMessageQueue: 'EROFS',
+    execInTmp: 'EACCES',
+    userNamespace: 'exit 1',
+    networkNamespace: 'exit 1',
+    mount: 'exit 32',
+    processes: { started: 250, said: 'Cannot fork' },
+    engineSocket: 'none',
+    addresses: ['127.0.0.1'],
+    ...changes,
+  }
+}
+
+const printsReport = (...of: Parameters<typeof aReport>): Fate =>
+  prints(`${JSON.stringify(aReport(...of))}\n`)
+
+async function probing(fate: (order: Order) => Fate) {
+  const cluster = await aCluster(['one', 'two'], fate)
+  const [node = aNode('')] = cluster.state.nodes
+  const startedAt = cluster.clock.now()
+  const end = { ms: null as number | null }
+  const probed = probeNode(cluster.to, { node, plan }, cluster.options)
+  const over = () => {
+    end.ms = cluster.clock.now() - startedAt
+  }
+  probed.then(over, over)
+  return { ...cluster, probed, end }
+}
+
+describe('the probe of a node', () => {
+  it('gives what it found there, and its pod is taken away without a grace', async () => {
+    const { probed, left, state } = await probing((order) => printsReport(order))
+    expect(await probed).toEqual(aReport({ command: [plan] }))
+    expect([left(), state.made, state.removals]).toEqual([[], 1, [0]])
+  })
+
+  it('fails in the words of a node that is full and turns it away each time', async () => {
+    const { probed, left, state, end } = await probing(() => turnedAway)
+    await expect(probed).rejects.toMatchObject({
+      id: 'wall-probe-failed',
+      message: expect.stringMatching(/on one: OutOfpods no room for more\nRepair: /),
+    })
+    expect([left(), state.made, end.ms]).toEqual([[], 3, 0])
+  })
+
+  it('is tried again where it was turned away once', async () => {
+    const fates = [turnedAway]
+    const { probed, left } = await probing((order) => fates.shift() ?? printsReport(order))
+    expect(await probed).not.toBeNull()
+    expect(left()).toEqual([])
+  })
+
+  it('waits two minutes at most for a place, three times', async () => {
+    const { probed, left, state, clock, end } = await probing(() => nowhere)
+    probed.catch(() => undefined)
+    await clock.advance(3 * 120_000 - 1)
+    expect([state.made, end.ms]).toEqual([3, null])
+    await clock.advance(1)
+    await expect(probed).rejects.toMatchObject({
+      id: 'wall-probe-failed',
+      message: expect.stringMatching(/Unschedulable too many pods/),
+    })
+    expect([left(), end.ms, clock.sleepers()]).toEqual([[], 360_000, 0])
+  })
+
+  it('is not tried again for want of its image', async () => {
+    const state = { waiting: { reason: 'ErrImagePull', message: 'no such image' } }
+    const statuses = [{ name: 'probe', state, image: '', imageID: '', ready: false, restartCount: 0 }]
+    const cluster = await probing(() => ({ status: { phase: 'Pending', containerStatuses: statuses } }))
+    await expect(cluster.probed).rejects.toThrow(/ErrImagePull/)
+    expect([cluster.left(), cluster.state.made]).toEqual([[], 1])
+  })
+
+  it.each([
+    ['half of its report', '{"attempts":['],
+    ['nothing', ''],
+    ['something else', '{"attempts":"all"}'],
+  ])('that printed %s is none that found anything', async (_what, log) => {
+    const { probed, left, state } = await probing(() => prints(log))
+    await expect(probed).rejects.toMatchObject({ id: 'wall-probe-failed' })
+    expect([left(), state.made]).toEqual([[], 3])
+  })
+
+  it('finds nothing where its node is lost meanwhile, and its pod is taken off the books', async () => {
+    const { probed, left, state, clock, end } = await probing(() => waits)
+    await clock.advance(60_000)
+    state.nodes = [aNode('two')]
+    await clock.advance(5_000)
+    expect(await probed).toBeNull()
+    expect([left(), state.made, state.removals, end.ms]).toEqual([[], 1, [0], 65_000])
+  })
+
+  it('believes nothing of a node that was lost as it ended', async () => {
+    const cluster = await probing((order) => {
+      cluster.state.nodes = []
+      return printsReport(order)
+    })
+    expect(await cluster.probed).toBeNull()
+    expect(cluster.left()).toEqual([])
+  })
+
+  it('is tried again where somebody took it away', async () => {
+    const fates = [waits]
+    const { probed, left, takeOff, clock, state } = await probing(
+      (order) => fates.shift() ?? printsReport(order),
+    )
+    await clock.settle()
+    takeOff('probe-1')
+    await clock.advance(120_000)
+    expect(await probed).not.toBeNull()
+    expect([left(), state.made]).toEqual([[], 2])
+  })
+
+  it('is taken away where the mesh stops', async () => {
+    const { probed, left, stop, clock } = await probing(() => waits)
+    probed.catch(() => undefined)
+    await clock.settle()
+    stop()
+    await expect(probed).rejects.toThrow('the mesh stops')
+    expect([left(), clock.sleepers()]).toEqual([[], 0])
+  })
+
+  it('is taken away once a cluster answers again that said nothing, which is asked three times', async () => {
+    const { probed, left, state, clock, end } = await probing((order) => printsReport(order))
+    state.refusals = 2
+    await clock.advance(10_000)
+    expect(await probed).not.toBeNull()
+    expect([left(), state.removals.length, end.ms]).toEqual([[], 3, 10_000])
+    const silent = await probing((order) => printsReport(order))
+    silent.state.refusals = Infinity
+    silent.probed.catch(() => undefined)
+    await silent.clock.advance(10_000)
+    await expect(silent.probed).rejects.toThrow('the API server says nothing')
+    expect(silent.state.removals).toHaveLength(3)
+  })
+})
+
+it('a pod of a probe is taken away where it was made and nobody was told so', async () => {
+  const cluster = await aCluster(['one'], () => waits)
+  cluster.state.loses = true
+  const probed = probeNode(cluster.to, { node: aNode('one'), plan }, cluster.options)
+  await expect(probed).rejects.toThrow('the answer was lost')
+  expect([cluster.state.made, cluster.left()]).toEqual([1, []])
+})
+
+/** A place where pods of a test are reached from here. */
+async function aNeighbour(): Promise<string> {
+  const host = `127.77.${process.pid % 250}.${Math.floor(process.pid / 250) % 250}`
+  const server = createServer((socket) => socket.end()).listen(sandboxHardening.agentPort, host)
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return host
+}
+
+async function checking(names: readonly string[], fate: (order: Order) => Fate) {
+  const podIP = await aNeighbour()
+  const neighbour: Fate = { status: { phase: 'Running', podIP } }
+  const isNeighbour = ({ command }: Order) => command.some((word) => word.includes('createServer'))
+  const cluster = await aCluster(names, (order) => (isNeighbour(order) ? neighbour : fate(order)))
+  return { ...cluster, checked: checkCluster(cluster.to, { ...cluster.options, meshPort: 8420 }) }
+}
+
+type Breach = readonly [Partial<ProbeReport>, Readonly<Record<string, string>>]
+
+/** By wall: what the probe finds where that one alone does not hold. */
+const breaches: Readonly<Record<string, Breach>> = {
+  'agent-door-open': [{}, { mesh: 'timeout' }],
+  'host-ports-closed': [{}, { host: 'connected' }],
+  'other-sandboxes-closed': [{}, { sibling: 'connected' }],
+  'internet-closed': [{}, { internet: 'ECONNREFUSED' }],
+  'metadata-closed': [{}, { metadata: 'connected' }],
+  'names-closed': [{}, { names: 'ENOTFOUND' }],
+  'ipv6-closed': [{ addresses: ['127.0.0.1', 'fd00::1'] }, {}],
+  'root-read-only': [{ writeRoot: 'done' }, {}],
+  'message-queues-closed': [{ makeMessageQueue: 'done' }, {}],
+  'tmp-not-executable': [{ execInTmp: 'done' }, {}],
+  'processes-bounded': [{ processes: { started: 300, said: '' } }, {}],
+  'no-new-namespaces': [{ userNamespace: 'done' }, {}],
+  'no-privileges': [{ status: { ...aReport({ command: [plan] }).status, CapEff: '1' } }, {}],
+  'engine-socket-absent': [{ engineSocket: 'containerd' }, {}],
+}
+
+describe('the walls of a cluster', () => {
+  it('hold where they hold on each node, and nothing of the check stays', async () => {
+    const { checked, left } = await checking(['one', 'two'], (order) => printsReport(order))
+    const { walls, triedNodes, lostNodes } = await checked
+    expect(walls.map(({ id, holds }) => [id, holds])).toEqual(Object.keys(breaches).map((id) => [id, true]))
+    expect([triedNodes, lostNodes, left()]).toEqual([['one', 'two'], [], []])
+  })
+
+  it.each(Object.entries(breaches))('fall by name where %s does not hold on one node', async (id, breach) => {
+    const { checked, left } = await checking(['one', 'two'], (order) =>
+      order.node === 'two' ? printsReport(order, ...breach) : printsReport(order),
+    )
+    const { walls } = await checked
+    const fallen = walls.filter(({ holds }) => !holds)
+    expect(fallen.map((wall) => wall.id)).toEqual([id])
+    expect(fallen[0]?.detail).toMatch(/^two: /)
+    expect(left()).toEqual([])
+  })
+
+  it('leave a node out that dies while they are tried', async () => {
+    const { checked, left, state, clock } = await checking(['one', 'two'], (order) =>
+      order.node === 'two' ? waits : printsReport(order),
+    )
+    // The neighbour, and a probe on each.
+    await vi.waitFor(() => expect([state.made, left().length]).toEqual([3, 2]))
+    state.nodes = [aNode('one')]
+    await clock.advance(5_000)
+    const { walls, triedNodes, lostNodes } = await checked
+    expect(walls.filter(({ holds }) => !holds)).toEqual([])
+    expect([triedNodes, lostNodes, left()]).toEqual([['one'], ['two'], []])
+  })
+
+  it('are not taken for standing where every node died', async () => {
+    const { checked, left, state, clock } = await checking(['one'], () => waits)
+    checked.catch(() => undefined)
+    await vi.waitFor(() => expect(state.made).toBe(2))
+    state.nodes = []
+    await clock.advance(5_000)
+    await expect(checked).rejects.toMatchObject({ id: 'no-node' })
+    expect(left()).toEqual([])
+  })
+
+  it('are not taken for standing where a node is full, and the neighbour goes too', async () => {
+    const { checked, left } = await checking(['one', 'two'], (order) =>
+      order.node === 'two' ? turnedAway : printsReport(order),
+    )
+    await expect(checked).rejects.toThrow(/failed on two: OutOfpods/)
+    expect(left()).toEqual([])
+  })
+})
