@@ -20,6 +20,7 @@ const podSchema = z.looseObject({
   metadata: z.looseObject({ uid: z.string() }),
   spec: z.looseObject({ nodeName: z.string().optional() }),
   status: z.looseObject({
+    phase: z.string().optional(),
     podIP: z.string().optional(),
     conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).default([]),
   }),

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import * as z from 'zod'
 import { sessionOf } from '../support/hosted-machine.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
@@ -17,6 +18,7 @@ import { clusterOfThisRun, podsOfAgents } from './cluster-lane.ts'
 import { fabric } from './cluster/layout.ts'
 import { serveIngress } from './cluster/ingress.ts'
 import { run } from './cluster/run.ts'
+import { until } from './cluster/until.ts'
 import {
   accessToken,
   installMesh,
@@ -24,6 +26,7 @@ import {
   meshReady,
   ownNamespace,
   ownerOf,
+  readMesh,
   type MeshPod,
 } from './in-cluster-mesh.ts'
 import { apply, type Manifest } from './mesh-rights.ts'
@@ -60,7 +63,7 @@ it(
       metadata: { name: 'fleet-tls', namespace: ownNamespace },
       data: { 'tls.crt': await encoded('crt'), 'tls.key': await encoded('key') },
     }
-    await apply([secret, await ingressOfChart()])
+    await apply([secret, await ofChart('Ingress', `ingress.host=${host}`)])
     const way = await serveIngress(api, { namespace: ownNamespace, name: 'people', host: fabric.address })
     onTestFinished(() => way.close())
     const ca = await readFile(at('crt'))
@@ -102,21 +105,31 @@ it(
 )
 
 it(
-  'lets a drain move it, and its fleet goes on',
+  'lets a drain move it once it is ready, refuses a second one meanwhile, and its fleet goes on',
   async () => {
     const node = pod.spec.nodeName ?? ''
     const runs = await people.runs()
-    const evict = () => api.create(`${meshPodPath}/eviction`, eviction)
+    const evict = (query = '') => api.create(`${meshPodPath}/eviction${query}`, eviction)
+    expect((await ofChart('PodDisruptionBudget'))['spec']).toEqual(budget)
+    expect(budgetSchema.parse(await api.get(budgetPath)).spec).toEqual(budget)
+    await movesAllowed(1)
     await api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: true } })
     try {
       const startedAt = performance.now()
       await evict()
+      const starting = await meshStarting(pod.metadata.uid)
+      const refusal = { status: 429, message: expect.stringContaining('disruption budget') }
+      await expect(evict()).rejects.toMatchObject(refusal)
       const moved = await meshReady(pod.metadata.uid, patient(240_000))
       tell(
         `a drained mesh is ready elsewhere after ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`,
       )
       expect(moved.spec.nodeName).not.toBe(node)
+      expect(moved.metadata.uid).toBe(starting)
       pod = moved
+      // The next one may, and only says so.
+      await movesAllowed(1)
+      await evict('?dryRun=All')
     } finally {
       await api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: false } })
     }
@@ -128,28 +141,56 @@ it(
   patient(400_000),
 )
 
+/** One mesh, which a drain may move: not one that has not come up again from the move before. */
+const budget = {
+  maxUnavailable: 1,
+  selector: { matchLabels: { 'app.kubernetes.io/name': 'flotilla-mesh' } },
+}
+const budgetPath = `/apis/policy/v1/namespaces/${ownNamespace}/poddisruptionbudgets/mesh`
+const budgetSchema = z.looseObject({
+  spec: z.unknown(),
+  status: z.looseObject({ disruptionsAllowed: z.number() }),
+})
+
+/** As the cluster's own controller counts them, a moment after a pod is ready. */
+async function movesAllowed(count: number): Promise<void> {
+  const counted = async () =>
+    budgetSchema.parse(await api.get(budgetPath)).status.disruptionsAllowed === count
+  await until(counted, patient(60_000), `the budget allows ${count}`)
+}
+
 const eviction = {
   apiVersion: 'policy/v1',
   kind: 'Eviction',
   metadata: { name: 'mesh-0', namespace: ownNamespace },
 }
 
-async function ingressOfChart(): Promise<Manifest> {
+async function ofChart(kind: string, ...settings: readonly string[]): Promise<Manifest> {
   const { stdout } = await promisify(execFile)(process.env['FLOTILLA_TEST_HELM'] ?? '', [
     'template',
     'fleet',
     join(repositoryRoot, 'deploy', 'kubernetes', 'chart'),
     '--kube-version=1.35.4',
-    '--set',
-    `ingress.host=${host}`,
+    ...settings.flatMap((setting) => ['--set', setting]),
   ])
   const documents: unknown[] = parseAllDocuments(stdout).map((document) => document.toJS())
   const found = documents.find(
-    (one): one is Manifest =>
-      typeof one === 'object' && one !== null && 'kind' in one && one.kind === 'Ingress',
+    (one): one is Manifest => typeof one === 'object' && one !== null && 'kind' in one && one.kind === kind,
   )
-  if (found === undefined) throw new Error('the chart has an Ingress where a host is named')
+  if (found === undefined) throw new Error(`the chart has no ${kind}`)
   return found
+}
+
+/** The next pod after `before`, whose program runs and was not asked yet whether it is ready. */
+async function meshStarting(before: string): Promise<string> {
+  let seen = ''
+  const runs = async () => {
+    const { metadata, status } = (await readMesh()) ?? pod
+    seen = metadata.uid
+    return seen !== before && status.phase === 'Running'
+  }
+  await until(runs, patient(120_000), 'the next mesh starts')
+  return seen
 }
 
 function statusOver(asked: {
