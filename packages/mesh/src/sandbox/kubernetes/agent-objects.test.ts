@@ -63,6 +63,11 @@ describe('agentObjects', () => {
     expect(objects.pod.metadata.labels).toMatchObject({ 'flotilla.role': 'agent', 'flotilla.kind': kind })
   })
 
+  it('bounds the open files of the agent and all its programs, which no field of a pod does', () => {
+    const command = agentObjects(ground, spec, given).pod.spec.containers[0]?.command
+    expect(command?.slice(0, 5)).toEqual(['sh', '-c', 'ulimit -c 0; ulimit -n 8192; exec "$@"', 'sh', 'node'])
+  })
+
   it('leaves a pod nothing to write to but its claim, which has the size of its data, and what it takes once', () => {
     const { pod, claim } = agentObjects(ground, spec, given)
     const writable = pod.spec.containers.flatMap(({ volumeMounts }) =>

@@ -1,5 +1,6 @@
 import { onceFolderVariable } from '@flotilla/protocol/agent-link'
 import { agentCommand, fixedEnvironment, labelKeys } from '../docker/container-options.ts'
+import { openFilesMax } from '../docker/engine-dialect.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 
@@ -119,7 +120,7 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
           {
             ...containerWalls(ground, spec),
             name: 'agent',
-            command: [...agentCommand(spec.memoryLimitBytes)],
+            command: [...withBoundFiles, ...agentCommand(spec.memoryLimitBytes)],
             workingDir: '/data',
             envFrom: [{ secretRef: { name: `${name}-environment` } }],
             volumeMounts: [
@@ -335,6 +336,9 @@ const queuesMount = { name: 'queues', mountPath: '/dev/mqueue', readOnly: true }
 const onceFolder = '/once'
 const once = { name: 'once', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }
 const onceMount = { name: 'once', mountPath: onceFolder }
+
+/** As engines bound them: a cluster has no word for it, and its nodes may allow a million to each program. */
+const withBoundFiles = ['sh', '-c', `ulimit -c 0; ulimit -n ${openFilesMax}; exec "$@"`, 'sh'] as const
 
 /** A file takes the place of what stands there, be it a link; it belongs to whoever unpacks it. */
 const seedCommand = [
