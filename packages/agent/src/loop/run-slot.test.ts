@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
+import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { systemClock } from '../system-clock.ts'
@@ -12,8 +13,7 @@ import { createRunSlot } from './run-slot.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { ExecuteRun, Admission } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
-import { taskResult } from './task-result.ts'
-import { abortedEnd } from './turn.ts'
+import { abortedEnd, taskResult } from './task-result.ts'
 
 const facts = { taskId: null, toolOutputs: [], tokens: 1, costUsd: 0, durationMs: 5 }
 const chat = (runId: string, fence: number, message = 'hi'): Extract<RunRequest, { kind: 'chat' }> => ({
@@ -181,18 +181,46 @@ test('whoever waits for a result gets it when it comes, or hears that it is stil
   expect(await slot.result('run_9', 0)).toEqual({ state: 'unknown' })
 })
 
-test('an error of ours ends the run as failed', async () => {
+/** A slot whose work throws as soon as it is stopped, or at once where `error` is given. */
+function aSlotThatThrows(error?: unknown) {
   const data = mkdtempSync(join(tmpdir(), 'slot-'))
-  const parts = {
-    outcomes: createOutcomes(data),
-    checkpoints: createCheckpoints(data),
-    cannotWrite: () => {},
-    clock: systemClock,
-    log: quietLog,
-  }
-  const slot = createRunSlot({ ...parts, execute: () => Promise.reject(new Error('a bug')) })
-  const taking = await slot.take(chat('run_1', 1))
-  expect(await runOf(taking).ended).toMatchObject({ status: 'failed', error: { code: 'internal-error' } })
+  const outcomes = createOutcomes(data)
+  const execute: ExecuteRun = ({ signal }) =>
+    new Promise((_resolve, reject) => {
+      if (error !== undefined) reject(error)
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  const checkpoints = createCheckpoints(data)
+  const rest = { checkpoints, cannotWrite: () => {}, clock: systemClock, log: quietLog }
+  return { outcomes, slot: createRunSlot({ ...rest, outcomes, execute }) }
+}
+
+test.each([
+  ['an error of ours', new Error('a bug'), 'internal-error'],
+  ['what the mesh refused, by its name', new Problem('upstream-failed'), 'upstream-failed'],
+  ['a full disk', Object.assign(new Error('no space'), { code: 'ENOSPC' }), 'data-full'],
+])('%s ends the run as failed', async (_what, error, code) => {
+  const taking = await aSlotThatThrows(error).slot.take(chat('run_1', 1))
+  expect(await runOf(taking).ended).toMatchObject({ status: 'failed', error: { code } })
+})
+
+test('a run that throws as it is stopped is stopped, and left to whoever goes on with it', async () => {
+  const { slot, outcomes } = aSlotThatThrows()
+  const first = runOf(await slot.take(chat('run_1', 1)))
+  const second = await slot.take(chat('run_1', 2))
+  expect(second.state).toBe('executing')
+  expect(await first.ended).toMatchObject({ status: 'cancelled', error: { code: 'stale-fence' } })
+  expect(await outcomes.find('run_1')).toBeNull()
+  await slot.stop()
+  expect(await runOf(second).ended).toMatchObject({ status: 'cancelled' })
+  expect(await outcomes.find('run_1')).toBeNull()
+})
+
+test('a run that throws as it is cancelled is cancelled', async () => {
+  const { slot } = aSlotThatThrows()
+  const run = runOf(await slot.take(chat('run_1', 1)))
+  slot.cancel('run_1', 1)
+  expect(await run.ended).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
 })
 
 test('twenty outcomes are kept', async () => {

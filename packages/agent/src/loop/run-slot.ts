@@ -10,7 +10,8 @@ import { keepOutcome } from './run-files.ts'
 import type { Checkpoints, KeptOutcome, Outcomes } from './run-files.ts'
 import { inputText, steersOf } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
-import { taskResult } from './task-result.ts'
+import { abortedEnd, taskResult } from './task-result.ts'
+import type { RunEnd } from './task-result.ts'
 
 export interface ExecutedRun {
   readonly result: TaskResult
@@ -127,10 +128,7 @@ export function createRunSlot(deps: {
     const job = { request, inputHash, stepsUsed: kept?.lastStep ?? 0, hooks: run.hooks, signal: run.signal }
     void deps
       .execute(job)
-      .catch((err: unknown) => {
-        log.error({ runId: request.runId, err }, 'a run met an error of ours; it ends as failed')
-        return { result: failedInside(request, err), lastStep: run.step() }
-      })
+      .catch((err: unknown) => endedBy(err, { run, stepsUsed: job.stepsUsed, log }))
       .then((done) => finish(run, done, inputHash))
     return run
   }
@@ -211,11 +209,31 @@ export function createRunSlot(deps: {
   }
 }
 
-function failedInside(request: RunRequest, err: unknown): TaskResult {
-  const error = isDiskFull(err)
-    ? { code: 'data-full', detail: 'There is no room left below /data for what the run must remember.' }
-    : { code: 'internal-error', detail: 'The agent failed inside; its log says more.' }
+/** What a run that threw is told to have come to. */
+function endedBy(
+  err: unknown,
+  { run, stepsUsed, log }: { readonly run: ActiveRun; readonly stepsUsed: number; readonly log: Log },
+): ExecutedRun {
+  const { request, signal } = run
+  const { runId } = request
+  if (!signal.aborted || err !== signal.reason)
+    log.error({ runId, err }, 'a run met an error of ours; it ends as failed, or as stopped where it was')
   const taskId = request.kind === 'task' ? request.assignment.task_id : null
   const facts = { taskId, toolOutputs: [], tokens: 0, costUsd: 0, durationMs: 0 }
-  return taskResult(request, { status: 'failed', ...error }, facts)
+  // Stopped from outside, as while it waits for the mesh before its first round, it has not failed: maybe another goes on.
+  const end = signal.aborted ? abortedEnd(signal) : failedInside(err)
+  return { result: taskResult(request, end, facts), lastStep: Math.max(stepsUsed, run.step()) }
+}
+
+function failedInside(err: unknown): RunEnd {
+  if (isDiskFull(err)) {
+    const detail = 'There is no room left below /data for what the run must remember.'
+    return { status: 'failed', code: 'data-full', detail }
+  }
+  if (err instanceof Problem) return { status: 'failed', code: err.code, detail: err.detail }
+  return {
+    status: 'failed',
+    code: 'internal-error',
+    detail: 'The agent failed inside; its log says more.',
+  }
 }

@@ -3,11 +3,11 @@ import { executeToolCall } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { notices } from './notices.ts'
 import { beginningOf, provenanceOf } from './run-provenance.ts'
-import { abortedEnd, executedRun, resumeState } from './turn.ts'
+import { executedRun, resumeState } from './turn.ts'
 import type { RunAttempt, RunEquipment, RunRules, RunStores } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
-import { boundInput } from './task-result.ts'
+import { abortedEnd, boundInput } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
 /** Calls one tool without a model, with the same care for cut-off calls as the loop takes. */

@@ -1,4 +1,5 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
+import { Problem } from '@flotilla/protocol/problem'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
 import type { RunTicket } from '../mesh/mesh-http.ts'
@@ -18,6 +19,13 @@ export type RunEnd =
       readonly response?: string
       readonly result?: JsonValue
     }
+
+/** Of a run that was stopped from outside. Pure. */
+export function abortedEnd(signal: AbortSignal): RunEnd {
+  const reason: unknown = signal.reason
+  const problem = reason instanceof Problem ? reason : new Problem('cancelled')
+  return { status: 'cancelled', code: problem.code, detail: problem.detail }
+}
 
 const toolOutputsMaxChars = 300_000
 const inputTextMaxChars = 2000

@@ -1,4 +1,3 @@
-import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { RunTicket } from '../mesh/mesh-http.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
@@ -77,13 +76,6 @@ export async function closeTurn(
   const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust }
   await context.sessions.save(turn.session, stored, turn.mark)
   await context.recordRun({ session: turn.session, state, end })
-}
-
-/** Pure. */
-export function abortedEnd(signal: AbortSignal): RunEnd {
-  const reason: unknown = signal.reason
-  const problem = reason instanceof Problem ? reason : new Problem('cancelled')
-  return { status: 'cancelled', code: problem.code, detail: problem.detail }
 }
 
 /** What the run says when its loop has come to its end. Pure. */
