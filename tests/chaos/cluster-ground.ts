@@ -59,6 +59,7 @@ const listSchema = z.looseObject({ items: z.array(z.unknown()) })
 const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }) })
 type Pod = z.infer<typeof podSchema>
 
+const logLinesMax = 400
 /** Kinds of which a reset leaves none. */
 const kinds = ['pods', 'persistentvolumeclaims', 'secrets'] as const
 
@@ -90,6 +91,12 @@ export function clusterGround(
       return (await live())
         .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
         .flatMap((pod) => agentOf(pod) ?? [])
+    },
+    async agentLog(agent) {
+      const pod = (await pods()).find((one) => agentOf(one) === agent)
+      if (pod === undefined) throw new Error('it has no pod')
+      const path = `/api/v1/namespaces/${namespace}/pods/${pod.metadata.name}/log`
+      return String(await hands.get(`${path}?container=agent&tailLines=${logLinesMax}`))
     },
     async kill(agent) {
       const pod = (await live()).find((one) => agentOf(one) === agent)

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import type Dockerode from 'dockerode'
+import { logText } from '../../packages/mesh/src/sandbox/docker/container-state.ts'
 import { labelKeys } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
 import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { effectsOfLines } from './ground.ts'
@@ -13,6 +14,8 @@ import { commandsFile } from './steps.ts'
 import { workers } from './work-plan.ts'
 
 const run = promisify(execFile)
+
+const logLinesMax = 400
 
 /** Agents in containers of the engine of this machine. */
 export function containerGround(
@@ -38,6 +41,12 @@ export function containerGround(
     disturbances: [],
     async agents() {
       return (await list(false)).flatMap((found) => agentOf(found) ?? [])
+    },
+    async agentLog(agent) {
+      const found = (await list(true)).find((one) => agentOf(one) === agent)
+      if (!found) throw new Error('it has no container')
+      const asked = { stdout: true, stderr: true, follow: false, tail: logLinesMax } as const
+      return logText(Buffer.from(await docker.getContainer(found.Id).logs(asked)))
     },
     async kill(agent) {
       const found = (await list(false)).find((one) => agentOf(one) === agent)

@@ -15,6 +15,8 @@ export interface Ground {
   readonly disturbances: readonly Disturbance[]
   /** Agents that live now, by name. */
   agents(): Promise<readonly string[]>
+  /** The last that its present life said. Rejects where nobody knows. */
+  agentLog(agent: string): Promise<string>
   /** Ends an agent at once; false where it does not live. */
   kill(agent: string): Promise<boolean>
   /** Lines that commands of agents left on their own disks. */

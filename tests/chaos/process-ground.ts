@@ -35,6 +35,7 @@ export function processGround(home: string): Ground {
         .filter(({ folder, group }) => groups.get(folder) === group)
         .map(({ folder }) => nameOf(folder))
     },
+    agentLog: (agent) => readFile(join(folders, Buffer.from(agent).toString('hex'), 'log'), 'utf8'),
     async kill(agent) {
       const pid = (await known()).get(Buffer.from(agent).toString('hex'))
       if (pid === undefined || !(await living()).some(({ group }) => group === pid)) return false

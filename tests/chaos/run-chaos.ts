@@ -11,13 +11,16 @@ import { checkTotals } from './checks/check-money.ts'
 import { disturb } from './disturb.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
 import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
-import { keepHome } from './keep-home.ts'
+import { keepHome, reportFolder } from './keep-home.ts'
 import { lull } from './lull.ts'
+import { openNotes } from './open-notes.ts'
+import type { Notes } from './open-notes.ts'
 import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
 import { strike } from './strike.ts'
 import type { Struck } from './strike.ts'
 import type { Life } from './supervise-mesh.ts'
+import { watchFailures } from './watch-failures.ts'
 import { planBlow, planWork } from './work-plan.ts'
 import type { Work } from './work-plan.ts'
 
@@ -52,20 +55,46 @@ export interface ChaosReport {
 const askersMax = 20
 const settleMaxMs = { process: 300_000, docker: 300_000, kubernetes: 900_000 } as const
 
-/** One fleet from its first start to its reset, under random kills, and what was found wrong with it. */
+/**
+ * One fleet from its first start to its reset, under random kills, and what was found wrong with it. What is found on the way
+ * is in a file at once and told at the end, also where the chaos itself does not come to its end.
+ */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const notes = openNotes(reportFolder, options)
+  options.progress(`What is found is noted in ${notes.path}`)
+  try {
+    return await disturbed(options, notes)
+  } catch (error) {
+    const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    notes.put({ what: 'the chaos was broken off', evidence: { error: words.split('\n') } })
+    throw error
+  } finally {
+    options.progress(notes.tell())
+  }
+}
+
+async function disturbed(options: ChaosOptions, notes: Notes): Promise<ChaosReport> {
   const startedAt = performance.now()
   const chance = createChance(options.seed)
   const work = planWork(chance.fork('work'), options.runs)
   const stage = await openStage({ ...options, chance })
   const early: Finding[] = []
+  const found = (all: readonly Finding[]): void => {
+    for (const { check, what, evidence } of all)
+      notes.put({ what: `${check}: ${what}`, evidence: { evidence } })
+  }
+  const failures = watchFailures(stage, notes)
+  const watching = new AbortController()
   const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0, befallen: {} }
+  const watched = failures.watch(watching.signal)
   try {
     const working = new AbortController()
     const over = { count: 0 }
     const blows = chance.fork('blows')
     const between = async ({ number }: Life): Promise<void> => {
-      early.push(...moneyBetween(stage.home, number))
+      const money = unique(moneyBetween(stage.home, number)).filter((one) => !isAmong(one, early))
+      found(money)
+      early.push(...money)
     }
     const signal = AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)])
     const striking = strike({
@@ -92,14 +121,20 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     await silenceJobs(stage)
     const open = await settled(stage, options)
     if (open.length > 0) early.push({ check: 'not-settled', what: 'not all came to its end', evidence: open })
+    found(early.filter(({ check }) => check === 'not-settled'))
+    await failures.look().catch(() => undefined)
     options.progress('All is over; looking at what is left')
     const facts = await gatherFacts(stage, given)
-    const findings = unique([...early, ...checkAll(facts)])
+    const judged = checkAll(facts)
+    found(judged.filter((one) => !isAmong(one, early)))
+    const findings = unique([...early, ...judged])
     const seconds = (performance.now() - startedAt) / 1000
     const { lives } = stage.supervisor
     const keptHome = findings.length === 0 ? null : await keepHome(beforeReset(stage), options.seed)
     return { options, facts, findings, lives, struck, seconds, keptHome }
   } finally {
+    watching.abort()
+    await watched
     await stage.close()
   }
 }
@@ -223,10 +258,9 @@ async function temporaryFiles(stage: Stage): Promise<Leftover[]> {
 
 /** What was seen after one kill is there after the next as well: told once. */
 function unique(findings: readonly Finding[]): Finding[] {
-  const seen = new Map<string, Finding>()
-  for (const found of findings) {
-    const key = `${found.check} ${found.what}`
-    if (!seen.has(key)) seen.set(key, found)
-  }
-  return [...seen.values()]
+  return findings.filter((one, index) => !isAmong(one, findings.slice(0, index)))
+}
+
+function isAmong({ check, what }: Finding, findings: readonly Finding[]): boolean {
+  return findings.some((one) => one.check === check && one.what === what)
 }

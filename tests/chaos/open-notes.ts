@@ -1,0 +1,56 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ChaosOptions } from './run-chaos.ts'
+
+/** One thing that was seen, with what it rests on. */
+export interface Note {
+  readonly what: string
+  /** Names of lists of lines, such as those of the journal. */
+  readonly evidence: Readonly<Record<string, readonly string[]>>
+}
+
+/** What a chaos has found so far. Each is in the file at once, so that it is there whatever ends the chaos. */
+export interface Notes {
+  readonly path: string
+  put(note: Note): void
+  /** Pure but for what was put. */
+  tell(): string
+}
+
+/** More of them say nothing new, and the file is to be read. */
+const notesMax = 500
+const toldMax = 20
+const toldLinesMax = 6
+
+export function openNotes(
+  folder: string,
+  { runtime, seed, runs }: Pick<ChaosOptions, 'runtime' | 'seed' | 'runs'>,
+): Notes {
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, `${runtime}-${seed}-${runs}.notes.jsonl`)
+  writeFileSync(path, '')
+  const notes: Note[] = []
+  return {
+    path,
+    put(note) {
+      if (notes.length >= notesMax) return
+      notes.push(note)
+      appendFileSync(path, `${JSON.stringify({ at: new Date().toISOString(), ...note })}\n`)
+    },
+    tell() {
+      if (notes.length === 0) return 'Nothing was noted.'
+      const more = notes.length - toldMax
+      return [
+        `Noted, with all of it in ${path}:`,
+        ...notes.slice(0, toldMax).flatMap(wordsOf),
+        ...(more > 0 ? [`... and ${more} more`] : []),
+        ...(notes.length === notesMax ? [`Nothing was noted any more after ${notesMax}.`] : []),
+      ].join('\n')
+    },
+  }
+}
+
+function wordsOf({ what, evidence }: Note): string[] {
+  const lines = Object.entries(evidence).flatMap(([name, all]) => all.map((line) => `    ${name}: ${line}`))
+  return [what, ...lines.slice(-toldLinesMax).map((line) => line.slice(0, 300))]
+}
