@@ -3,6 +3,7 @@ import type { Equivalent } from './equivalent.ts'
 import { equivalentsOfChannels } from './of-channels.ts'
 import { equivalentsOfEgress } from './of-egress.ts'
 import { equivalentsOfModels } from './of-models.ts'
+import { equivalentsOfOneMesh } from './of-one-mesh.ts'
 import { equivalentsOfPeople } from './of-people.ts'
 import { equivalentsOfTriggers } from './of-triggers.ts'
 import { equivalentsOfVault } from './of-vault.ts'
@@ -171,6 +172,7 @@ export const equivalents: readonly Equivalent[] = [
   ...equivalentsOfChannels,
   ...equivalentsOfEgress,
   ...equivalentsOfModels,
+  ...equivalentsOfOneMesh,
   ...equivalentsOfPeople,
   ...equivalentsOfTriggers,
   ...equivalentsOfVault,

@@ -1,0 +1,24 @@
+import { inFile } from './equivalent.ts'
+import type { Equivalent } from './equivalent.ts'
+
+export const equivalentsOfOneMesh: readonly Equivalent[] = [
+  ...inFile('packages/mesh/src/lease/hold-lease.ts', [
+    {
+      line: 'const renewed = await renewOnce().catch(() => false)',
+      becomes: 'const renewed = await renewOnce().catch(() => undefined)',
+      reason: 'it is asked alone whether it is true',
+    },
+    {
+      line: 'if (now?.holder === holder && now.epoch === epoch)',
+      becomes: 'if (now.holder === holder && now.epoch === epoch)',
+      reason: 'where the record is gone nothing is written, by a comparison or by an error that nobody hears',
+    },
+  ]),
+  ...inFile('packages/mesh/src/lease/take-lease.ts', [
+    {
+      line: 'if (now?.version === seen?.version) continue',
+      becomes: 'if (now?.version === seen.version) continue',
+      reason: 'who is waited for was seen in a record, and that stays until the wait ends',
+    },
+  ]),
+]
