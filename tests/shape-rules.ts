@@ -138,11 +138,6 @@ export const tallClosures: readonly TallClosure[] = [
     why: 'a port of many members; to be taken apart as the one of Docker was',
   },
   {
-    name: 'mesh/telemetry/follow-events.ts createFollowEvents',
-    allLinesMax: 165,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
-  {
     name: 'mesh/templates/export-fleet.ts createExportFleet',
     allLinesMax: 182,
     why: 'state and its steps in one closure; to be taken apart',

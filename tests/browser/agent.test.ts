@@ -183,11 +183,11 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await picture('agent-server-new')
     await dialog.getByRole('button', { name: 'Review change' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await toast.getByText('mcpServers saved').waitFor()
+    await toast.getByText('MCP servers saved').waitFor()
     await page.getByRole('button', { name: 'Change … tracker' }).waitFor()
     await page.getByRole('button', { name: 'Remove tracker' }).click()
     await expect.poll(async () => (await recordOf()).mcpServers).toEqual({})
-    await toast.filter({ hasText: 'mcpServers saved' }).nth(1).getByRole('button', { name: 'Undo' }).click()
+    await toast.filter({ hasText: 'MCP servers saved' }).nth(1).getByRole('button', { name: 'Undo' }).click()
     await expect.poll(async () => (await recordOf()).mcpServers).toHaveProperty('tracker')
 
     const schedules = async () => {

@@ -138,6 +138,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     /** Nobody can tell what it cost, for this reason: `cost_usd` is all that was set aside for it. */
     unconfirmed: z.optional(z.string()),
     duration_ms: z.number(),
+    /** When it began, Unix milliseconds: it is told once its cost is kept, which is later than its end. Missing in events that older releases kept. */
+    started_at: z.optional(z.number()),
   }),
   /**
    * A model call makes its run wait: `retries` in so many seconds, after `code`; or its provider is `silent` for so many

@@ -7,6 +7,11 @@ export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
+/** What of an agent was changed, as its pages call it. */
+export function formatField(field: string): string {
+  return field === 'mcpServers' ? 'MCP servers' : field
+}
+
 /** Words of the mesh that stand by themselves: with a capital, and a full stop. */
 export function asSentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? '' : '.'}`

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
+import { formatField } from './format.ts'
 import { useServices } from './use-mesh.ts'
 import { withProof } from './with-proof.ts'
 
@@ -49,7 +50,7 @@ export function useEdits(agentId: string) {
   })
 
   function tell(changes: readonly ChangeView[]): void {
-    const fields = changes.map(({ field }) => field).join(', ')
+    const fields = changes.map(({ field }) => formatField(field)).join(', ')
     const later = changes.some(({ takes_effect: takes }) => takes === 'next-run')
     const words = `${agentId}: ${fields} saved${later ? ', from its next run on' : ''}.`
     toasts.tell(words, () => undo(changes))

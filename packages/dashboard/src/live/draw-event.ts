@@ -1,8 +1,8 @@
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { stateTone } from './state-tone.ts'
 import type { Tone } from './state-tone.ts'
-import { formatDuration, formatTokens, formatUsd } from '../data/format.ts'
-import { formatActor } from '../data/format-actor.ts'
+import { formatDuration, formatField, formatTokens, formatUsd } from '../data/format.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** An event as one line of the activity list. */
 export interface DrawnEvent {
@@ -127,12 +127,12 @@ export const eventDrawings: EventDrawings = {
   'agent.edited': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `had its ${e.field} changed by ${formatActor(e.actor)}`,
+    what: `had its ${formatField(e.field)} changed by ${formatActor(e.actor)}`,
   }),
   'edit.undone': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `had its ${e.field} changed back by ${formatActor(e.actor)}`,
+    what: `had its ${formatField(e.field)} changed back by ${formatActor(e.actor)}`,
   }),
   'cron.changed': (e) => ({
     tone: e.action === 'error' ? 'bad' : 'neutral',

@@ -8,7 +8,7 @@ import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../des
 import { Table } from '../design/table.tsx'
 import type { Tone } from '../live/state-tone.ts'
 import { askingForPerson } from './agent/format-browser.ts'
-import { formatActor } from '../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 export function ApprovalsPage() {
   const isOwner = useRefusal({ call: 'pending' }) === null

@@ -12,7 +12,7 @@ import '../design/blackboard.css'
 import { Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { joinJournalRows, journalRowsMax, readJournalRows } from './journal-rows.ts'
 import type { JournalRow, JournalRows } from './journal-rows.ts'
-import { formatActor } from '../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 const hourMs = 3_600_000
 const ranges = [

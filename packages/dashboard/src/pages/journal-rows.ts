@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { formatActor } from '../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 const rowSchema = z.object({
   seq: z.number(),

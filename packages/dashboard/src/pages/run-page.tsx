@@ -11,7 +11,7 @@ import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
 import { inputWords } from './runs-page.tsx'
-import { formatOrigin } from '../data/format-actor.ts'
+import { formatOrigin } from '@flotilla/protocol/format-actor'
 
 export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })

@@ -47,6 +47,8 @@ export interface FollowEvents {
   open(runId: string, now: number): readonly Span[]
 }
 
+type ModelCalled = Extract<FleetEvent['body'], { type: 'model.called' }>
+
 export function createFollowEvents(deps: {
   readonly find: (runId: string) => RunRecord | null
   readonly metrics: WorkMetrics
@@ -144,32 +146,11 @@ export function createFollowEvents(deps: {
     emit(one, span)
   }
 
-  function modelCalled(body: Extract<FleetEvent['body'], { type: 'model.called' }>, event: FleetEvent): void {
+  function modelCalled(body: ModelCalled, event: FleetEvent): void {
     metrics.modelCalled(body)
     const one = body.run_id === null ? null : follow(body.run_id)
     if (!one) return
-    // What a stopped run had under way is settled once it has ended: that belongs to it, and no longer than it lasted.
-    const end = Math.min(event.at, one.run.endedAt ?? event.at)
-    const operation = body.operation ?? 'chat'
-    const provider = body.model.split('/', 1)[0] ?? ''
-    emit(one, {
-      ...partOf(one, {
-        name: `${operation} ${body.model}`,
-        at: Math.min(event.at - body.duration_ms, end),
-        end,
-        part: String(event.seq),
-        attributes: {
-          [genAi.operation]: operation,
-          [genAi.provider]: provider,
-          [genAi.requestModel]: body.model,
-          [genAi.inputTokens]: body.prompt_tokens ?? 0,
-          [genAi.outputTokens]: body.completion_tokens ?? 0,
-          [own.costUsd]: body.cost_usd,
-          ...(body.unconfirmed === undefined ? {} : { [own.unconfirmed]: true }),
-        },
-      }),
-      kind: 'client',
-    })
+    emit(one, modelSpan(one, body, event))
     if (isTerminal(one.phase)) followed.delete(one.run.id)
   }
 
@@ -259,6 +240,26 @@ function partOf(
     endedAt: Math.round(Math.max(told.at, told.end)),
     attributes: told.attributes ?? {},
   }
+}
+
+/** Pure. */
+function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
+  const began = body.started_at ?? event.at - body.duration_ms
+  // What a stopped run had under way is settled once it has ended: that belongs to it, and no longer than it lasted.
+  const end = Math.min(began + body.duration_ms, one.run.endedAt ?? event.at)
+  const operation = body.operation ?? 'chat'
+  const attributes = {
+    [genAi.operation]: operation,
+    [genAi.provider]: body.model.split('/', 1)[0] ?? '',
+    [genAi.requestModel]: body.model,
+    [genAi.inputTokens]: body.prompt_tokens ?? 0,
+    [genAi.outputTokens]: body.completion_tokens ?? 0,
+    [own.costUsd]: body.cost_usd,
+    ...(body.unconfirmed === undefined ? {} : { [own.unconfirmed]: true }),
+  }
+  const name = `${operation} ${body.model}`
+  const part = String(event.seq)
+  return { ...partOf(one, { name, at: Math.min(began, end), end, part, attributes }), kind: 'client' }
 }
 
 /** `ok` is null for one whose end nobody heard. */

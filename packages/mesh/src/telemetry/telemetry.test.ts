@@ -87,6 +87,26 @@ describe('spans', () => {
     expect(call?.attributes).toMatchObject({ [genAi.inputTokens]: 10, [genAi.outputTokens]: 5 })
   })
 
+  test('of a model call begin when it began, however late its cost was kept', async () => {
+    const { begin, events, spans, clock } = aFollowedLedger()
+    const run = begin('a')
+    const began = clock.now()
+    await clock.advance(90)
+    events.publish(tool('tool.started', run.id, 'run_command'))
+    await clock.advance(50)
+    const numbers = { tokens: 15, prompt_tokens: 10, completion_tokens: 5, cost_usd: 0.25, duration_ms: 90 }
+    events.publish({
+      type: 'model.called',
+      agent_id: 'a',
+      run_id: run.id,
+      model: 'openai/gpt-5',
+      operation: 'chat',
+      ...numbers,
+      started_at: began,
+    })
+    expect(spans).toMatchObject([{ name: 'chat openai/gpt-5', startedAt: began, endedAt: began + 90 }])
+  })
+
   test('of a call that is settled after its run was stopped end with the run', async () => {
     const { begin, events, spans, clock, ledger } = aFollowedLedger()
     const run = begin('a')

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import type { ChangeView } from '@flotilla/protocol/agent-edit'
+import { formatActor } from '@flotilla/protocol/format-actor'
+import { formatField } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../design/act.tsx'
 import { DiffView } from '../../design/diff-view.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
-import { formatActor } from '../../data/format-actor.ts'
 
 const shownMax = 20
 /** Of what an agent may and which servers it has nobody else disposes. */
@@ -35,7 +36,7 @@ function Change({ change }: { readonly change: ChangeView }) {
   const now = useNow()
   const [open, setOpen] = useState(false)
   const undo = useAction('changeUndo', {
-    done: `${change.field} is as it was.`,
+    done: `${formatField(change.field)} is as it was.`,
     stale: [
       'changes',
       'agentConfig',
@@ -50,7 +51,7 @@ function Change({ change }: { readonly change: ChangeView }) {
     <div className="kept-row">
       <div className="row apart">
         <div className="row">
-          <strong>{change.field}</strong>
+          <strong>{formatField(change.field)}</strong>
           {change.state !== 'applied' && (
             <Badge tone={change.state === 'failed' ? 'bad' : 'neutral'}>{change.state}</Badge>
           )}
@@ -86,7 +87,7 @@ function Change({ change }: { readonly change: ChangeView }) {
         <DiffView
           before={textOf(change.before)}
           after={textOf(change.after)}
-          label={`What changed in ${change.field}`}
+          label={`What changed in ${formatField(change.field)}`}
         />
       )}
     </div>

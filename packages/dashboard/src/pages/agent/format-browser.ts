@@ -1,6 +1,6 @@
 import type { BrowserView, ClosedBrowser } from '@flotilla/protocol/browser-api'
 import type { Tone } from '../../live/state-tone.ts'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** How a browser is, in words; who has it comes before what it does. Pure. */
 export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' | 'acting'> | undefined): {

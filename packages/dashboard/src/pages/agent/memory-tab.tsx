@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { formatChannel } from '@flotilla/protocol/format-actor'
 import type { FactView } from '@flotilla/protocol/kept-api'
 import { formatCount } from '../../data/format.ts'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
@@ -115,8 +116,8 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
           saved <Ago at={fact.created_at} /> with {source.tool}
         </span>
         <span>
-          from {source.origin}
-          {source.channel !== '' && ` over ${source.channel}`}
+          from {source.origin === 'human' ? 'a person' : source.origin}
+          {source.channel !== '' && ` (${formatChannel(source.channel)})`}
         </span>
         <span>used {formatCount(fact.use_count, 'time')}</span>
         {source.run_id !== '' && <Link href={`/runs/${encodeURIComponent(source.run_id)}`}>Its run</Link>}

@@ -9,7 +9,7 @@ import { isPermissionField } from './permission-edit.ts'
 import { PermissionForm } from './permission-form.tsx'
 import { permissionWords } from './format-permission.ts'
 import { Simulator } from './simulator.tsx'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 const froms = {
   none: { tone: 'neutral', words: 'not given' },

@@ -7,7 +7,7 @@ import { Act } from '../../design/act.tsx'
 import { Ago, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { EntryHistory } from './entry-history.tsx'
 import { WriteEntry } from './write-entry.tsx'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 const rowHeightPx = 40
 const previewMaxChars = 160

@@ -6,7 +6,7 @@ import { Confirm } from '../../design/confirm.tsx'
 import { Ago, Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { valueDiff } from './value-diff.ts'
 import { WriteEntry } from './write-entry.tsx'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 type Version = Reply<'blackboardHistory'>['versions'][number]
 

@@ -122,7 +122,7 @@ export function JobForm({
         />
       )}
       <OnlyWhen
-        hint="A condition that is asked at each due time; empty for always."
+        hint="Such as now.hour < 18, asked at each due time; empty for always."
         value={after.when}
         maxLength={cronLimits.whenMaxChars}
         onChange={(when) => change({ when })}

@@ -12,7 +12,7 @@ import { Table } from '../../design/table.tsx'
 import type { Tone } from '../../live/state-tone.ts'
 import { followedMs } from './followed-ms.ts'
 import { ReplacePayment } from './replace-payment.tsx'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** Rows at first, and with each press more. */
 const shownAtOnce = 50

@@ -37,8 +37,8 @@ function NoWallet() {
     <section className="card" aria-label="No wallet">
       <Empty title="No wallet yet">
         The addresses of all agents come from one seed, which is made in a terminal:{' '}
-        <code>flotilla wallet init --passphrase</code> prints its 24 words once. Then{' '}
-        <code>flotilla wallet addresses AGENT</code> gives an agent its own.
+        <code className="command">flotilla wallet init --passphrase</code> prints its 24 words once. Then{' '}
+        <code className="command">flotilla wallet addresses AGENT</code> gives an agent its own.
       </Empty>
     </section>
   )

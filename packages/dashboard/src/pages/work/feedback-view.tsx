@@ -7,7 +7,7 @@ import { Table } from '../../design/table.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { givenAnew, outcomeTone, taskTone, waitsForVerdict } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** Of each list. */
 const shownMax = 60

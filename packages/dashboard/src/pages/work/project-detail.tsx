@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { formatActor } from '@flotilla/protocol/format-actor'
 import type { ProjectView } from '@flotilla/protocol/project-api'
 import { projectLimits } from '@flotilla/protocol/project-limits'
 import { formatUsd } from '../../data/format.ts'
@@ -152,7 +153,7 @@ function Sections({ project }: { readonly project: ProjectView }) {
           title={section.name}
           more={
             <span className="row small muted">
-              {section.updated_by} <Ago at={section.updated_at} />
+              {formatActor(section.updated_by)} <Ago at={section.updated_at} />
               {open && (
                 <Act call="projectWrite" className="button small" onClick={() => setEditing(section.name)}>
                   Edit …<span className="hidden-words"> {section.name}</span>

@@ -8,7 +8,7 @@ import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 export function TaskDetail({ id }: { readonly id: string }) {
   const found = useMesh('task', { params: { id } })

@@ -9,7 +9,7 @@ import { Choice } from '../../design/choice.tsx'
 import { Ago, Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
-import { formatActor } from '../../data/format-actor.ts'
+import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** Newest tasks that are looked at. */
 export const tasksListed = 500

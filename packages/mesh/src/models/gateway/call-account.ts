@@ -77,6 +77,7 @@ export function openCallAccount(
       cost_usd: usdFromNano(costNano),
       ...(unconfirmed === undefined ? {} : { unconfirmed }),
       duration_ms: durationMs,
+      started_at: startedAt,
     }
     deps.spending.settle(input.reservation, closing, announcing(deps.events, event))
   }

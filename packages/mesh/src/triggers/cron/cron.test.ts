@@ -66,6 +66,7 @@ describe('a due time', () => {
     harness.end(harness.runs()[0]?.id ?? '')
     await harness.tickAfter(minute)
     expect(harness.runs()).toHaveLength(2)
+    expect(harness.cron.history(owner, id, 10).why[0]).toMatch(/, made by owner \(terminal\)\.$/)
     expect(harness.cron.history(owner, id, 10).why.join('\n')).toMatch(
       /5 due times: skipped \(overlap\): the one before goes on as run_/,
     )

@@ -1,3 +1,4 @@
+import { formatActor } from '@flotilla/protocol/format-actor'
 import { correctionOf } from './cron-file.ts'
 import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './cron-job.ts'
@@ -13,7 +14,7 @@ export function explainJob(
     job.timezone === 'UTC' || /^every/i.test(job.schedule) ? 'UTC' : `${job.timezone}, shown here in UTC`
   const correction = correctionOf(job)
   return [
-    `Job ${job.id} of ${job.agent}: ${job.schedule} (${zone}), made by ${job.created_by}.`,
+    `Job ${job.id} of ${job.agent}: ${job.schedule} (${zone}), made by ${formatActor(job.created_by)}.`,
     formatNextDue(live, now),
     ...(correction === '' ? [] : [`Note: ${correction}.`]),
     ...(typeof live.when === 'string' ? [`Its condition cannot be understood: ${live.when}.`] : []),
@@ -23,7 +24,7 @@ export function explainJob(
 }
 
 function formatNextDue({ job, nextDue, heldUntil }: LiveJob, now: number): string {
-  if (!job.enabled) return 'It is off, so nothing is due; a run by hand works all the same.'
+  if (!job.enabled) return 'It is paused, so nothing is due; a run by hand works all the same.'
   if (!Number.isFinite(nextDue)) return 'It is never due again.'
   if (nextDue <= now && heldUntil !== null)
     return `It has been due since ${stamp(nextDue)} and fires once when the pause of its agent ends.`

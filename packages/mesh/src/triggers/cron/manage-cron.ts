@@ -1,4 +1,5 @@
 import type { CronChange, CronJobView, CronSeen, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
+import { formatActor } from '@flotilla/protocol/format-actor'
 import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
@@ -105,7 +106,7 @@ export function createManageCron({
         subject: job.id,
         detail: { agent: job.agent, schedule: job.schedule, mode: modeOf(job) },
       })
-      publishJobEvent(events, job, { action, detail: `by ${actorOf(caller)}` })
+      publishJobEvent(events, job, { action, detail: `by ${formatActor(actorOf(caller))}` })
       return result()
     })
   }

@@ -1,4 +1,4 @@
-import type { Origin } from '@flotilla/protocol/origin'
+import type { Origin } from './origin.ts'
 
 /** What channels are called where people read of them. */
 const channelWords: Readonly<Record<string, string>> = { cli: 'terminal', api: 'API' }
@@ -13,7 +13,12 @@ export function formatActor(actor: string): string {
   if (kind === undefined) return actor === 'system' ? 'mesh' : actor
   const at = name.lastIndexOf('@')
   const channel = name.slice(at + 1)
-  return `${at === -1 ? 'owner' : name.slice(0, at)} (${channelWords[channel] ?? channel})`
+  return `${at === -1 ? 'owner' : name.slice(0, at)} (${formatChannel(channel)})`
+}
+
+/** A channel as people call it. Pure. */
+export function formatChannel(channel: string): string {
+  return channelWords[channel] ?? channel
 }
 
 /** Whose work it was and where it came in. Pure. */
