@@ -70,7 +70,7 @@ export async function kwokStages(): Promise<string> {
   const cwd = join(import.meta.dirname, '..', 'programs', 'kwok')
   const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], { cwd })).trim()
   const texts: string[] = []
-  for (const part of ['node/fast', 'node/heartbeat-with-lease', 'pod/fast']) {
+  for (const part of ['node/fast', 'node/heartbeat', 'pod/fast']) {
     const folder = join(module, 'kustomize', 'stage', part)
     const files = (await readdir(folder)).filter(
       (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
