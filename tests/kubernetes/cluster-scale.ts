@@ -66,8 +66,7 @@ export async function runClusterScale(
     [
       `--kubeconfig=${cluster.kubeconfigFile}`,
       `--config=${stages}`,
-      // While it holds no lease of a node it leaves the node's pods alone, and it lost them at each renewal: pods became
-      // ready in bursts, twenty seconds apart. This cluster misses nobody for an hour, so none are needed.
+      // This cluster misses nobody for an hour, so no leases of nodes are needed.
       '--node-lease-duration-seconds=0',
       '--manage-all-nodes=false',
       `--manage-nodes-with-annotation-selector=${hollowAnnotation}=fake`,
