@@ -29,6 +29,8 @@ const runtime = createKubernetesRuntime({
   clock: systemClock,
   log: silentLog,
 })
+/** A mesh lets 2,000 wait for their start and refuses what comes beyond. */
+const waitingAtOnce = 1_000
 const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
 await chmod(briefingDirectory, 0o755)
 
@@ -41,14 +43,17 @@ async function follow(words: readonly string[]): Promise<object> {
       return { known: (await runtime.list()).length }
     case 'start': {
       const ids = Array.from({ length: last - first }, (_, index) => `agent-${first + index}`)
-      const ends = await Promise.allSettled(
-        ids.map((agentId) => runtime.start(aSpec({ agentId, briefingDirectory }))),
-      )
-      const failed = ends.filter((end) => end.status === 'rejected')
-      return {
-        started: ends.length - failed.length,
-        failed: failed.map(({ reason }) => String(reason)).slice(0, 3),
+      const next = ids.values()
+      const failed: string[] = []
+      async function startOneAfterTheOther(): Promise<void> {
+        for (const agentId of next) {
+          await runtime
+            .start(aSpec({ agentId, briefingDirectory }))
+            .catch((reason: unknown) => failed.push(String(reason)))
+        }
       }
+      await Promise.all(Array.from({ length: waitingAtOnce }, startOneAfterTheOther))
+      return { started: ids.length - failed.length, failed: failed.slice(0, 3) }
     }
     case 'idle':
       await delay(first * 1_000)

@@ -6,17 +6,17 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 /** What the kernel leaves of a process that was killed: of a pod that is gone nobody tells more. */
 const killedCode = 137
 
-const containerStateSchema = z.looseObject({
-  waiting: z.looseObject({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
-  running: z.looseObject({}).nullish(),
-  terminated: z.looseObject({ exitCode: z.number(), reason: z.string().nullish() }).nullish(),
+const containerStateSchema = z.object({
+  waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
+  running: z.object({}).nullish(),
+  terminated: z.object({ exitCode: z.number(), reason: z.string().nullish() }).nullish(),
 })
 
-const containerStatusSchema = z.looseObject({ name: z.string(), state: containerStateSchema.nullish() })
+const containerStatusSchema = z.object({ name: z.string(), state: containerStateSchema.nullish() })
 
-/** The part of a pod that tells what a sandbox is. */
-export const podSchema = z.looseObject({
-  metadata: z.looseObject({
+/** The part of a pod that tells what a sandbox is. The rest is dropped: a whole pod is ten times as large, and all are kept. */
+export const podSchema = z.object({
+  metadata: z.object({
     name: z.string(),
     uid: z.string(),
     labels: z.record(z.string(), z.string()).nullish(),
@@ -24,17 +24,15 @@ export const podSchema = z.looseObject({
     deletionTimestamp: z.unknown().optional(),
     finalizers: z.array(z.string()).nullish(),
   }),
-  spec: z.looseObject({ nodeName: z.string().nullish() }).nullish(),
+  spec: z.object({ nodeName: z.string().nullish() }).nullish(),
   status: z
-    .looseObject({
+    .object({
       phase: z.string().nullish(),
       reason: z.string().nullish(),
       message: z.string().nullish(),
       podIP: z.string().nullish(),
       conditions: z
-        .array(
-          z.looseObject({ type: z.string(), reason: z.string().nullish(), message: z.string().nullish() }),
-        )
+        .array(z.object({ type: z.string(), reason: z.string().nullish(), message: z.string().nullish() }))
         .nullish(),
       initContainerStatuses: z.array(containerStatusSchema).nullish(),
       containerStatuses: z.array(containerStatusSchema).nullish(),

@@ -12,6 +12,8 @@ const versionedSchema = z.looseObject({ metadata: z.looseObject({ resourceVersio
  * server that says nothing for 30 s as lost.
  */
 const watchSeconds = 25
+/** Pods in one answer to a list: all pages of it are of one moment. */
+const listedAtOnce = 250
 const againFirstMs = 200
 const againMaxMs = 10_000
 
@@ -80,12 +82,25 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
 
   /** Gives the version that a watch goes on from. */
   async function list(): Promise<string> {
-    const answer = await cluster.core.listNamespacedPod({ namespace, labelSelector })
-    const found = answer.items.map((item) => podSchema.parse(item))
+    const found: Pod[] = []
+    let version = ''
+    let next: string | undefined
+    do {
+      const page = next === undefined ? {} : { _continue: next }
+      const answer = await cluster.core.listNamespacedPod({
+        namespace,
+        labelSelector,
+        limit: listedAtOnce,
+        ...page,
+      })
+      for (const item of answer.items) found.push(podSchema.parse(item))
+      version = answer.metadata?.resourceVersion ?? ''
+      next = answer.metadata?._continue || undefined
+    } while (next !== undefined)
     const uids = new Set(found.map(({ metadata }) => metadata.uid))
     for (const pod of pods.values()) if (!uids.has(pod.metadata.uid)) gone(pod)
     for (const pod of found) seen(pod)
-    return answer.metadata?.resourceVersion ?? ''
+    return version
   }
 
   /** Gives how far it came; empty where a list has to come before the next. */
