@@ -286,6 +286,19 @@ describe('a server of one’s own', () => {
     }
   })
 
+  it('gets no key of OpenAI’s, which is asked for with the host that it goes to', async () => {
+    const screen = newcomer('init')
+    await question(screen, /^Number \[1\]:$/)
+    screen.type(`${/(\d+) {2}A provider with a key/.exec(screen.rows().join('\n'))?.[1]}\r`)
+    await question(screen, /^Provider \[openai\]:$/)
+    screen.type('\r')
+    await question(screen, /^Model \[.*\]:$/)
+    screen.type('\r')
+    await question(screen, /^Key of api\.openai\.com \(not shown\):$/)
+    screen.type('\u0003')
+    expect(await screen.ended).toBe(1)
+  })
+
   it('whose price nobody has said is kept, and what to write is told before an agent is refused', async () => {
     await typed(['delete', 'helper', '--yes'])
     const own = await startKeyedProvider({ models: ['own-unpriced'] })

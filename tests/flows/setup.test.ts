@@ -111,6 +111,31 @@ describe('a home without a provider', () => {
     }
   })
 
+  it('sends a new key to an address that is kept only where that is given with it', async () => {
+    const own = await startKeyedProvider({ models: ['hello'] })
+    try {
+      const body = { provider: 'groq', base_url: own.baseUrl, model: 'hello', make_default: false }
+      expect((await mesh.call(endpoints.setupProvider, { body })).status).toBe(200)
+      const before = own.requests()
+      for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
+        const refused = await mesh.call(endpoint, {
+          body: { provider: 'groq', key: 'gsk-real', model: 'hello' },
+        })
+        expect([refused.status, refused.json()['repair']]).toEqual([
+          422,
+          expect.stringContaining('https://api.groq.com/openai/v1'),
+        ])
+      }
+      expect(own.requests()).toBe(before)
+      const given = await mesh.call(endpoints.setupProvider, { body: { ...body, key: 'gsk-real' } })
+      expect(given.status).toBe(200)
+      expect(own.requests()).toBe(before + 1)
+      await mesh.call(endpoints.setupProviderRemove, { params: { name: 'groq' } })
+    } finally {
+      await own.close()
+    }
+  })
+
   it('lets no page change where prompts go without the owner’s proof', async () => {
     const page = { 'sec-fetch-site': 'same-origin', origin: mesh.url }
     const moved = await mesh.call(endpoints.setupProvider, {

@@ -32,7 +32,8 @@ const triesMax = 3
 
 /**
  * Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen, and
- * anew where the provider does not take it. A server at an address of one's own may want none.
+ * anew where the provider does not take it. A server at an address of one's own may want none. Where no address was named,
+ * a new key goes where the provider usually is, whatever address is kept.
  */
 export async function keepProvider(
   context: CommandContext,
@@ -42,10 +43,11 @@ export async function keepProvider(
   const { providers } = await client.call('setup', { signal: context.signal })
   const offer = namedOffer(providers, wanted.provider)
   if (!offer.needs_key || offer.key !== 'none') return tryAndKeep(context, client, wanted)
+  const placed = { ...wanted, baseUrl: wanted.baseUrl ?? offer.base_url ?? undefined }
   for (let tried = 1; ; tried++) {
-    const key = await askKey(context, wanted)
+    const key = await askKey(context, placed, offer)
     try {
-      return await tryAndKeep(context, client, key === '' ? wanted : { ...wanted, key })
+      return await tryAndKeep(context, client, key === '' ? placed : { ...placed, key })
     } catch (error) {
       if (context.input.isTTY !== true || tried === triesMax || !isRefusedKey(error)) throw error
       context.terminal.tell(formatError(error))
@@ -92,14 +94,23 @@ function namedOffer(providers: readonly ProviderOffer[], wanted: string): Provid
   })
 }
 
-/** Empty for none, which only an address of one's own may want. */
-async function askKey(context: CommandContext, { provider, baseUrl }: WantedModel): Promise<string> {
-  if (baseUrl === undefined) return (await readSecret(context, `Key of ${provider} (not shown): `)).trim()
+/** Empty for none, which only an address of one's own may want. The question says where the key goes. */
+async function askKey(
+  context: CommandContext,
+  { provider, baseUrl }: WantedModel,
+  offer: ProviderOffer,
+): Promise<string> {
+  const place = placeOf(baseUrl)
+  const whose = place?.host ?? provider
+  if (place === null || place.origin === placeOf(offer.base_url)?.origin)
+    return (await readSecret(context, `Key of ${whose} (not shown): `)).trim()
   const isTyped = context.input.isTTY === true
-  const whose = URL.canParse(baseUrl) ? new URL(baseUrl).host : provider
   const question = `Key of ${whose} (not shown, Enter for none): `
   return (isTyped ? await askHidden(context, question) : await readAll(context.input)).trim()
 }
+
+const placeOf = (address: string | null | undefined): URL | null =>
+  address != null && URL.canParse(address) ? new URL(address) : null
 
 export const withoutProvider = (model: string, provider: string): string =>
   model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model

@@ -5,6 +5,7 @@ import { defaultLocked } from './setup-context.ts'
 import type { SetupContext } from './setup-context.ts'
 
 const owner: Caller = { kind: 'human', origin: 'cli' } as never
+const here: Caller = { kind: 'human', role: 'owner', local: true, origin: 'cli' } as never
 const address = 'https://models.example/v1'
 
 /** A home in which `sources` says where a credential comes from, and a kept key is for `keptFor`. */
@@ -61,6 +62,31 @@ describe('what may be tried of a provider', () => {
       baseUrl: input.base_url,
     })
   })
+})
+
+test('a new key goes to an address that is kept only where that is given with it', () => {
+  const own = 'http://10.0.0.5:8000/v1'
+  const context = aContext({ sources: { openai_base_url: 'file' }, keptFor: own })
+  expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k' })).toThrow(
+    expect.objectContaining({
+      code: 'unprocessable',
+      detail: expect.stringContaining('openai is at 10.0.0.5:8000 here'),
+      repair: expect.stringContaining('https://api.openai.com/v1'),
+    }),
+  )
+  for (const base_url of [own, 'https://api.openai.com/v1']) {
+    const named = providerCandidate(context, here, { provider: 'openai', key: 'k', base_url })
+    expect(named.baseUrl).toBe(base_url)
+  }
+  // A server of models on this machine is no place for a key of the provider either.
+  const local = aContext({ sources: { openai_base_url: 'file' }, keptFor: 'http://127.0.0.1:11434/v1' })
+  expect(() => providerCandidate(local, owner, { provider: 'openai', key: 'k' })).toThrow(
+    /127\.0\.0\.1:11434/,
+  )
+  const usual = aContext({ keptFor: 'https://api.openai.com/v1' })
+  expect(providerCandidate(usual, owner, { provider: 'openai', key: 'k' }).baseUrl).toBeNull()
+  // Without a new key what is kept is asked, with what is kept.
+  expect(providerCandidate(context, owner, { provider: 'openai' }).baseUrl).toBeNull()
 })
 
 test('an address is usual where the provider or a server of this machine is, whatever its path', () => {

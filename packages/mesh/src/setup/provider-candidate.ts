@@ -10,7 +10,7 @@ export interface ProviderCandidate {
   readonly provider: string
   /** Null for the key that is kept. */
   readonly key: string | null
-  /** Null for the address that is kept, or usual. */
+  /** Null for the address that is kept, or usual; a new key never goes to a kept one that is not the usual. */
   readonly baseUrl: string | null
 }
 
@@ -31,6 +31,7 @@ export function providerCandidate(
   }
   const names = credentialNamesOf(context.settings(), provider)
   if (trimmed !== null) requireOurs(context, names.apiKey)
+  if (trimmed !== null && baseUrl === undefined) requireUsualPlace(context, provider)
   if (baseUrl !== undefined) {
     requireOurs(context, names.baseUrl)
     requirePlainAddress(baseUrl)
@@ -95,6 +96,17 @@ function requireSameAddress(
   throw new Problem('unprocessable', {
     detail: `the key of ${provider} is kept for ${now === null ? 'another address' : new URL(now).host}`,
     repair: 'Give the key again for another address.',
+  })
+}
+
+/** A new key goes where its provider usually is, unless the address is said beside it: what is kept may be anybody's. */
+function requireUsualPlace({ tryProvider }: Pick<SetupContext, 'tryProvider'>, provider: string): void {
+  const usual = providerPresets[provider]?.baseUrl ?? null
+  const now = tryProvider.addressOf(provider)
+  if (usual === null || now === null || originOf(usual) === originOf(now)) return
+  throw new Problem('unprocessable', {
+    detail: `${provider} is at ${new URL(now).host} here, and a new key goes there only where the address is given with it`,
+    repair: `Give the address with the key: ${usual}, or the one of ${new URL(now).host}.`,
   })
 }
 

@@ -12,8 +12,9 @@ import type { LocalPlace } from './local-places.ts'
 /**
  * What agents think with, chosen by an owner at a page or a terminal; nobody edits a file by hand. A key is tried before it
  * is kept, and written to `.env` of the home; the default model goes to `config/settings.json`. A key that is kept is sent
- * where it was kept for and nowhere else, whoever asks; an address of one's own is for the owner on the machine of the mesh,
- * since what is there answers in words. The first provider of a home is free to choose at a page; whatever changes where
+ * where it was kept for and nowhere else, whoever asks, and a new one goes to an address that is not the usual only where
+ * that is given with it; an address of one's own is for the owner on the machine of the mesh, since what is there answers in
+ * words. The first provider of a home is free to choose at a page; whatever changes where
  * prompts go after that wants the owner's proof there.
  *
  * Problems: `denied`; `unprocessable` for a provider or a value that cannot be; `conflict` for what the environment of the

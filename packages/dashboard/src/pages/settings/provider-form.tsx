@@ -27,10 +27,12 @@ export function ProviderForm({
   const offer = offers.find(({ name }) => name === provider)
   const busy = check.isPending || store.isPending
   const usual = offer?.usual_model?.slice(provider.length + 1) ?? null
+  // A key that is typed goes where the page says that it goes, whatever address is kept.
+  const address = baseUrl.trim() || (key.trim() === '' ? '' : (offer?.base_url ?? ''))
   const candidate = {
     provider,
     ...(key.trim() === '' ? {} : { key }),
-    ...(baseUrl.trim() === '' ? {} : { base_url: baseUrl.trim() }),
+    ...(address === '' ? {} : { base_url: address }),
     ...(model.trim() === '' ? {} : { model: model.trim() }),
   }
 

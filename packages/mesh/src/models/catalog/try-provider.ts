@@ -15,6 +15,8 @@ const answerTimeoutMs = 60_000
 /** Thinking counts as well, and some refuse where it fills the bound. */
 const answerMaxTokens = 512
 const answerMaxBytes = 256 * 1024
+/** Stands for any key where only the address is looked for; nobody is asked with it. */
+const whicheverKey = 'whichever'
 
 /** A provider as somebody wants to set it up; null takes what is kept, or what is usual. */
 export interface ProviderCandidate {
@@ -32,7 +34,7 @@ export interface TryProvider {
    * without the key, with what to type otherwise; `upstream-timeout` after a minute.
    */
   ask(candidate: ProviderCandidate, model: string, signal: AbortSignal): Promise<void>
-  /** Where the key that is kept of a provider is sent to; null for one whose adapter knows by itself. */
+  /** Where a key of a provider is sent to now, be one kept or not; null where nothing says it. */
   addressOf(provider: string): string | null
 }
 
@@ -56,10 +58,18 @@ export function createTryProvider(deps: {
     )
   }
 
+  function setupOrNull(candidate: ProviderCandidate): ProviderSetup | null {
+    try {
+      return setupFor(candidate)
+    } catch {
+      return null
+    }
+  }
+
   return {
     addressOf: (provider) => {
-      const setup = setupFor({ provider, key: null, baseUrl: null })
-      return 'baseUrl' in setup ? setup.baseUrl : null
+      const setup = setupOrNull({ provider, key: whicheverKey, baseUrl: null })
+      return setup !== null && 'baseUrl' in setup ? setup.baseUrl : null
     },
     models: (candidate, signal) =>
       within(deps.clock, signal, (late) => listProviderModels(setupFor(candidate), late)),

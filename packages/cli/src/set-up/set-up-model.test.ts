@@ -1,0 +1,39 @@
+import { Readable } from 'node:stream'
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { ProviderOffer } from '@flotilla/protocol/setup-api'
+import { expect, it } from 'vitest'
+import type { CommandContext } from '../context.ts'
+import { keepTerminal } from '../fake-terminal.ts'
+import { keepProvider } from './set-up-model.ts'
+
+const usual = 'https://api.openai.com/v1'
+const openai: ProviderOffer = {
+  name: 'openai',
+  base_url: usual,
+  needs_key: true,
+  key: 'none',
+  fingerprint: null,
+  usual_model: 'openai/gpt-5-mini',
+}
+
+/** A mesh whose provider answers, what it was called with, and what a person sends in. */
+function aSetup(input: string, offer: Partial<ProviderOffer> = {}) {
+  const bodies: unknown[] = []
+  const call = (name: string, options: { body?: { provider: string; model?: string } }) => {
+    if (name === 'setup')
+      return Promise.resolve({ providers: [{ ...openai, ...offer }], default_model: null })
+    bodies.push(options.body)
+    return Promise.resolve({ model: `openai/${options.body?.model}` })
+  }
+  const { terminal } = keepTerminal()
+  const context = { terminal, input: Readable.from([input]), signal: new AbortController().signal }
+  return { context: context as never as CommandContext, client: { call } as never as MeshClient, bodies }
+}
+
+it('a key that is given without an address goes where the provider usually is, and that is said to the mesh', async () => {
+  const { context, client, bodies } = aSetup('sk-new\n')
+  await keepProvider(context, client, { provider: 'openai', model: 'm', baseUrl: undefined })
+  expect(bodies).toEqual([
+    { provider: 'openai', model: 'm', key: 'sk-new', base_url: usual, make_default: true },
+  ])
+})
