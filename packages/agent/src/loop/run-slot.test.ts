@@ -181,18 +181,24 @@ test('whoever waits for a result gets it when it comes, or hears that it is stil
   expect(await slot.result('run_9', 0)).toEqual({ state: 'unknown' })
 })
 
-/** A slot whose work throws as soon as it is stopped, or at once where `error` is given. */
-function aSlotThatThrows(error?: unknown) {
+/** A slot whose work throws as soon as it is stopped, or at once where `error` is given; `afterStop` is thrown in its stead. */
+function aSlotThatThrows(error?: unknown, afterStop?: Error) {
   const data = mkdtempSync(join(tmpdir(), 'slot-'))
   const outcomes = createOutcomes(data)
+  const said: { readonly level: string; readonly code: unknown; readonly err: unknown }[] = []
+  const says =
+    (level: string): typeof quietLog.warn =>
+    ({ code, err }) =>
+      void said.push({ level, code, err })
+  const log = { ...quietLog, warn: says('warn'), error: says('error') }
   const execute: ExecuteRun = ({ signal }) =>
     new Promise((_resolve, reject) => {
       if (error !== undefined) reject(error)
-      signal.addEventListener('abort', () => reject(signal.reason))
+      signal.addEventListener('abort', () => reject(afterStop ?? signal.reason))
     })
   const checkpoints = createCheckpoints(data)
-  const rest = { checkpoints, cannotWrite: () => {}, clock: systemClock, log: quietLog }
-  return { outcomes, slot: createRunSlot({ ...rest, outcomes, execute }) }
+  const rest = { checkpoints, cannotWrite: () => {}, clock: systemClock, log }
+  return { outcomes, said, slot: createRunSlot({ ...rest, outcomes, execute }) }
 }
 
 test.each([
@@ -200,9 +206,29 @@ test.each([
   ['what the mesh refused, by its name', new Problem('upstream-failed'), 'upstream-failed'],
   ['a full disk', Object.assign(new Error('no space'), { code: 'ENOSPC' }), 'data-full'],
 ])('%s ends the run as failed', async (_what, error, code) => {
-  const taking = await aSlotThatThrows(error).slot.take(chat('run_1', 1))
-  expect(await runOf(taking).ended).toMatchObject({ status: 'failed', error: { code } })
+  const { slot, said } = aSlotThatThrows(error)
+  expect(await runOf(await slot.take(chat('run_1', 1))).ended).toMatchObject({
+    status: 'failed',
+    error: { code },
+  })
+  // What the mesh refused is no error of the agent's.
+  const refusal = { level: 'warn', code, err: error }
+  expect(said).toEqual([error instanceof Problem ? refusal : { level: 'error', code: undefined, err: error }])
 })
+
+test.each([
+  ['an error of ours', new Error('a bug'), 'error'],
+  ['what the mesh refused', new Problem('upstream-failed'), 'warn'],
+])(
+  '%s after a run was cancelled is told in the log, and the run is cancelled',
+  async (_what, error, level) => {
+    const { slot, said } = aSlotThatThrows(undefined, error)
+    const run = runOf(await slot.take(chat('run_1', 1)))
+    slot.cancel('run_1', 1)
+    expect(await run.ended).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
+    expect(said).toMatchObject([{ level, err: error }])
+  },
+)
 
 test('a run that throws as it is stopped is stopped, and left to whoever goes on with it', async () => {
   const { slot, outcomes } = aSlotThatThrows()
@@ -216,11 +242,12 @@ test('a run that throws as it is stopped is stopped, and left to whoever goes on
   expect(await outcomes.find('run_1')).toBeNull()
 })
 
-test('a run that throws as it is cancelled is cancelled', async () => {
-  const { slot } = aSlotThatThrows()
+test('a run that throws as it is cancelled is cancelled, of which nothing is told', async () => {
+  const { slot, said } = aSlotThatThrows()
   const run = runOf(await slot.take(chat('run_1', 1)))
   slot.cancel('run_1', 1)
   expect(await run.ended).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
+  expect(said).toEqual([])
 })
 
 test('twenty outcomes are kept', async () => {

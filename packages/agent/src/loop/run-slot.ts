@@ -216,7 +216,13 @@ function endedBy(
 ): ExecutedRun {
   const { request, signal } = run
   const { runId } = request
-  if (!signal.aborted || err !== signal.reason)
+  const isItsStop = signal.aborted && err === signal.reason
+  if (err instanceof Problem && !isItsStop)
+    log.warn(
+      { runId, code: err.code, err },
+      'a run was refused; it ends as failed, or as stopped where it was',
+    )
+  else if (!isItsStop)
     log.error({ runId, err }, 'a run met an error of ours; it ends as failed, or as stopped where it was')
   const taskId = request.kind === 'task' ? request.assignment.task_id : null
   const facts = { taskId, toolOutputs: [], tokens: 0, costUsd: 0, durationMs: 0 }
