@@ -34,3 +34,17 @@ test.each([{ isTTY: false }, { isTTY: true, json: true }])(
     expect((await watched(options)).whole).toBe('')
   },
 )
+
+test.each([{ isTTY: true }, { isTTY: false }, { isTTY: true, json: true }])(
+  'a step that was in vain is told with its reason, whoever watches: %j',
+  (options) => {
+    const { terminal, out, err } = keepTerminal(options)
+    const copy = watchCopy({ terminal })
+    const why = 'It could not be fetched: the engine cannot reach its registry.'
+    copy.heard({ kind: 'progress', words: 'Fetching debian' })
+    copy.heard({ kind: 'progress', words: 'Making it', failed: { step: 'Fetching debian', why } })
+    copy.end()
+    expect(err.text()).toContain(`Fetching debian: that was in vain.\n  ${why}\n`)
+    expect(out.text()).toBe('')
+  },
+)

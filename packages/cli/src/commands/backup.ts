@@ -176,7 +176,11 @@ export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
     terminal.status((seconds) => (seconds < 1 || shown() === '' ? null : `${shown()} (${seconds} s)`))
   return {
     heard: (line) => {
-      if (line.kind === 'progress') step = line.words
+      if (line.kind === 'progress') {
+        // What the step after it stands in for is not to be found out by looking at the result.
+        if (line.failed) terminal.note(`${line.failed.step}: that was in vain.`, `  ${line.failed.why}`)
+        step = line.words
+      }
       if (line.kind !== 'moved') return
       const { bytes, of } = line
       // What is counted beforehand goes on growing; the share is never above all of it.

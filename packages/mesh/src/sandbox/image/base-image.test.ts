@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Engine } from '../engine/connect-engine.ts'
 import type { FailedStep } from '../report-step.ts'
 import { ensureBaseImage } from './base-image.ts'
-import { whyNotFetched } from './why-not-fetched.ts'
 
 const unreachable =
   '(HTTP code 500) server error - Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on [::1]:53: read: connection refused'
@@ -33,26 +32,8 @@ test('a base that no registry gave is told as failed, in a sentence with what to
       step: 'Making the base image from this system’s packages (about a minute)',
       failed: {
         step: 'Fetching debian:bookworm-slim',
-        why: 'It could not be fetched: the engine cannot reach its registry. What is made of this system’s packages serves as well; to have another, name an image that you trust in FLOTILLA_BASE_IMAGE.',
+        why: 'It could not be fetched: the engine cannot reach its registry (the engine said: Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on [::1]:53: read: connection refused). What is made of this system’s packages serves as well; to have another, name an image that you trust in FLOTILLA_BASE_IMAGE.',
       },
     },
   ])
-})
-
-test.each([
-  [unreachable, 'the engine cannot reach its registry'],
-  ['The operation was aborted due to timeout', 'the engine cannot reach its registry'],
-  ['toomanyrequests: You have reached your pull rate limit.', 'its registry gives no more for now'],
-  [
-    '(HTTP code 404) unexpected - pull access denied for x, repository does not exist or may require login',
-    'its registry wants somebody who is logged in',
-  ],
-  ['(HTTP code 404) no such image - manifest unknown', 'its registry has none of that name'],
-  [
-    '(HTTP code 500) server error - x509: unknown authority',
-    'its registry shows a certificate that the engine does not trust',
-  ],
-  ['(HTTP code 500) server error - no space\n left on device', 'the engine said: no space left on device'],
-])('of %s it says %s', (words, why) => {
-  expect(whyNotFetched(new Error(words))).toBe(why)
 })

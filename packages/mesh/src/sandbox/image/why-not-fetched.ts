@@ -1,26 +1,40 @@
 import { reasonOf } from '../sandbox-error.ts'
 
-const engineWordsMaxChars = 120
+/** One line of a terminal or two: what engines say of a registry fits, a page of HTML does not. */
+const engineWordsMaxChars = 240
 
-/** What engines say of a registry that gave nothing, and what is the matter with it. The first that fits tells. */
+/**
+ * What engines say of a registry that gave nothing, and what is the matter with it. The first that fits tells; what is not
+ * surely one of these is none: a file that the engine may not open is `denied` too, and a program that it misses `not found`.
+ */
 const causes: readonly (readonly [RegExp, string])[] = [
   [/toomanyrequests|too many requests|rate limit/i, 'its registry gives no more for now'],
-  [/unauthorized|denied|authentication required/i, 'its registry wants somebody who is logged in'],
-  [/manifest unknown|not found|no such image/i, 'its registry has none of that name'],
-  [/certificate|x509|tls:/i, 'its registry shows a certificate that the engine does not trust'],
+  // Before what a registry refuses: a proxy wants a login as well.
   [
-    /dial tcp|no such host|lookup |connection refused|unreachable|time(?:d )?out|TimeoutError|EOF|proxyconnect|ECONN/i,
+    /proxyconnect|dial tcp|no such host|lookup |connection refused|unreachable|time(?:d )?out|\bEOF\b/i,
     'the engine cannot reach its registry',
   ],
+  // A registry does not say whether there is what it does not show.
+  [
+    /unauthorized|authentication required|access (?:to the resource is )?denied/i,
+    'its registry has none of that name, or wants a login',
+  ],
+  [
+    /(?:manifest|name) unknown|no such image|manifest for \S+ not found|failed to resolve reference .*: not found/i,
+    'its registry has none of that name',
+  ],
+  [/x509/, 'its registry shows a certificate that the engine does not trust'],
 ]
 
-/** Why an image could not be fetched, in the words of a sentence; an engine's own where nobody knows them. Pure. */
+/** Why an image could not be fetched, in the words of a sentence, with what the engine itself said. Pure. */
 export function whyNotFetched(error: unknown): string {
   // Modules for engines write the status of the engine's answer before its words.
   const words = reasonOf(error)
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .replace(/\s+/g, ' ')
     .trim()
+  const cut = words.length > engineWordsMaxChars ? `${words.slice(0, engineWordsMaxChars)}…` : words
+  const said = `the engine said: ${cut.replace(/\.$/, '')}`
   const known = causes.find(([pattern]) => pattern.test(words))?.[1]
-  return known ?? `the engine said: ${words.slice(0, engineWordsMaxChars)}`
+  return known === undefined ? said : `${known} (${said})`
 }
