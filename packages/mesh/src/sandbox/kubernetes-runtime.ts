@@ -146,7 +146,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
 
     async checkIsolation({ meshPort, signal }) {
       const to = prepared()
-      const asked = { nodesNow, meshPort, newName, clock, signal }
+      const asked = { nodesNow, meshPort, newName, clock, log, signal }
       const { walls, triedNodes, lostNodes } = await checkCluster(to, asked)
       if (lostNodes.length > 0)
         log.warn({ nodes: lostNodes }, 'nodes were lost while their walls were tried; no agent is put there')

@@ -54,9 +54,13 @@ async function aCluster(names: readonly string[], fate: (order: Order) => Fate) 
     nodes: names.map(aNode),
     made: 0,
     removals: [] as (number | undefined)[],
+    /** How many removals get no answer at all. */
+    silences: 0,
+    /** How many lose their connection. */
     refusals: 0,
-    loses: false,
+    loses: null as Error | null,
   }
+  const warned: unknown[] = []
   const there = new Map<string, { readonly pod: V1Pod; readonly log: string }>()
   let tellWatch = (_type: string, _pod: V1Pod): void => undefined
 
@@ -88,12 +92,13 @@ async function aCluster(names: readonly string[], fate: (order: Order) => Fate) 
         there.set(name, { pod: podWith(status), log })
         tellWatch('MODIFIED', podWith(status))
       })
-      if (state.loses) throw new Error('the answer was lost')
+      if (state.loses !== null) throw state.loses
       return body
     },
     async deleteNamespacedPod({ name, gracePeriodSeconds }) {
       state.removals.push(gracePeriodSeconds)
-      if (state.refusals-- > 0) throw new Error('the API server says nothing')
+      if (state.silences-- > 0) return new Promise(() => undefined)
+      if (state.refusals-- > 0) throw new Error('the connection was lost')
       takeOff(name)
       return {}
     },
@@ -135,10 +140,13 @@ async function aCluster(names: readonly string[], fate: (order: Order) => Fate) 
     takeOff,
     stop: () => stopping.abort(new Error('the mesh stops')),
     left: () => [...there.keys()],
+    /** The pods that were told of as left. */
+    warned,
     options: {
       nodesNow: async () => state.nodes,
       newName: () => `probe-${state.made + 1}`,
       clock,
+      log: { ...silentLog, warn: ({ pod }: Readonly<Record<string, unknown>>) => void warned.push(pod) },
       signal: stopping.signal,
     },
   }
@@ -301,27 +309,63 @@ describe('the probe of a node', () => {
     expect([left(), clock.sleepers()]).toEqual([[], 0])
   })
 
-  it('is taken away once a cluster answers again that said nothing, which is asked three times', async () => {
-    const { probed, left, state, clock, end } = await probing((order) => printsReport(order))
+  it('is taken away once a cluster answers again, which is asked three times', async () => {
+    const { probed, left, state, warned, clock, end } = await probing((order) => printsReport(order))
     state.refusals = 2
     await clock.advance(10_000)
     expect(await probed).not.toBeNull()
-    expect([left(), state.removals.length, end.ms]).toEqual([[], 3, 10_000])
-    const silent = await probing((order) => printsReport(order))
-    silent.state.refusals = Infinity
-    silent.probed.catch(() => undefined)
-    await silent.clock.advance(10_000)
-    await expect(silent.probed).rejects.toThrow('the API server says nothing')
-    expect(silent.state.removals).toHaveLength(3)
+    expect([left(), state.removals.length, end.ms, warned]).toEqual([[], 3, 10_000, []])
+  })
+
+  it('is taken away once a cluster answers again that kept silent', async () => {
+    const { probed, left, state, warned, clock, end } = await probing((order) => printsReport(order))
+    state.silences = 2
+    await clock.advance(15_000 + 5_000 + 15_000 + 5_000)
+    expect(await probed).not.toBeNull()
+    expect([left(), state.removals.length, end.ms, warned, clock.sleepers()]).toEqual([[], 3, 40_000, [], 0])
+  })
+
+  it('is told as left where a cluster keeps silent, and what it found counts all the same', async () => {
+    const { probed, left, state, warned, clock } = await probing((order) => printsReport(order))
+    state.silences = Infinity
+    await clock.advance(3 * 15_000 + 2 * 5_000)
+    expect(await probed).toEqual(aReport({ command: [plan] }))
+    expect([left(), state.removals.length, warned]).toEqual([['probe-1'], 3, ['probe-1']])
+    expect(clock.sleepers()).toBe(0)
+  })
+
+  it('fails in words of its own with what to do where it could not be taken away either', async () => {
+    const { probed, state, warned, clock } = await probing(() => turnedAway)
+    state.refusals = Infinity
+    probed.catch(() => undefined)
+    await clock.advance(3 * 10_000)
+    await expect(probed).rejects.toThrow(/failed on one: OutOfpods[^]*\nRepair: /)
+    expect(warned).toEqual(['probe-1', 'probe-2', 'probe-3'])
   })
 })
 
-it('a pod of a probe is taken away where it was made and nobody was told so', async () => {
-  const cluster = await aCluster(['one'], () => waits)
-  cluster.state.loses = true
-  const probed = probeNode(cluster.to, { node: aNode('one'), plan }, cluster.options)
-  await expect(probed).rejects.toThrow('the answer was lost')
-  expect([cluster.state.made, cluster.left()]).toEqual([1, []])
+describe('a pod of a probe that was made and nobody was told so', () => {
+  const ofServer = (code: number) => Object.assign(new Error(`HTTP ${code}`), { code })
+
+  it.each([
+    ['the connection was lost', new Error('the answer was lost')],
+    ['its database did not answer the server', ofServer(500)],
+    ['a balancer gave up', ofServer(504)],
+  ])('is taken away where %s', async (_what, error) => {
+    const cluster = await aCluster(['one'], () => waits)
+    cluster.state.loses = error
+    const probed = probeNode(cluster.to, { node: aNode('one'), plan }, cluster.options)
+    await expect(probed).rejects.toBe(error)
+    expect([cluster.state.made, cluster.left()]).toEqual([1, []])
+  })
+
+  it('is not looked for where the cluster refused to make it', async () => {
+    const cluster = await aCluster(['one'], () => waits)
+    const refusal = ofServer(403)
+    cluster.state.loses = refusal
+    await expect(probeNode(cluster.to, { node: aNode('one'), plan }, cluster.options)).rejects.toBe(refusal)
+    expect(cluster.state.removals).toEqual([])
+  })
 })
 
 /** A place where pods of a test are reached from here. */

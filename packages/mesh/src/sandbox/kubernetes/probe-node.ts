@@ -1,5 +1,6 @@
 import type { CoreV1Api } from '@kubernetes/client-node'
 import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/index.ts'
 import { reaches } from '../isolation/canary.ts'
 import { probeReportSchema, type ProbeReport } from '../isolation/isolation-report.ts'
 import { SandboxError } from '../sandbox-error.ts'
@@ -22,6 +23,10 @@ const reportMaxBytes = 256 * 1024
 /** How often a cluster that does not answer is asked to take a throw-away pod away; a start sweeps what stayed. */
 const removalsMax = 3
 const removeAgainMs = 5_000
+/** A cluster that says nothing for so long of one request is taken for one that does not answer. */
+const answerMaxMs = 15_000
+/** From this status on nobody has refused: what was asked for may be done all the same. */
+const unknownFrom = 500
 
 /** What is asked of a cluster for a throw-away pod. */
 export interface ProbedCluster {
@@ -37,6 +42,7 @@ export interface ProbeOptions {
   readonly nodesNow: () => Promise<readonly AgentNode[]>
   readonly newName: () => string
   readonly clock: Clock
+  readonly log: Log
   readonly signal?: AbortSignal | undefined
 }
 
@@ -78,7 +84,7 @@ export async function probeNode(
     const reportOf = async (pod: Pod | null) => {
       if (pod?.status?.phase !== 'Succeeded') return null
       const asked = { namespace, name: pod.metadata.name, limitBytes: reportMaxBytes }
-      const log = await to.cluster.core.readNamespacedPodLog(asked).catch(() => '')
+      const log = await answered(to.cluster.core.readNamespacedPodLog(asked), options).catch(() => '')
       return readReport(log)
     }
     const found = await withThrowAway(to, { node, command, holds: runsProbe, work: reportOf }, options)
@@ -155,11 +161,13 @@ async function withThrowAway<Result>(
   const { namespace } = ground
   const name = options.newName()
   const body = probePod(ground, { name, node: node.name, command, size: probeSize })
-  await cluster.core.createNamespacedPod({ namespace, body }).catch(async (error: unknown) => {
-    // Where it was none that refused, it may have been made and the answer lost.
-    if (refusalStatus(error) === null) await takeAway(to, name, options).catch(() => undefined)
-    throw error
-  })
+  await answered(cluster.core.createNamespacedPod({ namespace, body }), options).catch(
+    async (error: unknown) => {
+      // It may have been made and the answer lost, be it between the server and its database or a balancer before it.
+      if ((refusalStatus(error) ?? unknownFrom) >= unknownFrom) await takeAway(to, name, options)
+      throw error
+    },
+  )
   const over = new AbortController()
   try {
     const signal = options.signal ? AbortSignal.any([over.signal, options.signal]) : over.signal
@@ -183,6 +191,7 @@ async function withThrowAway<Result>(
   }
 }
 
+/** Never rejects: what a probe found, or why it failed, is not lost for a pod that stays until the next start. */
 async function takeAway(
   { cluster, ground }: ProbedCluster,
   name: string,
@@ -192,19 +201,43 @@ async function takeAway(
   for (let attempt = 1; ; attempt++) {
     try {
       // It keeps nothing; and a node that was lost would not say that it has ended.
-      await cluster.core
-        .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
-        .catch(unlessRefused([404], null))
+      const removal = cluster.core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
+      await answered(removal, options).catch(unlessRefused([404], null))
       return
-    } catch (error) {
-      if (attempt >= removalsMax || options.signal?.aborted) throw error
+    } catch (err) {
+      if (attempt >= removalsMax || options.signal?.aborted) {
+        options.log.warn(
+          { pod: name, namespace, err },
+          'a throw-away pod could not be taken away; it is swept when the mesh starts again',
+        )
+        return
+      }
       await options.clock.sleep(removeAgainMs, options.signal).catch(() => undefined)
     }
   }
 }
 
-async function takesAgents({ name }: AgentNode, { nodesNow }: ProbeOptions): Promise<boolean> {
-  return (await nodesNow()).some((node) => node.name === name)
+/** Rejects once a request was without an answer for too long. */
+async function answered<Answer>(
+  request: Promise<Answer>,
+  { clock }: Pick<ProbeOptions, 'clock'>,
+): Promise<Answer> {
+  const over = new AbortController()
+  const silence = clock.sleep(answerMaxMs, over.signal).then(
+    () => {
+      throw new Error(`the API server said nothing for ${answerMaxMs / 1_000} s`)
+    },
+    () => request,
+  )
+  try {
+    return await Promise.race([request, silence])
+  } finally {
+    over.abort()
+  }
+}
+
+async function takesAgents({ name }: AgentNode, options: ProbeOptions): Promise<boolean> {
+  return (await answered(options.nodesNow(), options)).some((node) => node.name === name)
 }
 
 /** Resolves once the node takes no agents any more; never where it goes on. */
