@@ -105,7 +105,7 @@ it(
 )
 
 it(
-  'lets a drain move it once it is ready, refuses a second one meanwhile, and its fleet goes on',
+  'lets a drain move it once it is ready, refuses a second one while it starts, and its fleet goes on',
   async () => {
     const node = pod.spec.nodeName ?? ''
     const runs = await people.runs()
@@ -181,7 +181,10 @@ async function ofChart(kind: string, ...settings: readonly string[]): Promise<Ma
   return found
 }
 
-/** The next pod after `before`, whose program runs and was not asked yet whether it is ready. */
+/**
+ * The next pod after `before`, whose program runs and was not asked yet whether it is ready. Not sooner: Kubernetes lets a
+ * pod that is pending go, whatever a budget says.
+ */
 async function meshStarting(before: string): Promise<string> {
   let seen = ''
   const runs = async () => {
