@@ -20,6 +20,7 @@ import { SandboxError } from './sandbox-error.ts'
 import type { DataBound, SandboxEnd, SandboxRuntime } from './sandbox-runtime.ts'
 import { homeTag, sandboxName } from './sandbox-spec.ts'
 import { createStartGate } from './start-gate.ts'
+import { workThrough } from './work-through.ts'
 import { sweepTrials, trialInfix, tryClaims } from './kubernetes/try-claims.ts'
 
 /** Pods whose start or sweep is under way at once. */
@@ -122,7 +123,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       })
       const to = { cluster, ground, watch }
       const there = [...watch.known().values()]
-      await Promise.all(there.map((pod) => gate(() => putRight(to, pod, { log, onEnding }))))
+      await workThrough(there, startsAtOnce, (pod) => gate(() => putRight(to, pod, { log, onEnding })))
       await sweepTrials(to)
       progress('Trying whether the cluster bounds what agents keep')
       const bound = await tryClaims(to, newName)

@@ -6,6 +6,10 @@ import { listContainers } from './list-containers.ts'
 import { restoreShare } from './own-share.ts'
 import { watchEngine } from './watch-ends.ts'
 import type { EngineEvent } from './watch-ends.ts'
+import { workThrough } from '../work-through.ts'
+
+/** More do not come to the gate together, which lets so many starts wait and no more. */
+const putRightAtOnce = 64
 
 /** Follows what happens to the containers of a home, from the first call on. Resolves once those that run are known. */
 export function followEngine(home: DockerHome): Promise<void> {
@@ -45,7 +49,9 @@ async function catchUp(home: DockerHome): Promise<void> {
     const agentId = container.Labels?.[labelKeys.agent]
     if (agentId !== undefined && container.State === 'running') live.set(container.Id, agentId)
   }
-  await Promise.all([...live].map(([id, agentId]) => home.starts.gate(() => putRight(home, id, agentId))))
+  await workThrough([...live], putRightAtOnce, ([id, agentId]) =>
+    home.starts.gate(() => putRight(home, id, agentId)),
+  )
   const ended = [...running.keys()].filter((id) => !live.has(id))
   for (const [id, agentId] of live) running.set(id, agentId)
   await Promise.all(ended.map((id) => reportEnd(home, id, null)))

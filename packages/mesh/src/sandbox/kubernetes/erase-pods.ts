@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../../platform/index.ts'
 import { labelKeys } from '../docker/container-options.ts'
 import { homeTag } from '../sandbox-spec.ts'
-import { createStartGate } from '../start-gate.ts'
+import { workThrough } from '../work-through.ts'
 import type { PodGround } from './agent-objects.ts'
 import { leaseName } from './cluster-lease.ts'
 import { unlessRefused, type Cluster } from './connect-cluster.ts'
@@ -30,9 +30,8 @@ export async function erasePods(
     onBack: ignored,
   })
   try {
-    const gate = createStartGate(removedAtOnce)
     const names = [...watch.known().keys()]
-    await Promise.all(names.map((name) => gate(() => removePod({ cluster, ground, watch }, name, ignored))))
+    await workThrough(names, removedAtOnce, (name) => removePod({ cluster, ground, watch }, name, ignored))
   } finally {
     await watch.close()
   }
