@@ -286,6 +286,16 @@ describe('a server of one’s own', () => {
     }
   })
 
+  it('is a model that works: the recording takes its place only with --yes', async () => {
+    const before = (await typed(['status'])).out
+    const { code, err } = await typed(['init', '--demo'])
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('in the place of openai/vendor/own and nobody is here') as unknown,
+    })
+    expect((await typed(['status'])).out).toBe(before)
+  })
+
   it('gets no key of OpenAI’s, which is asked for with the host that it goes to', async () => {
     const screen = newcomer('init')
     await question(screen, /^Number \[1\]:$/)

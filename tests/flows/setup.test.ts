@@ -115,7 +115,13 @@ describe('a home without a provider', () => {
     const own = await startKeyedProvider({ models: ['hello'] })
     try {
       const body = { provider: 'groq', base_url: own.baseUrl, model: 'hello', make_default: false }
+      const readiness = async () => {
+        const { providers } = (await mesh.call(endpoints.setup)).json() as { providers: { name: string }[] }
+        return providers.find(({ name }) => name === 'groq')
+      }
+      expect(await readiness()).toMatchObject({ key: 'none', ready: false })
       expect((await mesh.call(endpoints.setupProvider, { body })).status).toBe(200)
+      expect(await readiness()).toMatchObject({ key: 'none', ready: true })
       const before = own.requests()
       for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
         const refused = await mesh.call(endpoint, {

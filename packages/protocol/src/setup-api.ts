@@ -72,6 +72,8 @@ export const providerOfferSchema = z.strictObject({
   needs_key: z.boolean(),
   /** `none` where it is not set up; `environment` is the mesh's own, which no page can change. */
   key: z.enum(['none', 'file', 'environment']),
+  /** Whether it could be called now: one of one's own may want no key, and one that needs none may still not run. */
+  ready: z.boolean(),
   /** Tells one key from another without telling any of it; null where there is none. */
   fingerprint: z.nullable(z.string()),
   /** What agents think with where the owner names nothing else, as `provider/model`. */

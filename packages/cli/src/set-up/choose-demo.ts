@@ -38,8 +38,8 @@ export async function chooseDemo(
 }
 
 /**
- * The model that would be taken away; null where there is none, where it is the recording, where its provider lacks the key,
- * and where the mesh refuses another anyway.
+ * The model that would be taken away; null where there is none, where it is the recording, where its provider lacks
+ * what it needs, and where the mesh refuses another anyway.
  */
 async function workingModel({ signal }: CommandContext, client: MeshClient): Promise<string | null> {
   const setup = await client.call('setup', { signal })
@@ -47,6 +47,5 @@ async function workingModel({ signal }: CommandContext, client: MeshClient): Pro
   if (name === undefined || setup.demo !== null || setup.default_model_locked !== null) return null
   // One that is not offered here was set up by hand, with all that it needs.
   const offer = setup.providers.find((one) => name.startsWith(`${one.name}/`))
-  const isReady = offer === undefined || !offer.needs_key || offer.key !== 'none'
-  return isReady ? oneLine(name, nameColumnsMax) : null
+  return offer?.ready !== false ? oneLine(name, nameColumnsMax) : null
 }

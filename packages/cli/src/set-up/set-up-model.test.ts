@@ -12,6 +12,7 @@ const openai: ProviderOffer = {
   base_url: usual,
   needs_key: true,
   key: 'none',
+  ready: false,
   fingerprint: null,
   usual_model: 'openai/gpt-5-mini',
 }

@@ -70,7 +70,7 @@ async function makeDefault(context: SetupContext, caller: Caller, model: string 
   recordSetup(context, caller, { action: 'default-model.set', subject: model ?? 'none', detail: {} })
 }
 
-function offerOf({ vault, settings, fingerprint }: SetupContext, name: string): ProviderOffer {
+function offerOf({ vault, settings, fingerprint, tryProvider }: SetupContext, name: string): ProviderOffer {
   const { apiKey } = credentialNamesOf(settings(), name)
   const secret = vault.system(apiKey)
   const preset = providerPresets[name]
@@ -79,6 +79,7 @@ function offerOf({ vault, settings, fingerprint }: SetupContext, name: string): 
     base_url: preset?.baseUrl ?? null,
     needs_key: preset?.needsNoKey !== true,
     key: vault.systemSourceOf(apiKey) ?? 'none',
+    ready: tryProvider.isReady(name),
     fingerprint: secret ? fingerprint(secret) : null,
     usual_model: preset?.usualModel ?? null,
   }

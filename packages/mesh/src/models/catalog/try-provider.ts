@@ -36,6 +36,8 @@ export interface TryProvider {
   ask(candidate: ProviderCandidate, model: string, signal: AbortSignal): Promise<void>
   /** Where a key of a provider is sent to now, be one kept or not; null where nothing says it. */
   addressOf(provider: string): string | null
+  /** Whether what is kept and what settings say are enough to call it. */
+  isReady(provider: string): boolean
 }
 
 export function createTryProvider(deps: {
@@ -71,6 +73,7 @@ export function createTryProvider(deps: {
       const setup = setupOrNull({ provider, key: whicheverKey, baseUrl: null })
       return setup !== null && 'baseUrl' in setup ? setup.baseUrl : null
     },
+    isReady: (provider) => setupOrNull({ provider, key: null, baseUrl: null }) !== null,
     models: (candidate, signal) =>
       within(deps.clock, signal, (late) => listProviderModels(setupFor(candidate), late)),
     ask: (candidate, model, signal) =>
