@@ -76,6 +76,13 @@ function countProcesses() {
   return { started, said: done.error ? `${done.error.code} after ${startingMs} ms` : said }
 }
 
+/** What a program may raise its own bound to. */
+function openFilesMax() {
+  const [, most = 'not told'] =
+    /^Max open files\s+\S+\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+  return most
+}
+
 function statusFields() {
   const fields = {}
   for (const line of readFileSync('/proc/self/status', 'utf8').split('\n')) {
@@ -101,6 +108,7 @@ async function main() {
     networkNamespace: run('unshare', ['--net', 'true']),
     mount: run('mount', ['-t', 'tmpfs', 'none', '/tmp']),
     processes: countProcesses(),
+    openFilesMax: outcomeOf(openFilesMax),
     engineSocket: outcomeOf(
       () =>
         readdirSync('/var/run')

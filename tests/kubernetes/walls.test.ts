@@ -5,6 +5,7 @@ import { openCanary, reaches } from '../../packages/mesh/src/sandbox/isolation/c
 import {
   containerWalls,
   networkWalls,
+  openFilesWall,
   probeReportSchema,
   type Controls,
   type ProbeReport,
@@ -83,6 +84,7 @@ afterAll(async () => {
 const allWalls = (report: ProbeReport, controls: Controls) => [
   ...networkWalls(report, controls, 'agents'),
   ...containerWalls(report, 'shared'),
+  openFilesWall(report),
 ]
 
 /** Everything that an agent must not reach, and the API, which it must. */

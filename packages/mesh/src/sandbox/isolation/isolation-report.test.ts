@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { containerWalls, networkWalls, type KernelInside, type ProbeReport } from './isolation-report.ts'
+import {
+  containerWalls,
+  networkWalls,
+  openFilesWall,
+  type KernelInside,
+  type ProbeReport,
+} from './isolation-report.ts'
 
 const canary = '10.64.0.1:9999'
 const sibling = '10.64.0.3:8400'
@@ -34,6 +40,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
     networkNamespace: 'exit 1: not permitted',
     mount: 'exit 32: denied',
     processes: { started: 243, said: 'Cannot fork' },
+    openFilesMax: '8192',
     engineSocket: 'none',
     addresses: ['127.0.0.1', '10.64.0.4'],
     ...changes,
@@ -137,6 +144,18 @@ describe('the walls of agents', () => {
   ])('%s falls when the probe got through', (id, changes) => {
     expect(fallen(aReport(changes))).toEqual([id])
   })
+})
+
+it.each([
+  ['8192', true],
+  ['1024', true],
+  ['8193', false],
+  ['1048576', false],
+  ['unlimited', false],
+  ['ENOENT', false],
+  ['', false],
+])('open files of which a program may have %s are bounded: %s', (openFilesMax, holds) => {
+  expect(openFilesWall({ openFilesMax })).toMatchObject({ id: 'open-files-bounded', holds })
 })
 
 describe('the walls of browsers', () => {

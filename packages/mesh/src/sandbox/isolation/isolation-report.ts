@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { openFilesMax } from '../docker/engine-dialect.ts'
 import type { WallReport } from '../wall-report.ts'
 
 /** What the probe printed from inside; see `images/agent/probe-walls.cjs`. */
@@ -14,6 +15,7 @@ export const probeReportSchema = z.strictObject({
   networkNamespace: z.string(),
   mount: z.string(),
   processes: z.strictObject({ started: z.number(), said: z.string() }),
+  openFilesMax: z.string(),
   engineSocket: z.string(),
   addresses: z.array(z.string()),
 })
@@ -161,6 +163,12 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
       `engine sockets inside: ${report.engineSocket}`,
     ),
   ]
+}
+
+/** Where no engine bounds them by its own word, as in a cluster. Pure; a node may allow fewer. */
+export function openFilesWall({ openFilesMax: most }: Pick<ProbeReport, 'openFilesMax'>): WallReport {
+  const holds = /^[1-9]\d*$/.test(most) && Number(most) <= openFilesMax
+  return refused('open-files-bounded', holds, `open files of a program, at most: ${most}`)
 }
 
 /** gVisor never gives a program more rights than its caller, and older releases do not say so. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { aSpec } from '../sandbox-runtime.conformance.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
@@ -63,9 +64,34 @@ describe('agentObjects', () => {
     expect(objects.pod.metadata.labels).toMatchObject({ 'flotilla.role': 'agent', 'flotilla.kind': kind })
   })
 
-  it('bounds the open files of the agent and all its programs, which no field of a pod does', () => {
-    const command = agentObjects(ground, spec, given).pod.spec.containers[0]?.command
-    expect(command?.slice(0, 5)).toEqual(['sh', '-c', 'ulimit -c 0; ulimit -n 8192; exec "$@"', 'sh', 'node'])
+  describe('bounds the open files of the agent and all its programs, which no field of a pod does', () => {
+    const command = agentObjects(ground, spec, given).pod.spec.containers[0]?.command ?? []
+    const [, , script = ''] = command
+    /** What its programs may open, where the shell has done `before`. */
+    const bounded = (before: string) => {
+      const program = ['sh', '-c', 'ulimit -Hn']
+      return spawnSync('sh', ['-c', `${before}; ${script}`, 'sh', ...program], { encoding: 'utf8' })
+    }
+
+    it('by what starts its program', () => {
+      expect([...command.slice(0, 2), ...command.slice(3, 5)]).toEqual(['sh', '-c', 'sh', 'node'])
+    })
+
+    it.each([
+      ['ulimit -n 8193', '8192'],
+      ['ulimit -n 8192', '8192'],
+      // A node that allows fewer is no failure, and is not asked for more.
+      ['ulimit -n 1000', '1000'],
+    ])('where its node does %s', (before, allows) => {
+      const { status, stdout, stderr } = bounded(before)
+      expect([status, stdout.trim(), stderr]).toEqual([0, allows, ''])
+    })
+
+    it('or starts nothing, and says why', () => {
+      const { status, stdout, stderr } = bounded('ulimit() { [ "$1" = -Hn ] && echo unlimited; }')
+      expect([status, stdout]).toEqual([78, ''])
+      expect(stderr).toContain('cannot be bounded')
+    })
   })
 
   it('leaves a pod nothing to write to but its claim, which has the size of its data, and what it takes once', () => {
@@ -162,6 +188,7 @@ describe('probePod', () => {
     expect(agent.spec.volumes).toEqual(expect.arrayContaining(volumes))
     const [ofAgent] = agent.spec.containers
     expect(containers[0]?.securityContext).toEqual(ofAgent?.securityContext)
+    expect(containers[0]?.command).toEqual([...(ofAgent?.command.slice(0, 4) ?? []), 'true'])
     expect(containers[0]?.resources.limits).toEqual(ofAgent?.resources.limits)
     // A node whose processors are all promised to agents is tried all the same.
     expect(new Set(Object.values(containers[0]?.resources.requests ?? {}))).toEqual(new Set(['0']))

@@ -183,7 +183,10 @@ export function probePod(
           // It lasts for seconds, and is to run where all that a node has is promised to others.
           resources: { requests: nothingPromised, limits: limitsOf(probe.size) },
           name: 'probe',
-          command: [...probe.command],
+          // As an agent's program is started, so that the probe sees whether its open files are bounded.
+          command: [...withBoundFiles, ...probe.command],
+          // Why it ended without a report: its log is read where it ended well.
+          terminationMessagePolicy: 'FallbackToLogsOnError',
           volumeMounts: [queuesMount],
         },
       ],
@@ -337,8 +340,16 @@ const onceFolder = '/once'
 const once = { name: 'once', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }
 const onceMount = { name: 'once', mountPath: onceFolder }
 
-/** As engines bound them: a cluster has no word for it, and its nodes may allow a million to each program. */
-const withBoundFiles = ['sh', '-c', `ulimit -c 0; ulimit -n ${openFilesMax}; exec "$@"`, 'sh'] as const
+/**
+ * As engines bound them: a cluster has no word for it, and its nodes may allow a million to each program. What a node allows
+ * less of stays so, and where the bound does not come about nothing runs. Says nothing where it does: a probe is read by its log.
+ */
+const boundFiles = [
+  'ulimit -c 0',
+  `[ "$(ulimit -Hn)" -lt ${openFilesMax} ] 2>/dev/null || ulimit -n ${openFilesMax} || { echo 'the open files of a program cannot be bounded' >&2; exit 78; }`,
+  'exec "$@"',
+].join('; ')
+const withBoundFiles = ['sh', '-c', boundFiles, 'sh'] as const
 
 /** A file takes the place of what stands there, be it a link; it belongs to whoever unpacks it. */
 const seedCommand = [

@@ -2,6 +2,7 @@ import { openCanary, reaches } from '../isolation/canary.ts'
 import {
   containerWalls,
   networkWalls,
+  openFilesWall,
   outsideTargets,
   type ProbeTarget,
 } from '../isolation/isolation-report.ts'
@@ -82,6 +83,7 @@ async function tryNodes(
       const walls = [
         ...networkWalls(report, { reachedFromHost }, 'agents'),
         ...containerWalls(report, 'shared'),
+        openFilesWall(report),
       ]
       tried.set(
         node.name,

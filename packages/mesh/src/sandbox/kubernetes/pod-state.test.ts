@@ -56,6 +56,13 @@ describe('a pod that starts', () => {
     expect(waitsFor(waiting('ContainerCreating'))).toBe('Unschedulable no node; ContainerCreating not found')
   })
 
+  it('that ended instead says so in its last words, where its cluster has them', () => {
+    const terminated = { exitCode: 78, reason: 'Error', message: 'not bounded\n' }
+    expect(
+      waitsFor(aPod({ phase: 'Failed', containerStatuses: [{ name: 'probe', state: { terminated } }] })),
+    ).toBe('Error not bounded')
+  })
+
   it('has started once its process has, and an end is after a start', () => {
     const runs = aPod({ phase: 'Pending', containerStatuses: [{ name: 'agent', state: { running: {} } }] })
     expect(hasStarted(runs)).toBe(true)

@@ -9,7 +9,9 @@ const killedCode = 137
 const containerStateSchema = z.object({
   waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
   running: z.object({}).nullish(),
-  terminated: z.object({ exitCode: z.number(), reason: z.string().nullish() }).nullish(),
+  terminated: z
+    .object({ exitCode: z.number(), reason: z.string().nullish(), message: z.string().nullish() })
+    .nullish(),
 })
 
 const containerStatusSchema = z.object({ name: z.string(), state: containerStateSchema.nullish() })
@@ -107,7 +109,7 @@ export function waitsFor(pod: Pod): string {
     [pod.status?.reason, pod.status?.message],
     ...(pod.status?.conditions ?? []).map(({ reason, message }) => [reason, message]),
     ...statusesOf(pod).map(({ state }) => [state?.waiting?.reason, state?.waiting?.message]),
-    ...statusesOf(pod).map(({ state }) => [state?.terminated?.reason, '']),
+    ...statusesOf(pod).map(({ state }) => [state?.terminated?.reason, state?.terminated?.message]),
   ]
   const words = said.flatMap(([reason, message]) => (reason ? [`${reason} ${message ?? ''}`.trim()] : []))
   return [...new Set(words)].join('; ') || `phase ${pod.status?.phase ?? 'unknown'}`

@@ -194,6 +194,7 @@ function aReport(
     networkNamespace: 'exit 1',
     mount: 'exit 32',
     processes: { started: 250, said: 'Cannot fork' },
+    openFilesMax: '8192',
     engineSocket: 'none',
     addresses: ['127.0.0.1'],
     ...changes,
@@ -403,6 +404,7 @@ const breaches: Readonly<Record<string, Breach>> = {
   'no-new-namespaces': [{ userNamespace: 'done' }, {}],
   'no-privileges': [{ status: { ...aReport({ command: [plan] }).status, CapEff: '1' } }, {}],
   'engine-socket-absent': [{ engineSocket: 'containerd' }, {}],
+  'open-files-bounded': [{ openFilesMax: '1048576' }, {}],
 }
 
 describe('the walls of a cluster', () => {
