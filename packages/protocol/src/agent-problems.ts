@@ -1,3 +1,4 @@
+import { reservedAgentIds } from './ids.ts'
 import type { ProblemKind } from './problem-kind.ts'
 
 /** What may be wrong with the agent that is meant; part of the one catalogue. */
@@ -45,7 +46,6 @@ export const agentProblems = {
     status: 400,
     title: 'That agent id is reserved',
     retryable: false,
-    repair:
-      'Choose another id in the field id; mesh, operator and canary-probe are taken (flotilla status shows who is there).',
+    repair: `Choose another id in the field id; ${reservedAgentIds.slice(0, -1).join(', ')} and ${reservedAgentIds.at(-1)} are taken (flotilla status shows who is there).`,
   },
 } as const satisfies Record<string, ProblemKind>

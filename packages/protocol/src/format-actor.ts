@@ -1,3 +1,4 @@
+import { ownerName } from './ids.ts'
 import type { Origin } from './origin.ts'
 
 /** What channels are called where people read of them. */
@@ -13,7 +14,7 @@ export function formatActor(actor: string): string {
   if (kind === undefined) return actor === 'system' ? 'mesh' : actor
   const at = name.lastIndexOf('@')
   const channel = name.slice(at + 1)
-  return `${at === -1 ? 'owner' : name.slice(0, at)} (${formatChannel(channel)})`
+  return `${at === -1 ? ownerName : name.slice(0, at)} (${formatChannel(channel)})`
 }
 
 /** A channel as people call it. Pure. */

@@ -116,7 +116,7 @@ async function faultOfName(
   const shown = `“${oneLine(name, nameColumnsMax)}”`
   if (!agentIdSchema.safeParse(name).success)
     return `${shown} is no name for an agent: it is 1 to 64 of A-Z a-z 0-9 _ -, and begins with a letter or digit.`
-  if (reservedAgentIds.includes(name)) return `${shown} is a name that is taken.`
+  if (reservedAgentIds.includes(name.toLowerCase())) return `${shown} is a name that is taken.`
   const { agents } = await client.call('status', { signal })
   return agents.some(({ id }) => id === name) ? `There is an agent ${shown} already.` : null
 }

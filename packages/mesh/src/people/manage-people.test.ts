@@ -105,6 +105,22 @@ describe('a refusal', () => {
     expect(people().map(({ identities }) => identities)).toEqual([both])
   })
 
+  test('comes with the name of the owner for whoever is none, and leaves one from before as they are', async () => {
+    const { manage, people } = aFleet(aPerson('owner', 'member'))
+    const isTheirs = { code: 'unprocessable', repair: expect.stringContaining('another name') }
+    await expect(manage.change(owner, 'owner', { role: 'viewer' })).rejects.toMatchObject(isTheirs)
+    await manage.change(owner, 'owner', { agents: ['ada'] })
+    await manage.rotate(owner, 'owner')
+    expect(people()).toMatchObject([{ name: 'owner', role: 'member', agents: ['ada'] }])
+    await manage.change(owner, 'owner', { role: 'owner' })
+    await expect(manage.change(owner, 'owner', { role: 'member' })).rejects.toMatchObject(isTheirs)
+    await manage.remove(owner, 'owner')
+    for (const role of ['member', 'viewer'] as const)
+      await expect(manage.add(owner, aPerson('owner', role))).rejects.toMatchObject(isTheirs)
+    await manage.add(owner, aPerson('owner', 'owner'))
+    expect(people()).toMatchObject([{ name: 'owner', role: 'owner' }])
+  })
+
   test('comes with the person above the most, and not before', async () => {
     const { peopleMax } = peopleLimits
     const { manage, people } = aFleet(

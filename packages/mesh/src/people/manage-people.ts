@@ -1,3 +1,4 @@
+import { ownerName } from '@flotilla/protocol/ids'
 import { ownerIdentities, peopleLimits, personTokenPrefix, tokenStateOf } from '@flotilla/protocol/people'
 import type { Person, PersonRole } from '@flotilla/protocol/people'
 import type { PersonView } from '@flotilla/protocol/people-api'
@@ -108,6 +109,7 @@ export function createManagePeople(
             detail: `there are ${peopleLimits.peopleMax} people, which is all`,
           })
         }
+        refuseOwnersName(person)
         requireFitting(people, person)
         return [...people, person]
       })
@@ -116,12 +118,17 @@ export function createManagePeople(
     },
     change: async (caller: Caller, name: string, change: PersonChange): Promise<PersonView> => {
       guard(caller, { do: 'manage-people' })
-      const person = await rewrite(name, (before) => ({
-        ...before,
-        role: change.role ?? before.role,
-        agents: change.agents ?? before.agents,
-        identities: identitiesAfter(before.identities, change),
-      }))
+      const person = await rewrite(name, (before) => {
+        const after = {
+          ...before,
+          role: change.role ?? before.role,
+          agents: change.agents ?? before.agents,
+          identities: identitiesAfter(before.identities, change),
+        }
+        // One who was called so before nobody else might be stays as they are.
+        if (after.role !== before.role) refuseOwnersName(after)
+        return after
+      })
       record(caller, 'changed', person)
       return viewOf(person)
     },
@@ -145,7 +152,7 @@ export function createManagePeople(
       const named = caller.kind === 'human' ? caller.person : undefined
       let after: Person | null = null
       await file.edit((people) => {
-        const before = people.find(({ name }) => name === (named ?? unnamedOwner))
+        const before = people.find(({ name }) => name === (named ?? ownerName))
         if (before === undefined && named !== undefined) required(people, named)
         if (before && before.role !== 'owner') {
           throw new Problem('conflict', { detail: `${before.name} is no owner; pair as somebody who is` })
@@ -174,12 +181,9 @@ export function createManagePeople(
   }
 }
 
-/** How an owner of this machine is called on channels whom nobody has named. */
-const unnamedOwner = 'owner'
-
 function newOwner(identity: string): Person {
   return {
-    name: unnamedOwner,
+    name: ownerName,
     role: 'owner',
     agents: [],
     identities: [identity],
@@ -196,6 +200,15 @@ function identitiesAfter(before: Person['identities'], change: PersonChange): Pe
   if (after.length <= peopleLimits.identitiesPerPersonMax) return after
   throw new Problem('unprocessable', {
     detail: `a person has ${peopleLimits.identitiesPerPersonMax} identities at most`,
+  })
+}
+
+/** What such a person did would read as done by the owner, whom nobody has named. Problem `unprocessable`. */
+function refuseOwnersName({ name, role }: Pick<Person, 'name' | 'role'>): void {
+  if (name !== ownerName || role === 'owner') return
+  throw new Problem('unprocessable', {
+    detail: `${ownerName} is what people read of who owns the fleet, and a ${role} does not`,
+    repair: 'Take another name.',
   })
 }
 

@@ -52,14 +52,18 @@ describe('creating an agent', () => {
     expect(harness.fleet.registry.find('x')?.project).toBeNull()
   })
 
-  test.each(['operator', 'Operator', 'mesh', 'canary-probe'])('%s is reserved', async (id) => {
-    verifies('purpose:operator:reserved-id')
-    harness = await aFleet()
-    await expect(harness.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
-      code: 'reserved-agent-id',
-    })
-    expect(harness.grants.size).toBe(0)
-  })
+  test.each(['operator', 'Operator', 'mesh', 'canary-probe', 'owner', 'Owner', 'system', 'internal'])(
+    '%s is reserved',
+    async (id) => {
+      verifies('purpose:operator:reserved-id')
+      harness = await aFleet()
+      await expect(harness.fleet.admin.create(owner, { id, role: 'x' })).rejects.toMatchObject({
+        code: 'reserved-agent-id',
+        repair: expect.stringContaining('operator, canary-probe, owner, system and internal are taken'),
+      })
+      expect(harness.grants.size).toBe(0)
+    },
+  )
 
   test.each(['', '../x', 'a b', 'a/b', '-a', 'a'.repeat(65), 'ä', 'a\n'])('%j is no id', async (id) => {
     harness = await aFleet()
