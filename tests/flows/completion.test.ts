@@ -50,6 +50,13 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['flotilla projects create acme wri', ['writer']],
   ['flotilla projects create acme operator wri', ['writer']],
   ['flotilla chat --session one wri', ['writer']],
+  // And behind an option that names one.
+  ['flotilla runs --agent wri', ['writer']],
+  ['flotilla tasks --agent wri', ['writer']],
+  ['flotilla changes --agent wri', ['writer']],
+  ['flotilla record --agent wri', ['writer']],
+  ['flotilla eval --agent wri', ['writer']],
+  ['flotilla journal export --json --agent wri', ['writer']],
 ]
 
 /** Lines at an operand or a value that is no agent, though agents stand elsewhere behind that command. */
@@ -62,6 +69,9 @@ const withoutAgents: readonly string[] = [
   'flotilla projects create wri',
   'flotilla chat --session wri',
   'flotilla create wri',
+  // One that is to be made.
+  'flotilla init --agent wri',
+  'flotilla journal export --action wri',
 ]
 
 const environment = (more: Readonly<Record<string, string>> = {}) => ({

@@ -33,26 +33,36 @@ const takersOf = (commands: readonly CommandReference[]): readonly string[] =>
     options.flatMap(({ names, takesValue }) => (takesValue ? names.map((name) => `${path} ${name}`) : [])),
   )
 
-const newAgentCommands = ['create', 'agent add']
+/** What is named there is not there yet. */
+const newAgentCommands = ['create', 'agent add', 'init']
 
-/** Of an operand: `agent`, its choices with commas between, or `-`; `+` behind it where more of them may follow. */
-function operandsOf({ path, takes }: CommandReference): readonly string[] {
-  return takes.map(({ name, choices, isVariadic }) => {
-    const isAgent = (name === 'agent' || name === 'agents') && !newAgentCommands.includes(path)
-    const kind = isAgent ? 'agent' : choices.join(',') || '-'
-    return isVariadic ? `${kind}+` : kind
-  })
+/** What may stand at an operand or behind an option: `agent`, choices with commas between, or `-` for anything. */
+function kindOf(path: string, name: string, choices: readonly string[]): string {
+  const isAgent = /^(--)?agents?$/.test(name) && !newAgentCommands.includes(path)
+  return isAgent ? 'agent' : choices.join(',') || '-'
 }
 
-/** `--isolation=container,gvisor` for each option of which only some words may stand behind it. */
-const valuesOf = (options: Options): readonly string[] =>
-  options.flatMap(({ names, choices }) =>
-    choices.length === 0 ? [] : names.map((name) => `${name}=${choices.join(',')}`),
+/** Of each operand its kind; `+` behind it where more of them may follow. */
+function operandsOf({ path, takes }: CommandReference): readonly string[] {
+  return takes.map(
+    ({ name, choices, isVariadic }) => `${kindOf(path, name, choices)}${isVariadic ? '+' : ''}`,
   )
+}
+
+/** Of what stands behind an option. */
+const valueKindOf = (path: string, { names, choices, takesValue }: Options[number]): string =>
+  takesValue ? kindOf(path, names.at(-1) ?? '', choices) : '-'
+
+/** `--isolation=container,gvisor` and `--agent=agent` for each option of which it is known what may stand behind it. */
+const valuesOf = ({ path, options }: CommandReference): readonly string[] =>
+  options.flatMap((option) => {
+    const kind = valueKindOf(path, option)
+    return kind === '-' ? [] : option.names.map((name) => `${name}=${kind}`)
+  })
 
 /** A setting of `values` for a command that has such options. */
 function valuesIn(command: CommandReference, write: (values: readonly string[]) => string): string {
-  const values = valuesOf(command.options)
+  const values = valuesOf(command)
   return values.length === 0 ? '' : ` values=${write(values)}`
 }
 
@@ -96,6 +106,7 @@ ${cases.join('\n')}
   for word in $values; do
     [[ $word == "$option="* ]] || continue
     word=\${word#*=}
+    [[ $word == agent ]] && word="$(${agentNames})"
     mapfile -t COMPREPLY < <(compgen -W "\${word//,/ }" -- "$current")
     return
   done
@@ -160,7 +171,9 @@ ${cases.join('\n')}
   esac
   for word in $values; do
     [[ "$word" == "\${words[CURRENT-1]}="* ]] || continue
-    compadd -- \${(s:,:)word#*=}
+    if [[ "\${word#*=}" != agent ]]; then compadd -- \${(s:,:)word#*=}; return; fi
+    words_of_fleet=(\${(f)"$(${agentNames})"})
+    compadd -a words_of_fleet
     return
   done
   if (( takes )); then _files; return; fi
@@ -183,26 +196,31 @@ if [ "$funcstack[1]" = _flotilla ]; then _flotilla "$@"; else compdef _flotilla 
 `
 }
 
+/** What fish offers of a kind. */
+const wordsOf = (kind: string): string =>
+  kind === 'agent' ? '(__flotilla_agents)' : kind.replaceAll(',', ' ')
+
 function fishScript(commands: readonly CommandReference[], { paths, takers }: LineWords): string {
   const lines = commands.flatMap((command) => {
     const path = command.path === '' ? '""' : quoted(command.path)
     /** At one operand, or from there on. */
     const at = (count: number, isVariadic: boolean) =>
       `-f -n ${quoted(`__flotilla_is_at ${path} ${count}${isVariadic ? ' more' : ''}`)}`
-    const optionLines = command.options.flatMap(({ names, text, choices, takesValue }) => {
+    const optionLines = command.options.flatMap((option) => {
+      const { names, text, takesValue } = option
       const marks = names.map((name) =>
         name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
       )
       const when = command.path === '' ? '' : `-n ${quoted(`__flotilla_is_at ${path}`)} `
       const value = takesValue ? ' -r' : ''
-      const values = choices.length === 0 ? value : ` -x -a ${quoted(choices.join(' '))}`
+      const kind = valueKindOf(command.path, option)
+      const values = kind === '-' ? value : ` -x -a ${quoted(wordsOf(kind))}`
       return `complete -c flotilla ${when}${marks.join(' ')}${values} -d ${quoted(text)}`
     })
     const operandLines = operandsOf(command).flatMap((operand, count) => {
       const kind = operand.replace(/\+$/, '')
       if (kind === '-') return []
-      const words = kind === 'agent' ? '(__flotilla_agents)' : kind.replaceAll(',', ' ')
-      return [`complete -c flotilla ${at(count, operand.endsWith('+'))} -a ${quoted(words)}`]
+      return [`complete -c flotilla ${at(count, operand.endsWith('+'))} -a ${quoted(wordsOf(kind))}`]
     })
     return [
       ...command.children.map(
