@@ -92,20 +92,21 @@ function addMembers(
   { name, agents }: { readonly name: string; readonly agents: readonly string[] },
 ): ManagedProject['moved'] {
   requireInUse(requireProject(deps.table, name))
-  const members = deps.agents.list().filter(({ project }) => project === name).length
+  const before = deps.agents.list().map(({ id, project }) => ({ id, project }))
+  const members = before.filter(({ project }) => project === name).length
   if (members + agents.length > projectLimits.membersMax) {
     throw new Problem('unprocessable', {
       detail: `a project has ${projectLimits.membersMax} members at most`,
     })
   }
-  const moved: ManagedProject['moved'] = []
   for (const agentId of agents) {
-    const from = requireAgent(deps, agentId).project
-    if (from === name) continue
-    deps.setAgentProject(caller, agentId, name)
-    if (from !== null) moved.push({ agent: agentId, from })
+    if (requireAgent(deps, agentId).project !== name) deps.setAgentProject(caller, agentId, name)
   }
-  return moved
+  // Also whom nobody named: agents that were made for one of these follow it.
+  return before.flatMap(({ id, project: from }) => {
+    const isMoved = from !== null && from !== name && deps.agents.find(id)?.project === name
+    return isMoved ? [{ agent: id, from }] : []
+  })
 }
 
 function archive(

@@ -158,6 +158,26 @@ describe('a project', () => {
     expect(projects.one(owner, 'red').members).toEqual([])
   })
 
+  test('says of those who follow one that was moved, too, out of which they came', () => {
+    const { create, rows, hooks } = aHarness()
+    for (const id of ['spawn_1', 'spawn_2']) rows.set(id, { id, role: '', project: null })
+    // As agents that were made for another do.
+    hooks.membershipChanged.subscribe(({ agentId, project }) => {
+      const child = rows.get({ scout: 'spawn_1', spawn_1: 'spawn_2' }[agentId] ?? '')
+      if (!child) return
+      child.project = project
+      hooks.membershipChanged.tell({ agentId: child.id, project })
+    })
+    expect(create('red', 'scout').moved).toEqual([])
+    const from = 'red'
+    expect(create('blue', 'scout').moved).toEqual([
+      { agent: 'scout', from },
+      { agent: 'spawn_1', from },
+      { agent: 'spawn_2', from },
+    ])
+    expect(create('blue', 'scout').moved).toEqual([])
+  })
+
   test('begins with the first agent that is charged to its name', () => {
     const { projects, hooks, rows } = aHarness()
     rows.get('scout')!.project = 'blue'
