@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { backupEndpoints } from '@flotilla/protocol/backup-api'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { setupEndpoints } from '@flotilla/protocol/setup-api'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -130,6 +131,29 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     expect((await mesh.ask('Anybody there?', { agent: 'courier' })).outcome?.text).toBe('Hello there')
     expect(faults).toEqual([])
     await context.close()
+  })
+
+  it('list a server of one’s own that wants no key, and forget it', async () => {
+    const own = await startKeyedProvider({ models: ['own'] })
+    const { page, open, faults, context } = await openPage(browser, mesh.url)
+    try {
+      const body = { provider: 'groq', base_url: own.baseUrl, model: 'own', make_default: false }
+      expect((await mesh.call(setupEndpoints.setupProvider, { body })).status).toBe(200)
+      await open('/settings/providers')
+      const row = page.getByRole('listitem').filter({ hasText: own.baseUrl })
+      await row.getByText('groq', { exact: true }).waitFor()
+      // A key that is typed would leave for the provider itself, and the page says so.
+      await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('groq')
+      await page.getByText(`Now it is ${own.baseUrl}. A key that you give goes to the usual one`).waitFor()
+      await row.getByRole('button', { name: /^Forget/ }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
+      await giveProof(mesh, page)
+      await row.waitFor({ state: 'detached' })
+      expect(faults).toEqual([])
+    } finally {
+      await own.close()
+      await context.close()
+    }
   })
 
   it('store a credential and add a person, whose token is shown once', async () => {

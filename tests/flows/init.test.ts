@@ -216,6 +216,9 @@ it('an agent that cannot be made is said before a key is tried', async () => {
 })
 
 it('a provider that is not there is said before its model is asked for', async () => {
+  await typed(['stop'])
+  // A key of the provider itself, at no address but its own.
+  await writeFile(join(home, '.env'), "FLOTILLA_SYSTEM_OPENAI_API_KEY='sk-kept'\n", { mode: 0o600 })
   await typed(['start', '-d'])
   const screen = runAtTerminal(
     ['env', `XDG_CACHE_HOME=${userCaches}`, `FLOTILLA_PORT=${port}`, process.execPath, cliProgram, 'init'],
@@ -296,11 +299,19 @@ describe('a server of one’s own', () => {
     expect((await typed(['status'])).out).toBe(before)
   })
 
-  it('gets no key of OpenAI’s, which is asked for with the host that it goes to', async () => {
-    const screen = newcomer('init')
+  /** From the menu, what stands in a line with these words. */
+  async function choose(screen: ReturnType<typeof newcomer>, words: string) {
     await question(screen, /^Number \[1\]:$/)
-    screen.type(`${/(\d+) {2}A provider with a key/.exec(screen.rows().join('\n'))?.[1]}\r`)
+    screen.type(`${new RegExp(`(\\d+) {2}${words}`).exec(screen.rows().join('\n'))?.[1]}\r`)
+  }
+
+  it('gets no key of OpenAI’s, which is asked for with the host that it goes to, and so is the way back', async () => {
+    const screen = newcomer('init')
+    await choose(screen, 'A provider with a key')
     await question(screen, /^Provider \[openai\]:$/)
+    screen.type('\r')
+    await screen.shows(/^openai is at http:\/\/127\.0\.0\.1:\d+\/v1 now\.$/)
+    await question(screen, /^Address \[https:\/\/api\.openai\.com\/v1\]:$/)
     screen.type('\r')
     await question(screen, /^Model \[.*\]:$/)
     screen.type('\r')
@@ -309,8 +320,50 @@ describe('a server of one’s own', () => {
     expect(await screen.ended).toBe(1)
   })
 
+  it('with a key is offered another key, another address and its own once more', async () => {
+    const own = await startKeyedProvider({ key: rightKey, models: ['keyed'] })
+    const moved = await startKeyedProvider({ key: 'sk-moved', models: ['keyed'] })
+    try {
+      await typed(['delete', 'helper', '--yes'])
+      const screen = await takeOffer()
+      const host = new URL(own.baseUrl).host
+      screen.type(`${own.baseUrl}\r`)
+      await question(screen, /^Model, as/)
+      screen.type('keyed\r')
+      await question(screen, /^Key of .*Enter for none\):$/)
+      screen.type(`${rightKey}\r`)
+      expect(await screen.ended).toBe(0)
+
+      const again = newcomer('init', '--agent', 'again', '--role', 'Helps.')
+      await choose(again, 'A server of your own')
+      await question(again, new RegExp(`^Address \\[http://${host}/v1\\]:$`))
+      again.type('\r')
+      await question(again, /^Model, as/)
+      again.type('keyed\r')
+      await question(again, new RegExp(`^Key of ${host} \\(not shown, Enter for the one that is kept\\):$`))
+      again.type('\r')
+      expect(await again.ended).toBe(0)
+      expect(await envFile()).toContain(rightKey)
+
+      const elsewhere = newcomer('init', '--agent', 'elsewhere', '--role', 'Helps.')
+      await choose(elsewhere, 'A server of your own')
+      await question(elsewhere, /^Address \[/)
+      elsewhere.type(`${moved.baseUrl}\r`)
+      await question(elsewhere, /^Model, as/)
+      elsewhere.type('keyed\r')
+      await question(elsewhere, /^Key of .*Enter for none\):$/)
+      elsewhere.type('sk-moved\r')
+      expect(await elsewhere.ended).toBe(0)
+      expect(await envFile()).toMatch(/sk-moved/)
+      expect(await envFile()).toContain(moved.baseUrl)
+      expect(await envFile()).not.toContain(rightKey)
+    } finally {
+      await Promise.all([own.close(), moved.close()])
+      for (const name of ['helper', 'again', 'elsewhere']) await typed(['delete', name, '--yes'])
+    }
+  })
+
   it('whose price nobody has said is kept, and what to write is told before an agent is refused', async () => {
-    await typed(['delete', 'helper', '--yes'])
     const own = await startKeyedProvider({ models: ['own-unpriced'] })
     try {
       const screen = await takeOffer()

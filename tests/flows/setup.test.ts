@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import { setupEndpoints as endpoints } from '@flotilla/protocol/setup-api'
@@ -119,9 +119,10 @@ describe('a home without a provider', () => {
         const { providers } = (await mesh.call(endpoints.setup)).json() as { providers: { name: string }[] }
         return providers.find(({ name }) => name === 'groq')
       }
-      expect(await readiness()).toMatchObject({ key: 'none', ready: false })
+      expect(await readiness()).toMatchObject({ key: 'none', ready: false, address: null })
       expect((await mesh.call(endpoints.setupProvider, { body })).status).toBe(200)
-      expect(await readiness()).toMatchObject({ key: 'none', ready: true })
+      const address = { url: own.baseUrl, from: 'file' }
+      expect(await readiness()).toMatchObject({ key: 'none', ready: true, address })
       const before = own.requests()
       for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
         const refused = await mesh.call(endpoint, {
@@ -139,6 +140,44 @@ describe('a home without a provider', () => {
       await mesh.call(endpoints.setupProviderRemove, { params: { name: 'groq' } })
     } finally {
       await own.close()
+    }
+  })
+
+  it('asks no address that settings would not let anybody ask again', async () => {
+    const old = await startKeyedProvider({ models: ['hello'] })
+    const other = await startKeyedProvider({ models: ['hello'] })
+    const settingsFile = join(mesh.home, 'config', 'settings.json')
+    const before = await readFile(settingsFile, 'utf8')
+    const groq = { kind: 'openai-compatible', base_url: old.baseUrl }
+    const offer = async () => {
+      const { providers } = (await mesh.call(endpoints.setup)).json() as { providers: { name: string }[] }
+      return providers.find(({ name }) => name === 'groq')
+    }
+    try {
+      await writeFile(settingsFile, JSON.stringify({ ...JSON.parse(before), providers: { groq } }))
+      const address = { url: old.baseUrl, from: 'settings' }
+      await expect.poll(offer).toMatchObject({ key: 'none', ready: true, address })
+      const body = { provider: 'groq', base_url: other.baseUrl, model: 'hello', make_default: false }
+      for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
+        const { make_default, ...check } = body
+        const refused = await mesh.call(endpoint, {
+          body: endpoint === endpoints.setupCheck ? check : { ...check, make_default },
+        })
+        expect([refused.status, refused.json()['detail']]).toEqual([
+          409,
+          expect.stringContaining(old.baseUrl),
+        ])
+      }
+      const [nobody, known] = [other.requests(), old.requests()]
+      expect([nobody, known]).toEqual([0, 0])
+      expect(
+        (await mesh.call(endpoints.setupProvider, { body: { ...body, base_url: old.baseUrl } })).status,
+      ).toBe(200)
+      expect(await envFile()).not.toMatch(/GROQ/)
+    } finally {
+      await writeFile(settingsFile, before)
+      await expect.poll(offer).toMatchObject({ ready: false, address: null })
+      await Promise.all([old.close(), other.close()])
     }
   })
 

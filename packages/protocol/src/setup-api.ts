@@ -69,6 +69,8 @@ export const providerOfferSchema = z.strictObject({
   name: z.string(),
   /** Null where an address must be given. */
   base_url: z.nullable(z.string()),
+  /** Where it is now, if not where it usually is; `file` is kept by the set-up, the others no page can change. */
+  address: z.nullable(z.strictObject({ url: z.string(), from: z.enum(['file', 'environment', 'settings']) })),
   needs_key: z.boolean(),
   /** `none` where it is not set up; `environment` is the mesh's own, which no page can change. */
   key: z.enum(['none', 'file', 'environment']),

@@ -36,7 +36,8 @@ export const proofWords = {
   webhookRotate: 'The old secret ends when its time of grace is over, and cannot be brought back.',
   setupProvider:
     'Prompts may go somewhere else from now on. You can choose another model, or forget this provider, at any time.',
-  setupProviderRemove: 'The key is forgotten and nothing shows it again. You can give it anew.',
+  setupProviderRemove:
+    'Its key and its address are forgotten, and nothing shows the key again. You can give them anew.',
   channelAdd:
     'Agents can be spoken to on that platform from now on, by whom you pair and link. You can remove the channel at any time.',
   channelRemove:

@@ -2,6 +2,7 @@ import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
 import type { Caller } from '../access/index.ts'
 import { credentialNamesOf, providerPresets } from '../models/index.ts'
 import { findLocalServers } from './find-local-servers.ts'
+import { addressSourceOf, isSameAddress, plainAddress } from './provider-candidate.ts'
 import { recordedDemo } from './recorded-demo.ts'
 import { defaultLocked, offeredProviders, recordSetup, requireOwnDefault } from './setup-context.ts'
 import type { SetupContext } from './setup-context.ts'
@@ -70,17 +71,27 @@ async function makeDefault(context: SetupContext, caller: Caller, model: string 
   recordSetup(context, caller, { action: 'default-model.set', subject: model ?? 'none', detail: {} })
 }
 
-function offerOf({ vault, settings, fingerprint, tryProvider }: SetupContext, name: string): ProviderOffer {
+function offerOf(context: SetupContext, name: string): ProviderOffer {
+  const { vault, settings, fingerprint, tryProvider } = context
   const { apiKey } = credentialNamesOf(settings(), name)
   const secret = vault.system(apiKey)
   const preset = providerPresets[name]
   return {
     name,
     base_url: preset?.baseUrl ?? null,
+    address: ownAddressOf(context, name),
     needs_key: preset?.needsNoKey !== true,
     key: vault.systemSourceOf(apiKey) ?? 'none',
     ready: tryProvider.isReady(name),
     fingerprint: secret ? fingerprint(secret) : null,
     usual_model: preset?.usualModel ?? null,
   }
+}
+
+function ownAddressOf(context: SetupContext, name: string): ProviderOffer['address'] {
+  const now = context.tryProvider.addressOf(name)
+  const from = addressSourceOf(context, name)
+  const usual = providerPresets[name]?.baseUrl ?? null
+  if (now === null || from === null || (usual !== null && isSameAddress(now, usual))) return null
+  return { url: plainAddress(now), from }
 }

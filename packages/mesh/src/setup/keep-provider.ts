@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { requireProof } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import { credentialNamesOf, providerPresets } from '../models/index.ts'
-import { isFirstProvider, providerCandidate, requireOurs } from './provider-candidate.ts'
+import { isFirstProvider, isSameAddress, providerCandidate, requireOurs } from './provider-candidate.ts'
 import { recordSetup, requireOwnDefault, usualModelOf } from './setup-context.ts'
 import type { ProviderInput, SetupContext } from './setup-context.ts'
 
@@ -93,6 +93,7 @@ async function keepAddress(
 ): Promise<void> {
   if (baseUrl === null) return
   const { baseUrl: name } = credentialNamesOf(settings(), provider)
-  if (baseUrl !== providerPresets[provider]?.baseUrl) await vault.storeSystem(name, baseUrl)
+  const usual = providerPresets[provider]?.baseUrl ?? null
+  if (usual === null || !isSameAddress(baseUrl, usual)) await vault.storeSystem(name, baseUrl)
   else if (vault.systemSourceOf(name) === 'file') await vault.removeSystem(name)
 }

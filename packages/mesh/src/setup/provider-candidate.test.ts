@@ -5,21 +5,22 @@ import { defaultLocked } from './setup-context.ts'
 import type { SetupContext } from './setup-context.ts'
 
 const owner: Caller = { kind: 'human', origin: 'cli' } as never
-const here: Caller = { kind: 'human', role: 'owner', local: true, origin: 'cli' } as never
 const address = 'https://models.example/v1'
 
 /** A home in which `sources` says where a credential comes from, and a kept key is for `keptFor`. */
 function aContext({
   sources = {},
+  providers = {},
   keptFor = null,
   preset = null,
 }: {
   readonly sources?: Readonly<Record<string, 'file' | 'environment'>>
+  readonly providers?: object
   readonly keptFor?: string | null
   readonly preset?: string | null
 } = {}): SetupContext {
   return {
-    settings: () => ({ providers: {} }),
+    settings: () => ({ providers }),
     vault: { systemSourceOf: (name: string) => sources[name] ?? null },
     tryProvider: { addressOf: () => keptFor },
     catalog: { preset: () => preset && { name: preset } },
@@ -75,7 +76,7 @@ test('a new key goes to an address that is kept only where that is given with it
     }),
   )
   for (const base_url of [own, 'https://api.openai.com/v1']) {
-    const named = providerCandidate(context, here, { provider: 'openai', key: 'k', base_url })
+    const named = providerCandidate(context, owner, { provider: 'openai', key: 'k', base_url })
     expect(named.baseUrl).toBe(base_url)
   }
   // A server of models on this machine is no place for a key of the provider either.
@@ -87,6 +88,28 @@ test('a new key goes to an address that is kept only where that is given with it
   expect(providerCandidate(usual, owner, { provider: 'openai', key: 'k' }).baseUrl).toBeNull()
   // Without a new key what is kept is asked, with what is kept.
   expect(providerCandidate(context, owner, { provider: 'openai' }).baseUrl).toBeNull()
+})
+
+describe('an address that settings or the environment fix', () => {
+  const old = 'http://old.example/v1'
+  const fixed = {
+    settings: { providers: { openai: { kind: 'openai-compatible', base_url: old } }, keptFor: old },
+    environment: { sources: { openai_base_url: 'environment' }, keptFor: old },
+  } as const
+
+  test.each([
+    ['settings', /config\/settings\.json says where openai is \(http:\/\/old\.example\/v1\)/],
+    ['environment', /FLOTILLA_SYSTEM_OPENAI_BASE_URL is set in the environment/],
+  ] as const)('of %s is the only one that may be given', (where, detail) => {
+    const context = aContext(fixed[where])
+    for (const base_url of ['http://10.0.0.9:8000/v1', 'https://api.openai.com/v1'])
+      expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k', base_url })).toThrow(
+        expect.objectContaining({ code: 'conflict', detail: expect.stringMatching(detail) }),
+      )
+    // It stays where it is written; nothing of it is kept a second time.
+    const named = { provider: 'openai', key: 'k', base_url: `${old}/` }
+    expect(providerCandidate(context, owner, named).baseUrl).toBeNull()
+  })
 })
 
 test('an address is usual where the provider or a server of this machine is, whatever its path', () => {

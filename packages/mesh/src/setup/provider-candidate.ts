@@ -10,7 +10,7 @@ export interface ProviderCandidate {
   readonly provider: string
   /** Null for the key that is kept. */
   readonly key: string | null
-  /** Null for the address that is kept, or usual; a new key never goes to a kept one that is not the usual. */
+  /** Null for the address that stands; a new key never goes to one that is not the usual unless it was given with it. */
   readonly baseUrl: string | null
 }
 
@@ -32,14 +32,41 @@ export function providerCandidate(
   const names = credentialNamesOf(context.settings(), provider)
   if (trimmed !== null) requireOurs(context, names.apiKey)
   if (trimmed !== null && baseUrl === undefined) requireUsualPlace(context, provider)
-  if (baseUrl !== undefined) {
-    requireOurs(context, names.baseUrl)
-    requirePlainAddress(baseUrl)
-    if (!isUsual(context.places, provider, baseUrl))
-      requireOwner(caller, 'have a provider answer from an address of their own')
-    if (trimmed === null) requireSameAddress(context, { keyName: names.apiKey, provider, baseUrl })
+  if (baseUrl === undefined) return { provider, key: trimmed, baseUrl: null }
+  requirePlainAddress(baseUrl)
+  const now = context.tryProvider.addressOf(provider)
+  if (now !== null && isSameAddress(now, baseUrl)) {
+    const source = addressSourceOf(context, provider)
+    const isOurs = source === 'file' || source === null
+    return { provider, key: trimmed, baseUrl: isOurs ? baseUrl : null }
   }
-  return { provider, key: trimmed, baseUrl: baseUrl ?? null }
+  requireFreeAddress(context, provider, now)
+  if (!isUsual(context.places, provider, baseUrl))
+    requireOwner(caller, 'have a provider answer from an address of their own')
+  if (trimmed === null) requireSameAddress(context, { keyName: names.apiKey, provider, baseUrl })
+  return { provider, key: trimmed, baseUrl }
+}
+
+/** What says where a provider is; null where nothing does, so that it is where it usually is. */
+export function addressSourceOf(
+  { settings, vault }: Pick<SetupContext, 'settings' | 'vault'>,
+  provider: string,
+): 'settings' | 'environment' | 'file' | null {
+  const { providers } = settings()
+  const own = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  if (own && 'base_url' in own && own.base_url !== undefined) return 'settings'
+  return vault.systemSourceOf(credentialNamesOf(settings(), provider).baseUrl)
+}
+
+/** The same place, however its end is written, and whatever is asked of it. Pure. */
+export function isSameAddress(one: string, other: string): boolean {
+  return plainAddress(one) === plainAddress(other)
+}
+
+/** Without anything that may be a secret. Pure. */
+export function plainAddress(address: string): string {
+  const { origin, pathname } = new URL(address)
+  return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
 /** Nothing thinks here yet but the recording, nothing is kept of this provider, and it is where everybody's is. */
@@ -61,6 +88,17 @@ export function requireOurs({ vault }: Pick<SetupContext, 'vault'>, name: string
   if (vault.systemSourceOf(name) !== 'environment') return
   throw new Problem('conflict', {
     detail: `FLOTILLA_SYSTEM_${name.toUpperCase()} is set in the environment of the mesh; change it there`,
+  })
+}
+
+/** Problem `conflict` where an address that is kept here would be asked by nobody. */
+function requireFreeAddress(context: SetupContext, provider: string, now: string | null): void {
+  const source = addressSourceOf(context, provider)
+  if (source === 'environment') requireOurs(context, credentialNamesOf(context.settings(), provider).baseUrl)
+  if (source !== 'settings') return
+  throw new Problem('conflict', {
+    detail: `config/settings.json says where ${provider} is${now === null ? '' : ` (${plainAddress(now)})`}, and wins over an address that is given here`,
+    repair: `Give that address, or change base_url under providers.${provider} in config/settings.json.`,
   })
 }
 
@@ -95,7 +133,7 @@ function requireSameAddress(
   if (now !== null && originOf(now) === originOf(baseUrl)) return
   throw new Problem('unprocessable', {
     detail: `the key of ${provider} is kept for ${now === null ? 'another address' : new URL(now).host}`,
-    repair: 'Give the key again for another address.',
+    repair: `Give the key again for another address, or forget ${provider} before (in the dashboard: Settings, Providers).`,
   })
 }
 

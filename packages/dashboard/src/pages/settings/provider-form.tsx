@@ -27,8 +27,10 @@ export function ProviderForm({
   const offer = offers.find(({ name }) => name === provider)
   const busy = check.isPending || store.isPending
   const usual = offer?.usual_model?.slice(provider.length + 1) ?? null
+  const fixed = offer?.address && offer.address.from !== 'file' ? offer.address : null
   // A key that is typed goes where the page says that it goes, whatever address is kept.
-  const address = baseUrl.trim() || (key.trim() === '' ? '' : (offer?.base_url ?? ''))
+  const place = fixed?.url ?? offer?.base_url ?? ''
+  const address = baseUrl.trim() || (key.trim() === '' ? '' : place)
   const candidate = {
     provider,
     ...(key.trim() === '' ? {} : { key }),
@@ -38,6 +40,7 @@ export function ProviderForm({
 
   function choose(next: string): void {
     setProvider(next)
+    setBaseUrl('')
     setModel('')
     setNames([])
     check.reset()
@@ -78,13 +81,24 @@ export function ProviderForm({
           hint="It is tried at the provider before it is kept, and never shown again."
         />
       )}
-      {!known && (
+      {!known && fixed !== null && (
+        <p className="small muted">
+          {provider} is at <span className="mono">{fixed.url}</span>, and so goes its key:{' '}
+          {fixed.from === 'settings' ? 'config/settings.json' : 'the environment of the mesh'} says it.
+        </p>
+      )}
+      {!known && fixed === null && (
         <TextField
           label="Address (only if not the usual one)"
           type="url"
           value={baseUrl}
           onChange={setBaseUrl}
           placeholder={offer?.base_url ?? 'https://'}
+          {...(offer?.address
+            ? {
+                hint: `Now it is ${offer.address.url}. A key that you give goes to the usual one, unless you write another here.`,
+              }
+            : {})}
         />
       )}
       <TextField

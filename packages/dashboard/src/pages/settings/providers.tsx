@@ -2,10 +2,10 @@ import { useState } from 'react'
 import type { ModelView } from '@flotilla/protocol/models-api'
 import { formatUsd } from '../../data/format.ts'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
-import { Confirm } from '../../design/confirm.tsx'
 import { TextField } from '../../design/fields.tsx'
 import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
+import { KeptProviders } from './kept-providers.tsx'
 import { LocalServers } from './local-servers.tsx'
 import { ProviderForm } from './provider-form.tsx'
 
@@ -41,7 +41,7 @@ export function Providers() {
               <ProviderForm offers={setup.data.providers} onDone={onDone} />
             </div>
           </Card>
-          <Kept providers={setup.data.providers} />
+          <KeptProviders providers={setup.data.providers} />
           <Card title="Local model servers">
             <div className="body">
               <LocalServers offers={setup.data.providers} onDone={onDone} />
@@ -79,60 +79,6 @@ function DefaultModel({ now }: { readonly now: string }) {
         Change
       </button>
     </form>
-  )
-}
-
-function Kept({
-  providers,
-}: {
-  readonly providers: readonly {
-    readonly name: string
-    readonly key: 'none' | 'file' | 'environment'
-    readonly fingerprint: string | null
-  }[]
-}) {
-  const [removing, setRemoving] = useState<string | null>(null)
-  const remove = useAction('setupProviderRemove', {
-    done: 'Its key is forgotten.',
-    stale: ['setup', 'models', 'status'],
-  })
-  const kept = providers.filter(({ key }) => key !== 'none')
-  if (kept.length === 0) return null
-  return (
-    <Card title="Stored keys">
-      <ul className="body stack">
-        {kept.map(({ name, key, fingerprint }) => (
-          <li key={name} className="row apart">
-            <span>
-              <strong>{name}</strong>{' '}
-              <span className="small muted">
-                fingerprint <span className="mono">{fingerprint}</span>
-              </span>
-            </span>
-            {key === 'environment' ? (
-              <Badge>set in the environment</Badge>
-            ) : (
-              <button type="button" className="button small" onClick={() => setRemoving(name)}>
-                Forget<span className="hidden-words"> the key of {name}</span> …
-              </button>
-            )}
-          </li>
-        ))}
-      </ul>
-      {removing !== null && (
-        <Confirm
-          title={`Forget the key of ${removing}?`}
-          action="Forget"
-          busy={remove.isPending}
-          onClose={() => setRemoving(null)}
-          onConfirm={() =>
-            remove.mutate({ params: { name: removing } }, { onSettled: () => setRemoving(null) })
-          }
-        >
-          Agents that think with its models cannot answer any more. Nothing shows the key again.
-        </Confirm>
-      )}
-    </Card>
   )
 }
 

@@ -4,12 +4,13 @@ import type { ProviderOffer } from '@flotilla/protocol/setup-api'
 import { expect, it } from 'vitest'
 import type { CommandContext } from '../context.ts'
 import { keepTerminal } from '../fake-terminal.ts'
-import { keepProvider } from './set-up-model.ts'
+import { keepProvider } from './keep-provider.ts'
 
 const usual = 'https://api.openai.com/v1'
 const openai: ProviderOffer = {
   name: 'openai',
   base_url: usual,
+  address: null,
   needs_key: true,
   key: 'none',
   ready: false,

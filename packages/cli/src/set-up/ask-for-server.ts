@@ -1,0 +1,51 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { ProviderOffer } from '@flotilla/protocol/setup-api'
+import { CommandFailed } from '../command-failed.ts'
+import type { CommandContext } from '../context.ts'
+import { askLine } from '../terminal/ask-line.ts'
+import { oneLine } from '../terminal/color.ts'
+import { keepProvider, namedOffer } from './keep-provider.ts'
+import type { ModelChoice } from './model-choice.ts'
+import { askAddress } from './provider-address.ts'
+
+const nameColumnsMax = 60
+
+/** Takes whatever speaks OpenAI's language under that provider's name, in whose place it is then. */
+const ownServer = 'openai'
+
+/** A server elsewhere, or another key, model or address of the one that there is. */
+export async function askForServer(
+  context: CommandContext,
+  client: MeshClient,
+  providers: readonly ProviderOffer[],
+): Promise<ModelChoice> {
+  const offer = namedOffer(providers, ownServer)
+  if (offer.key !== 'none' && offer.address === null) {
+    throw new CommandFailed('conflict', {
+      detail: `A key of ${ownServer} is kept here, and a server of your own would take its place.`,
+      repair: 'Write the server under providers in config/settings.json; docs/guide/models.md shows how.',
+    })
+  }
+  const baseUrl = await askAddress(context, offer, offer.address?.url ?? null)
+  const model = await askLine(context, 'Model, as the server calls it: ')
+  if (model === '') {
+    throw new CommandFailed('no-model', {
+      detail: 'A server of your own has no usual model.',
+      repair: `Name one that it has; ${baseUrl.replace(/\/$/, '')}/models lists them.`,
+    })
+  }
+  const choice = await keepProvider(context, client, { provider: ownServer, model, baseUrl, anew: true })
+  await tellUnpriced(context, client, `${ownServer}/${model}`)
+  return choice
+}
+
+/** It has answered, and agents may be refused it all the same: nobody has said yet what it costs. */
+async function tellUnpriced(
+  { terminal, signal }: CommandContext,
+  client: MeshClient,
+  id: string,
+): Promise<void> {
+  const { models } = await client.call('models', { signal })
+  const problem = models.find((one) => one.id === id)?.problem ?? null
+  if (problem !== null) terminal.note(`${oneLine(id, nameColumnsMax)} cannot be called yet: ${problem}.`)
+}

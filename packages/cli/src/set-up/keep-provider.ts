@@ -1,0 +1,117 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { ProviderOffer } from '@flotilla/protocol/setup-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { CommandFailed } from '../command-failed.ts'
+import type { CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { oneLine } from '../terminal/color.ts'
+import { formatError } from '../terminal/format-error.ts'
+import { askHidden, readAll, readSecret } from '../terminal/read-secret.ts'
+import type { ModelChoice } from './model-choice.ts'
+import { isSamePlace } from './provider-address.ts'
+
+export interface WantedModel {
+  readonly provider: string
+  /** As its provider calls it. */
+  readonly model: string | undefined
+  readonly baseUrl: string | undefined
+  /** Asks for another key in the place of one that would do. */
+  readonly anew?: boolean
+}
+
+const nameColumnsMax = 60
+/** Wrong answers to one question; then it is left for later. */
+const triesMax = 3
+
+/**
+ * Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen, and
+ * anew where the provider does not take it. A server at an address of one's own may want none. Where no address was named,
+ * a new key goes where the provider usually is, whatever address is kept.
+ */
+export async function keepProvider(
+  context: CommandContext,
+  client: MeshClient,
+  wanted: WantedModel,
+): Promise<ModelChoice> {
+  const { providers } = await client.call('setup', { signal: context.signal })
+  const offer = namedOffer(providers, wanted.provider)
+  const enter = enterMeans(offer, wanted)
+  if (enter === null) return tryAndKeep(context, client, wanted)
+  const placed = { ...wanted, baseUrl: wanted.baseUrl ?? offer.base_url ?? undefined }
+  for (let tried = 1; ; tried++) {
+    const key = await askKey(context, placed, enter)
+    try {
+      return await tryAndKeep(context, client, key === '' ? placed : { ...placed, key })
+    } catch (error) {
+      if (context.input.isTTY !== true || tried === triesMax || !isRefusedKey(error)) throw error
+      context.terminal.tell(formatError(error))
+    }
+  }
+}
+
+async function tryAndKeep(
+  { terminal, signal }: CommandContext,
+  client: MeshClient,
+  { provider, model, baseUrl, key }: WantedModel & { readonly key?: string },
+): Promise<ModelChoice> {
+  terminal.progress.step(`Asking ${provider} for one word`)
+  const kept = await client
+    .call('setupProvider', {
+      body: {
+        provider,
+        make_default: true,
+        ...(key === undefined ? {} : { key }),
+        ...(model === undefined ? {} : { model }),
+        ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
+      },
+      signal,
+    })
+    .catch((error: unknown) => {
+      terminal.progress.fail()
+      throw error
+    })
+  terminal.progress.done()
+  return { kind: 'model', model: kept.model }
+}
+
+/** Another one may be right; of a model or an address that is wrong no key is the matter. */
+const isRefusedKey = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'provider-refused'
+
+export function namedOffer(providers: readonly ProviderOffer[], wanted: string): ProviderOffer {
+  const offer = providers.find(({ name }) => name === wanted)
+  if (offer !== undefined) return offer
+  throw new CommandFailed('unknown-provider', {
+    detail: `There is no provider “${oneLine(wanted, nameColumnsMax)}”.`,
+    repair: `Name one of ${providers.map(({ name }) => name).join(', ')}.`,
+    exitCode: exitCodes.usage,
+  })
+}
+
+/** What an empty answer to the question for a key says. */
+type Enter = 'nothing' | 'no key' | 'the kept key'
+
+/** Null where no key is to be asked for: none is wanted, or the one that is kept goes where it was kept for. Pure. */
+function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter | null {
+  if (!offer.needs_key) return null
+  const staysThere = baseUrl === undefined || isSamePlace(baseUrl, offer.address?.url ?? offer.base_url)
+  if (offer.key !== 'none' && staysThere) return anew === true && offer.key === 'file' ? 'the kept key' : null
+  return baseUrl === undefined || isSamePlace(baseUrl, offer.base_url) ? 'nothing' : 'no key'
+}
+
+/** Empty only where that says something. The question says where the key goes. */
+async function askKey(
+  context: CommandContext,
+  { provider, baseUrl }: WantedModel,
+  enter: Enter,
+): Promise<string> {
+  const whose = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).host : provider
+  if (enter === 'nothing') return (await readSecret(context, `Key of ${whose} (not shown): `)).trim()
+  const isTyped = context.input.isTTY === true
+  const meant = enter === 'no key' ? 'none' : 'the one that is kept'
+  const question = `Key of ${whose} (not shown, Enter for ${meant}): `
+  return (isTyped ? await askHidden(context, question) : await readAll(context.input)).trim()
+}
+
+export const withoutProvider = (model: string, provider: string): string =>
+  model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model

@@ -1,0 +1,43 @@
+import type { ProviderOffer } from '@flotilla/protocol/setup-api'
+import { CommandFailed } from '../command-failed.ts'
+import type { CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { askLine } from '../terminal/ask-line.ts'
+import { oneLine } from '../terminal/color.ts'
+
+const addressColumnsMax = 60
+
+/** An address as somebody typed it; a host and port alone would be read as a scheme. */
+export function requireWebAddress(typed: string): string {
+  if (/^https?:\/\//i.test(typed) && URL.canParse(typed)) return typed
+  throw new CommandFailed('bad-address', {
+    detail: `“${oneLine(typed, addressColumnsMax)}” is no address.`,
+    repair: 'Give it whole: begin it with http:// or https://, then the host, its port, and mostly /v1.',
+    exitCode: exitCodes.usage,
+  })
+}
+
+/** Where a provider shall be; Enter takes `standard`. Not asked where no answer could change it. */
+export async function askAddress(
+  context: CommandContext,
+  { name, address }: ProviderOffer,
+  standard: string | null,
+): Promise<string> {
+  if (address !== null && address.from !== 'file') {
+    const whose = address.from === 'settings' ? 'config/settings.json' : 'the environment of the mesh'
+    context.terminal.note(`${name} is at ${address.url}: ${whose} says so.`)
+    return address.url
+  }
+  if (address !== null) context.terminal.note(`${name} is at ${address.url} now.`)
+  const example = standard === null ? ', such as http://10.0.0.5:8000/v1' : ` [${standard}]`
+  const typed = await askLine(context, `Address${example}: `)
+  return typed === '' && standard !== null ? standard : requireWebAddress(typed)
+}
+
+/** Whether a key of the one may go to the other. Pure. */
+export function isSamePlace(one: string | null, other: string | null): boolean {
+  const [here, there] = [one, other].map((address) =>
+    address !== null && URL.canParse(address) ? new URL(address).origin : null,
+  )
+  return here != null && here === there
+}

@@ -1,0 +1,72 @@
+import { useState } from 'react'
+import type { ProviderOffer } from '@flotilla/protocol/setup-api'
+import { useAction } from '../../data/use-mesh.ts'
+import { Confirm } from '../../design/confirm.tsx'
+import { Badge, Card } from '../../design/parts.tsx'
+
+/** What is kept of providers: keys, addresses of one's own, and those that the environment or the settings give. */
+export function KeptProviders({ providers }: { readonly providers: readonly ProviderOffer[] }) {
+  const [removing, setRemoving] = useState<string | null>(null)
+  const remove = useAction('setupProviderRemove', {
+    done: 'It is forgotten.',
+    stale: ['setup', 'models', 'status'],
+  })
+  const kept = providers.filter(({ key, address }) => key !== 'none' || address !== null)
+  if (kept.length === 0) return null
+  return (
+    <Card title="Stored keys and addresses">
+      <ul className="body stack">
+        {kept.map((offer) => {
+          const { name, fingerprint, address } = offer
+          const elsewhere = keptElsewhere(offer)
+          return (
+            <li key={name} className="row apart">
+              <span className="clip">
+                <strong>{name}</strong>{' '}
+                <span className="small muted">
+                  {fingerprint !== null && (
+                    <>
+                      fingerprint <span className="mono">{fingerprint}</span>{' '}
+                    </>
+                  )}
+                  {address !== null && (
+                    <>
+                      at <span className="mono">{address.url}</span>
+                    </>
+                  )}
+                </span>
+              </span>
+              {elsewhere === null ? (
+                <button type="button" className="button small" onClick={() => setRemoving(name)}>
+                  Forget<span className="hidden-words"> what is kept of {name}</span> …
+                </button>
+              ) : (
+                <Badge>{elsewhere}</Badge>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+      {removing !== null && (
+        <Confirm
+          title={`Forget what is kept of ${removing}?`}
+          action="Forget"
+          busy={remove.isPending}
+          onClose={() => setRemoving(null)}
+          onConfirm={() =>
+            remove.mutate({ params: { name: removing } }, { onSettled: () => setRemoving(null) })
+          }
+        >
+          Agents that think with its models cannot answer any more, unless another key or address is given.
+          Nothing shows the key again.
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+/** Where somebody has to change it; null where this page may. Pure. */
+function keptElsewhere({ key, address }: ProviderOffer): string | null {
+  if (key === 'environment' || address?.from === 'environment') return 'set in the environment'
+  return key === 'none' && address?.from === 'settings' ? 'set in config/settings.json' : null
+}
