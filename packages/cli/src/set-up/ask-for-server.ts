@@ -4,6 +4,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
+import { formatError } from '../terminal/format-error.ts'
 import { keepProvider, namedOffer } from './keep-provider.ts'
 import type { ModelChoice } from './model-choice.ts'
 import { askAddress } from './provider-address.ts'
@@ -39,13 +40,23 @@ export async function askForServer(
   return choice
 }
 
-/** It has answered, and agents may be refused it all the same: nobody has said yet what it costs. */
-async function tellUnpriced(
-  { terminal, signal }: CommandContext,
-  client: MeshClient,
+/**
+ * It has answered, and agents may be refused it all the same: nobody has said yet what it costs. Everything is kept by
+ * then, so that what fails here is told and is no fault of the choice.
+ */
+export async function tellUnpriced(
+  { terminal, signal }: Pick<CommandContext, 'terminal' | 'signal'>,
+  client: Pick<MeshClient, 'call'>,
   id: string,
 ): Promise<void> {
-  const { models } = await client.call('models', { signal })
-  const problem = models.find((one) => one.id === id)?.problem ?? null
-  if (problem !== null) terminal.note(`${oneLine(id, nameColumnsMax)} cannot be called yet: ${problem}.`)
+  const shown = oneLine(id, nameColumnsMax)
+  try {
+    const { models } = await client.call('models', { signal })
+    const problem = models.find((one) => one.id === id)?.problem ?? null
+    if (problem !== null) terminal.note(`${shown} cannot be called yet: ${problem}.`)
+  } catch (error) {
+    signal.throwIfAborted()
+    terminal.note(`${shown} is kept. Whether its price is known could not be seen:`)
+    terminal.tell(formatError(error))
+  }
 }

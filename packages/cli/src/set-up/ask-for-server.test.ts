@@ -1,0 +1,22 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { expect, it } from 'vitest'
+import { keepTerminal } from '../fake-terminal.ts'
+import { tellUnpriced } from './ask-for-server.ts'
+
+const failing = { call: () => Promise.reject(new Problem('agent-busy', { detail: 'the mesh is busy' })) }
+
+it('what fails once the server is kept is told, and does not fail the choice', async () => {
+  const { terminal, err } = keepTerminal()
+  const { signal } = new AbortController()
+  await tellUnpriced({ terminal, signal }, failing as never, 'openai/own')
+  expect(err.text()).toContain('openai/own is kept.')
+  expect(err.text()).toContain('the mesh is busy')
+})
+
+it('and an interrupted command ends there', async () => {
+  const { terminal } = keepTerminal()
+  const signal = AbortSignal.abort(new Error('interrupted'))
+  await expect(tellUnpriced({ terminal, signal }, failing as never, 'openai/own')).rejects.toThrow(
+    'interrupted',
+  )
+})
