@@ -53,6 +53,17 @@ it('without a terminal and without options it says what to give, and begins noth
   await expect(readFile(join(home, 'data', 'mesh.json'))).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
+it('an address without http:// or https:// is said before anything begins', async () => {
+  const { code, err } = await typed(
+    ['init', '--provider', 'openai', '--base-url', 'localhost:8000/v1'],
+    'sk-x\n',
+  )
+  expect(code).toBe(2)
+  expect(err).toContain('“localhost:8000/v1” is no address')
+  expect(err).toContain('begin it with http:// or https://')
+  await expect(readFile(join(home, 'data', 'mesh.json'))).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
 it('a wrong key is refused in the words of the provider with what to do, and nothing of it is kept', async () => {
   const { code, out, err } = await typed(withProvider(), `${wrongKey}\n`)
   expect(code).not.toBe(0)
@@ -264,8 +275,9 @@ describe('a server of one’s own', () => {
     const own = await startKeyedProvider({ models: ['vendor/own'] })
     try {
       const screen = await takeOffer()
-      screen.type('own server\r')
-      await screen.shows(/“own server” is no address/)
+      screen.type('localhost:8000/v1\r')
+      await screen.shows(/“localhost:8000\/v1” is no address/)
+      await screen.shows(/begin it with http:\/\/ or https:\/\//)
       await question(screen, /^Number \[1\]:$/)
       screen.type(`${/(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]}\r`)
       await question(screen, /^Address, such as/)
@@ -361,6 +373,15 @@ describe('a server of one’s own', () => {
       await Promise.all([own.close(), moved.close()])
       for (const name of ['helper', 'again', 'elsewhere']) await typed(['delete', name, '--yes'])
     }
+  })
+
+  it('gives its place to the recording without a question where --yes says so', async () => {
+    const screen = newcomer('init', '--yes')
+    await choose(screen, 'A recorded demo')
+    expect(await screen.ended).toBe(0)
+    const said = screen.rows().join('\n')
+    expect(said).toContain('A recording thinks for the fleet')
+    expect(said).not.toContain('Type yes')
   })
 
   it('whose price nobody has said is kept, and what to write is told before an agent is refused', async () => {

@@ -14,6 +14,7 @@ import { chooseDemo } from '../set-up/choose-demo.ts'
 import { keepProvider, withoutProvider } from '../set-up/keep-provider.ts'
 import { choiceLines } from '../set-up/model-choice.ts'
 import type { ModelChoice } from '../set-up/model-choice.ts'
+import { requireWebAddress } from '../set-up/provider-address.ts'
 import { askForModel } from '../set-up/set-up-model.ts'
 import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
@@ -66,18 +67,21 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
       exitCode: exitCodes.usage,
     })
   }
+  const typedUrl = textOption(line, 'baseUrl')
+  const baseUrl = typedUrl === undefined ? undefined : requireWebAddress(typedUrl)
   await startWhereNone(context)
   const client = await context.mesh()
   await refuseAgent(context, line, client)
+  const confirms = { asks: !flagOption(line, 'yes') }
   let choice: ModelChoice
-  if (flagOption(line, 'demo')) choice = await chooseDemo(context, client, { asks: !flagOption(line, 'yes') })
-  else if (provider === undefined) choice = await askForModel(context, client)
+  if (flagOption(line, 'demo')) choice = await chooseDemo(context, client, confirms)
+  else if (provider === undefined) choice = await askForModel(context, client, confirms)
   else {
     const model = textOption(line, 'model')
     choice = await keepProvider(context, client, {
       provider,
       model: model === undefined ? undefined : withoutProvider(model, provider),
-      baseUrl: textOption(line, 'baseUrl'),
+      baseUrl,
     })
   }
   // A recording has its own agents; one that is named is made all the same.

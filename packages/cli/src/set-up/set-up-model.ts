@@ -15,7 +15,13 @@ const nameColumnsMax = 60
 const triesMax = 3
 
 /** Asks the person at the terminal what agents shall think with. To be called only where somebody sits there. */
-export async function askForModel(context: CommandContext, client: MeshClient): Promise<ModelChoice> {
+export async function askForModel(
+  context: CommandContext,
+  client: MeshClient,
+  {
+    asks = true,
+  }: { /** Before a recording takes the place of a model that works. */ readonly asks?: boolean } = {},
+): Promise<ModelChoice> {
   const { terminal, signal } = context
   terminal.progress.step('Looking for model servers on this machine')
   const [{ providers, default_model: standing }, { servers }] = await Promise.all([
@@ -35,7 +41,7 @@ export async function askForModel(context: CommandContext, client: MeshClient): 
       words: 'A server of your own that speaks OpenAI’s language',
       take: () => askForServer(context, client, providers),
     },
-    { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client, { asks: true }) },
+    { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client, { asks }) },
     {
       words:
         standing === null ? 'Later' : `Nothing else: ${oneLine(standing.name, nameColumnsMax)}, as before`,
