@@ -1,4 +1,4 @@
-import { reservedAgentIds } from './ids.ts'
+import { reservedAgentIds } from './reserved-ids.ts'
 import type { ProblemKind } from './problem-kind.ts'
 
 /** What may be wrong with the agent that is meant; part of the one catalogue. */

@@ -1,4 +1,4 @@
-import { ownerName } from './ids.ts'
+import { ownerName } from './reserved-ids.ts'
 import type { Origin } from './origin.ts'
 
 /** What channels are called where people read of them. */

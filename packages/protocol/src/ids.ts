@@ -1,23 +1,9 @@
 import * as z from 'zod/mini'
 
-/** The operator's reserved id; exactly one agent bears it. */
-export const operatorAgentId = 'operator'
+export { operatorAgentId } from './reserved-ids.ts'
 
 /** Ids of agents that agents made begin so, and no others: who asks of another pays nothing for the question. */
 export const spawnedPrefix = 'spawn_'
-
-/** What people read as the name of whoever owns the fleet and has no other: no agent is called so, and no person who is none. */
-export const ownerName = 'owner'
-
-/** Ids that no new worker may take: another would do what people read as done by one of these. */
-export const reservedAgentIds: readonly string[] = [
-  'mesh',
-  operatorAgentId,
-  'canary-probe',
-  ownerName,
-  'system',
-  'internal',
-]
 
 const agentIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 

@@ -1,4 +1,4 @@
-import { ownerName } from '@flotilla/protocol/ids'
+import { ownerName } from '@flotilla/protocol/reserved-ids'
 import { ownerIdentities, peopleLimits, personTokenPrefix, tokenStateOf } from '@flotilla/protocol/people'
 import type { Person, PersonRole } from '@flotilla/protocol/people'
 import type { PersonView } from '@flotilla/protocol/people-api'

@@ -1,4 +1,4 @@
-import { reservedAgentIds } from '@flotilla/protocol/ids'
+import { reservedAgentIds } from '@flotilla/protocol/reserved-ids'
 import { isWeaker } from '@flotilla/protocol/isolation'
 import { Problem } from '@flotilla/protocol/problem'
 import type { PermissionGrants } from '../access/index.ts'

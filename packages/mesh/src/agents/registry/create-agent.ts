@@ -1,4 +1,5 @@
-import { agentIdSchema, reservedAgentIds, spawnedPrefix } from '@flotilla/protocol/ids'
+import { agentIdSchema, spawnedPrefix } from '@flotilla/protocol/ids'
+import { reservedAgentIds } from '@flotilla/protocol/reserved-ids'
 import { lifecycleLimits, limits } from '@flotilla/protocol/limits'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'

@@ -96,6 +96,25 @@ async function await_(load) {
     expect((await bundleAgent({ entry, cacheDirectory: join(directory, 'cache') })).hash).not.toBe(made.hash)
   })
 
+  it('a class that would be in both halves is refused, since neither would know the other’s', async () => {
+    const folder = join(directory, 'twins')
+    const entry = join(folder, 'main.ts')
+    await mkdir(folder, { recursive: true })
+    const sources = {
+      'package.json': '{"type":"module"}',
+      'fault.ts': `import { word } from './large.ts'\nexport class Fault extends Error {}\nexport const told = word`,
+      'large.ts': `export const word = 'word'\nexport { heavy } from './heavy.ts'`,
+      'heavy.ts': `export function heavy() {}`,
+      'late.ts': `export { Fault } from './fault.ts'\nexport { heavy } from './large.ts'`,
+      'main.ts': `import { Fault, told } from './fault.ts'
+import('./late.ts').then((late) => console.log(told, late.heavy, late.Fault === Fault))`,
+    }
+    for (const [name, source] of Object.entries(sources)) await writeFile(join(folder, name), source)
+    await expect(bundleAgent({ entry, cacheDirectory: join(directory, 'cache') })).rejects.toThrow(
+      /fault\.ts has a class and would be in both halves/,
+    )
+  })
+
   it('a file of parts/ becomes a file of its own that is loaded when it is first imported', async () => {
     const entry = join(directory, 'whole', 'main.ts')
     await mkdir(join(directory, 'whole', 'parts'), { recursive: true })

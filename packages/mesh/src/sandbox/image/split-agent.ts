@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Metafile, Plugin } from 'esbuild'
 
@@ -58,7 +59,30 @@ export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
     partsOutside(entry),
     lateOutside((path) => nameOf(entry, path)),
   ])
+  await refuseTwins(usedIn(root, whole.metafile), usedIn(root, second.metafile))
   return [whole.file, second.file]
+}
+
+/** A class of ours in both halves would be two: what one half throws the other would not know. */
+async function refuseTwins(first: ReadonlySet<string>, second: ReadonlySet<string>): Promise<void> {
+  for (const path of first) {
+    if (path === ownEntry || !second.has(path) || path.includes('/node_modules/')) continue
+    if (!/^(?:export )?(?:abstract )?class /m.test(await readFile(path, 'utf8'))) continue
+    throw new Error(
+      `${path} has a class and would be in both halves of the agent, since the start takes only some names of a module that it imports: let it import from modules that the start takes whole`,
+    )
+  }
+}
+
+/** The modules of which something is in what was made. */
+function usedIn(root: string, metafile: Metafile): ReadonlySet<string> {
+  const used = new Set<string>()
+  for (const output of Object.values(metafile.outputs)) {
+    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
+      if (bytesInOutput > 0) used.add(resolve(root, path))
+    }
+  }
+  return used
 }
 
 /** A library, as a file of its own. */
@@ -78,12 +102,7 @@ function startEntry(entry: string, shared: readonly string[]): string {
  * them whole would bring what they import into the start.
  */
 function wholeModules(root: string, metafile: Metafile, inputs: readonly string[]): ReadonlySet<string> {
-  const used = new Set<string>()
-  for (const output of Object.values(metafile.outputs)) {
-    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
-      if (bytesInOutput > 0) used.add(resolve(root, path))
-    }
-  }
+  const used = usedIn(root, metafile)
   const importsOf = new Map(
     Object.entries(metafile.inputs).map(([path, { imports }]) => [
       resolve(root, path),
