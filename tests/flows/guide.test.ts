@@ -17,9 +17,12 @@ const guide = join(repositoryRoot, 'docs', 'guide')
 
 const initLine =
   'flotilla init --provider openai --agent scout --role "Finds things out and says them briefly."'
+const usualAddress = 'https://api.openai.com/v1'
+const backLine = `flotilla init --provider openai --base-url ${usualAddress}`
 /** What is typed into those that ask; the others get nothing. */
 const typed: Readonly<Record<string, string>> = {
   [initLine]: 'sk-of-this-test\n',
+  [backLine]: 'sk-another-of-this-test\n',
   'flotilla channels add telegram': '777:a-token-of-this-test\n',
   'flotilla channels add discord': `${discordToken}\n`,
   'flotilla channels add slack': `${slackTokens.bot}\n${slackTokens.app}\n`,
@@ -91,6 +94,7 @@ async function rows(command: string): Promise<readonly z.infer<typeof rowSchema>
 async function filled(line: string): Promise<string> {
   if (shapes.test(line)) return 'true'
   if (line === initLine) return `${line} --model gpt-5-mini --base-url ${reader.upstream.baseUrl}`
+  if (line === backLine) return `${line.replace(usualAddress, reader.upstream.baseUrl)} --model gpt-5-mini`
   const own = line.replaceAll('/srv/', `${reader.folder}/`).replace('~/', `${reader.folder}/`)
   if (line.includes('TOKEN')) {
     const undoable = (await rows('changes')).find(({ undo_token: token }) => typeof token === 'string')
