@@ -57,8 +57,15 @@ it(
     const told = JSON.stringify(lines)
     expect(told).toContain('home-in-use')
     expect(told).toContain('holds its lease')
+    // Nor is what both are taken away under it.
+    const wiped = await second.command('reset')
+    expect(wiped.code).toBe(1)
+    expect(JSON.stringify(wiped.lines)).toContain('holds its lease')
+    expect(existsSync(second.home)).toBe(true)
+    const answered = await first.invoke('clerk', 'run_command', { command: 'echo still here' })
+    expect(JSON.stringify(answered.outcome)).toContain('still here')
   },
-  patient(120_000),
+  patient(240_000),
 )
 
 it(

@@ -1,10 +1,10 @@
 import process from 'node:process'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../config/index.ts'
-import { holderName, holdLease, startEndThread, takeLease } from '../lease/index.ts'
+import { holderName, holdLease, requireFreeLease, startEndThread, takeLease } from '../lease/index.ts'
 import { steadyMs, systemClock } from '../platform/index.ts'
 import type { Log } from '../platform/index.ts'
-import { openClusterLease } from '../sandbox/index.ts'
+import { lookAtClusterLease, openClusterLease } from '../sandbox/index.ts'
 import { epochOf } from '../storage/index.ts'
 import type { WriteFence } from '../storage/index.ts'
 import { agentsCluster, meshInCluster, notedCluster, runtimeKind, usualKubeconfig } from './choose-cluster.ts'
@@ -16,31 +16,24 @@ export interface HeldLedger {
   release(): Promise<void>
 }
 
+interface LedgerParts {
+  readonly context: CommandContext
+  readonly homeId: string
+  readonly paths: DataPaths
+}
+
 /**
  * Where agents live in a cluster, their home may be started on any machine: a lease of the cluster then says which one
  * works on it. Null where agents live on this machine, whose lock of the home is enough. The process ends by force before
  * another can have the lease. Rejects with the Problem `home-in-use` while another holds it, or with `SandboxError`.
  */
-export async function holdLedger(parts: {
-  readonly context: CommandContext
-  readonly homeId: string
-  readonly paths: DataPaths
-  readonly log: Log
-}): Promise<HeldLedger | null> {
-  const { context, homeId, paths, log } = parts
-  const { environment, env, tell } = context
-  const noted = notedCluster(paths.clusterFile)
-  if (runtimeKind(environment, noted) !== 'kubernetes') return null
+export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Promise<HeldLedger | null> {
+  const { context, paths, log } = parts
+  const { tell } = context
+  const place = leasePlace(parts)
+  if (place === null) return null
   if (context.pid === 1) throw unendable()
-  const { context: clusterContext, namespace } = agentsCluster(environment.kubernetes, noted)
-  const records = await openClusterLease({
-    homeId,
-    namespace,
-    context: clusterContext,
-    kubeconfig: usualKubeconfig(env),
-    ...meshInCluster(environment.kubernetes),
-    clock: systemClock,
-  })
+  const records = await openClusterLease(place)
   const holder = await holderName(paths.home)
   const common = { records, holder, clock: systemClock, steadyMs }
   const taken = await takeLease({
@@ -64,6 +57,39 @@ export async function holdLedger(parts: {
       await lease.release()
       await end.stop()
     },
+  }
+}
+
+/**
+ * For whoever takes away what is in a home: a mesh elsewhere that works on it is a Problem `home-in-use`, and one that was
+ * killed is waited for until its lease is over. Nothing to see where agents live on this machine. Rejects with `SandboxError`.
+ */
+export async function requireNoMesh(parts: LedgerParts): Promise<void> {
+  const { context, paths } = parts
+  const place = leasePlace(parts)
+  if (place === null) return
+  await requireFreeLease({
+    records: await lookAtClusterLease(place),
+    holder: await holderName(paths.home),
+    clock: systemClock,
+    steadyMs,
+    progress: (step) => context.tell({ progress: step }),
+    signal: context.stopped,
+  })
+}
+
+/** Null where agents live on this machine. */
+function leasePlace({ context: { environment, env }, homeId, paths }: LedgerParts) {
+  const noted = notedCluster(paths.clusterFile)
+  if (runtimeKind(environment, noted) !== 'kubernetes') return null
+  const { context, namespace } = agentsCluster(environment.kubernetes, noted)
+  return {
+    homeId,
+    namespace,
+    context,
+    kubeconfig: usualKubeconfig(env),
+    ...meshInCluster(environment.kubernetes),
+    clock: systemClock,
   }
 }
 

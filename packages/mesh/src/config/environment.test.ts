@@ -51,6 +51,36 @@ describe('the environment', () => {
     })
   })
 
+  test('of a mesh that is a pod says where it lives and listens, whatever a file from a machine says', () => {
+    const file = new Map([
+      ['FLOTILLA_PORT', '9000'],
+      ['FLOTILLA_AGENT_PORT', 'nine'],
+      ['FLOTILLA_RUNTIME', 'docker'],
+      ['FLOTILLA_KUBERNETES_CONTEXT', 'prod'],
+      ['FLOTILLA_KUBERNETES_STORAGE_CLASS', ''],
+      ['FLOTILLA_DEFAULT_MODEL', 'groq/x'],
+    ])
+    const pod = { FLOTILLA_KUBERNETES_SERVICE: '10.96.0.5', FLOTILLA_RUNTIME: 'kubernetes' }
+    const environment = readEnvironment(pod, '/home/a', file)
+    expect(environment).toMatchObject({
+      port: 8420,
+      agentPort: 8420,
+      runtime: 'kubernetes',
+      kubernetes: { context: null, service: '10.96.0.5' },
+      defaultModel: 'groq/x',
+    })
+    expect(environment.warnings).toEqual(
+      ['FLOTILLA_PORT', 'FLOTILLA_AGENT_PORT', 'FLOTILLA_RUNTIME', 'FLOTILLA_KUBERNETES_CONTEXT'].map(
+        (name) => `${name} in .env has no effect: the mesh is a pod, whose manifests say it`,
+      ),
+    )
+    const machine = new Map([...file, ['FLOTILLA_AGENT_PORT', '9001'], ...Object.entries(pod)])
+    expect(readEnvironment({}, '/home/a', machine)).toMatchObject({
+      port: 9000,
+      kubernetes: { context: 'prod' },
+    })
+  })
+
   test('of a file is told as that where it is wrong, unknown or cannot hold', () => {
     const port = new Map([['FLOTILLA_PORT', 'sk-oops']])
     expect(() => readEnvironment({}, '/home/a', port)).toThrow(/FLOTILLA_PORT in \.env: (?!.*sk-oops)/)

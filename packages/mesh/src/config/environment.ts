@@ -115,6 +115,21 @@ const environmentSchema = z.object({
 
 export const environmentNames: readonly string[] = Object.keys(environmentSchema.shape)
 
+/**
+ * Where a mesh lives and listens. One that is a pod is told so by its manifests alone: `.env` of its home may have come from
+ * a machine on which other things were true.
+ */
+const placeNames: readonly string[] = [
+  'FLOTILLA_PORT',
+  'FLOTILLA_AGENT_PORT',
+  'FLOTILLA_PUBLIC_BIND',
+  'FLOTILLA_ENGINE_SOCKET',
+  'FLOTILLA_RUNTIME',
+  ...environmentNames.filter((name) => name.startsWith('FLOTILLA_KUBERNETES_')),
+]
+/** There where the mesh is a pod. */
+const podName = 'FLOTILLA_KUBERNETES_SERVICE'
+
 /** Which of these lie in `.env` can be known only once the home is. */
 const homeName = 'FLOTILLA_HOME'
 
@@ -146,7 +161,7 @@ export function readEnvironment(
   file: ReadonlyMap<string, string> = new Map(),
 ): Environment {
   const present = presentIn(record)
-  const written = presentIn(Object.fromEntries(file))
+  const { written, idle } = writtenIn(file, present)
   const parsed = parseVariables(present, written)
   if (!parsed.success) {
     const wrong = wrongIn(parsed.error, present).map(({ words }) => words)
@@ -193,6 +208,7 @@ export function readEnvironment(
       ...Object.entries(commandLineNames)
         .filter(([name]) => name in written)
         .map(([name, words]) => `${name} in .env ${words}`),
+      ...idle.map((name) => `${name} in .env has no effect: the mesh is a pod, whose manifests say it`),
     ],
     leftOut: [],
   }
@@ -205,7 +221,7 @@ export function readWhatHolds(
   file: ReadonlyMap<string, string> = new Map(),
 ): Environment {
   const present = presentIn(record)
-  const parsed = parseVariables(present, presentIn(Object.fromEntries(file)))
+  const parsed = parseVariables(present, writtenIn(file, present).written)
   const wrong = parsed.success ? [] : wrongIn(parsed.error, present).filter(({ name }) => !(name in present))
   const rest = [...file].filter(([name]) => !wrong.some((one) => one.name === name))
   return {
@@ -216,6 +232,16 @@ export function readWhatHolds(
 
 function parseVariables(present: Record<string, string>, written: Record<string, string>) {
   return environmentSchema.safeParse({ ...written, ...present, [homeName]: present[homeName] })
+}
+
+/** What `.env` says that can hold, and the names in it that cannot. */
+function writtenIn(file: ReadonlyMap<string, string>, present: Readonly<Record<string, string>>) {
+  const all = Object.entries(presentIn(Object.fromEntries(file)))
+  const isIdle = (name: string) => podName in present && placeNames.includes(name)
+  return {
+    written: Object.fromEntries(all.filter(([name]) => !isIdle(name))),
+    idle: all.map(([name]) => name).filter(isIdle),
+  }
 }
 
 /** Never with the value. */

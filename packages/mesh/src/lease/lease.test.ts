@@ -4,7 +4,7 @@ import type { FakeLeaseRecords } from './fake-lease-records.ts'
 import { holdLease } from './hold-lease.ts'
 import { askAgainMs, askMaxMs, endsAfterMs, leaseMs, pollEveryMs, renewEveryMs } from './lease-times.ts'
 import type { LeaseRecords } from './lease-records.ts'
-import { boundedBy, takeLease } from './take-lease.ts'
+import { boundedBy, requireFreeLease, takeLease } from './take-lease.ts'
 
 /** A machine whose time a test moves: who sleeps wakes up in order. */
 function aMachine() {
@@ -103,6 +103,56 @@ const withQuestions = (
     on.write?.(signal)
     return on.refuse === true ? null : records.write(record, over, signal)
   },
+})
+
+describe('who takes away what a lease is for', () => {
+  const requiring = (records: LeaseRecords, machine: Machine) => {
+    const told: string[] = []
+    const asked = { records, holder: 'one', clock: machine.clock, steadyMs: machine.steadyMs, signal: never }
+    const free = requireFreeLease({ ...asked, progress: (step) => told.push(step) })
+    free.catch(() => undefined)
+    return { free, told }
+  }
+
+  test.each([null, { holder: null, epoch: 3 }, { holder: 'one', epoch: 3 }])(
+    'goes on at once where nobody else has it: %j',
+    async (record) => {
+      const records = createFakeLeaseRecords()
+      records.overwrite(record)
+      const before = records.current()
+      const { free, told } = requiring(records, aMachine())
+      await free
+      expect(told).toEqual([])
+      expect(records.current()).toEqual(before)
+    },
+  )
+
+  test('is refused while another renews it', async () => {
+    const records = createFakeLeaseRecords()
+    const machine = aMachine()
+    await holding(records, machine, 'another')
+    const { free, told } = requiring(records, machine)
+    await machine.pass(renewEveryMs + pollEveryMs)
+    await expect(free).rejects.toMatchObject({
+      code: 'home-in-use',
+      detail: expect.stringContaining('another holds its lease'),
+    })
+    expect(told).toHaveLength(1)
+  })
+
+  test('waits for the end of one that was killed, and leaves its record', async () => {
+    const records = createFakeLeaseRecords()
+    records.overwrite({ holder: 'killed', epoch: 3 })
+    const machine = aMachine()
+    const ends: string[] = []
+    const { free } = requiring(records, machine)
+    void free.then(() => ends.push('free'))
+    await machine.pass(leaseMs - pollEveryMs)
+    expect(ends).toEqual([])
+    await machine.pass(2 * pollEveryMs)
+    expect(ends).toEqual(['free'])
+    expect(records.current()).toMatchObject({ holder: 'killed', epoch: 3 })
+  })
 })
 
 describe('who takes a lease', () => {

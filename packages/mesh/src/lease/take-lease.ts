@@ -6,17 +6,20 @@ import { askMaxMs, leaseMs, pollEveryMs } from './lease-times.ts'
 /** Several who come at once take turns; more of them than this is no accident. */
 const attemptsMax = 5
 
-export interface LeaseTaker {
+export interface LeaseAsker {
   readonly records: LeaseRecords
   /** Who comes: the same for all lives of one home on one machine, of which the home's own lock lets one live. */
   readonly holder: string
-  /** The highest epoch that the ledger was written in: a record that somebody deleted must not begin below it. */
-  readonly epochSeen: number
   readonly clock: Pick<Clock, 'sleep'>
   /** Milliseconds on a clock that nobody sets, and that goes on while the machine sleeps. */
   readonly steadyMs: () => number
   readonly progress: (step: string) => void
   readonly signal: AbortSignal
+}
+
+export interface LeaseTaker extends LeaseAsker {
+  /** The highest epoch that the ledger was written in: a record that somebody deleted must not begin below it. */
+  readonly epochSeen: number
 }
 
 export interface TakenLease {
@@ -30,32 +33,43 @@ export interface TakenLease {
  * change for `leaseMs`. Throws the Problem `home-in-use` as soon as another is seen to renew it.
  */
 export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
-  const { records, holder, epochSeen, clock, steadyMs, signal } = taker
-  const first = await records.read(boundedBy(signal))
-  let seen = first
-  let sinceMs = steadyMs()
+  const { records, holder, epochSeen, steadyMs, signal } = taker
+  let seen = await records.read(boundedBy(signal))
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const other = otherHolder(seen, holder)
-    if (other !== null) {
-      taker.progress(waitWords(other))
-      while (steadyMs() - sinceMs < leaseMs) {
-        await clock.sleep(pollEveryMs, signal)
-        const now = await records.read(boundedBy(signal))
-        if (now?.version === seen?.version) continue
-        const another = otherHolder(now, holder)
-        if (another !== null) throw inUse(another)
-        seen = now
-        break
-      }
-    }
+    seen = await whenFree(taker, seen)
     const askedAtMs = steadyMs()
     const epoch = Math.max(seen?.epoch ?? 0, epochSeen) + 1
     const record = await records.write({ holder, epoch }, seen?.version ?? null, boundedBy(signal))
     if (record !== null) return { record, askedAtMs }
     seen = await records.read(boundedBy(signal))
-    sinceMs = steadyMs()
   }
   throw inUse(seen?.holder ?? 'several at once')
+}
+
+/**
+ * Resolves once nobody else can hold the lease, which stays as it is: for whoever takes away what it is for. Throws as
+ * `takeLease` does.
+ */
+export async function requireFreeLease(asker: LeaseAsker): Promise<void> {
+  await whenFree(asker, await asker.records.read(boundedBy(asker.signal)))
+}
+
+/** What may be taken: `seen`, which was read a moment ago, or what came after it. */
+async function whenFree(asker: LeaseAsker, seen: SeenRecord | null): Promise<SeenRecord | null> {
+  const { records, holder, clock, steadyMs, signal } = asker
+  const sinceMs = steadyMs()
+  const other = otherHolder(seen, holder)
+  if (other === null) return seen
+  asker.progress(waitWords(other))
+  while (steadyMs() - sinceMs < leaseMs) {
+    await clock.sleep(pollEveryMs, signal)
+    const now = await records.read(boundedBy(signal))
+    if (now?.version === seen?.version) continue
+    const another = otherHolder(now, holder)
+    if (another !== null) throw inUse(another)
+    return now
+  }
+  return seen
 }
 
 /** Whoever else has it; null where it may be taken. Pure. */

@@ -2,6 +2,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { chooseRuntime } from '../choose-runtime.ts'
+import { requireNoMesh } from '../hold-ledger.ts'
 import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
 import { createLog } from '../../platform/index.ts'
@@ -37,6 +38,7 @@ async function removeHome(
     })
   }
   const { homeId } = await openHomeFolder(paths)
+  await requireNoMesh({ context, homeId, paths })
   const progress = (step: string) => context.tell({ progress: step })
   const log = createLog(context.environment.logLevel)
   // Whatever runs agents now, plain processes of an earlier mesh may be left.

@@ -6,7 +6,7 @@ import { leaseMs } from '../../lease/index.ts'
 import { labelKeys } from '../docker/container-options.ts'
 import { homeTag } from '../sandbox-spec.ts'
 import { connectCluster, unlessRefused, type Cluster, type ClusterAddress } from './connect-cluster.ts'
-import { readyNamespace } from './prepare-ground.ts'
+import { reachNodes, readyNamespace } from './prepare-ground.ts'
 import type { MeshService } from './prepare-ground.ts'
 
 export interface ClusterLeaseOptions extends ClusterAddress {
@@ -31,6 +31,13 @@ const leaseSchema = z.looseObject({
 export async function openClusterLease(options: ClusterLeaseOptions): Promise<LeaseRecords> {
   const cluster = await connectCluster(options)
   await readyNamespace(cluster, options)
+  return clusterLease(cluster, options)
+}
+
+/** The same for a look: nothing is made, and a cluster in which no agent could be had will do. Rejects with `SandboxError`. */
+export async function lookAtClusterLease(options: ClusterLeaseOptions): Promise<LeaseRecords> {
+  const cluster = await connectCluster(options)
+  await reachNodes(cluster)
   return clusterLease(cluster, options)
 }
 

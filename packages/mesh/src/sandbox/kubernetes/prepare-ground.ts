@@ -80,7 +80,7 @@ export async function inspectGround(
   }
 }
 
-async function reachNodes(cluster: Cluster): Promise<readonly AgentNode[]> {
+export async function reachNodes(cluster: Cluster): Promise<readonly AgentNode[]> {
   const { items } = await cluster.core.listNode().catch((cause: unknown) => {
     const status = refusalStatus(cause)
     if (status === 401 || status === 403) throw refused(cluster, 'looking at its nodes', cause)
