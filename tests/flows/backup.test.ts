@@ -100,6 +100,9 @@ describe('a backup', () => {
 
       const verified = await command(mesh.home, 'verify', file, ...closed())
       expect(verified.out).toMatch(/^It is whole: 3 agents/)
+      const input = `${passphrase}\n`
+      const sentIn = await flotilla({ home: mesh.home, input }, 'verify', file, '--passphrase-file', '-')
+      expect(sentIn.out).toMatch(/^It is whole: 3 agents/)
       const wrong = await command(mesh.home, 'verify', file)
       expect(wrong.code).toBe(1)
       expect(wrong.err).toContain('encrypted')

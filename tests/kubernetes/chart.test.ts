@@ -33,6 +33,12 @@ it('makes the plain manifests where nothing else is said', async () => {
   expect(byName(await rendered())).toEqual(byName(await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml')))
 })
 
+it('has the pod of the mesh wait where a backup is to be restored, as the plain manifest does', async () => {
+  const plain = byName(await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml'))
+  const waiting = byName(await manifestsOf('deploy', 'kubernetes', 'restore.yaml'))
+  expect(byName(await rendered('restore.enabled=true'))).toEqual({ ...plain, ...waiting })
+})
+
 it('gives two fleets nothing in common', async () => {
   const [one, two] = await Promise.all([
     rendered(),
@@ -58,6 +64,12 @@ it('opens a way for people from outside only where a host is named, and never wi
 })
 
 it('asks for the storage class that is named', async () => {
-  const mesh = (await rendered('mesh.storageClass=fast')).find(({ kind }) => kind === 'StatefulSet')
-  expect(JSON.stringify(mesh)).toContain('"storageClassName":"fast"')
+  for (const [waits, claims] of [
+    [false, 1],
+    [true, 2],
+  ] as const) {
+    const manifests = await rendered('mesh.storageClass=fast', `restore.enabled=${waits}`)
+    const mesh = JSON.stringify(manifests.find(({ kind }) => kind === 'StatefulSet'))
+    expect(mesh.split('"storageClassName":"fast"')).toHaveLength(claims + 1)
+  }
 })

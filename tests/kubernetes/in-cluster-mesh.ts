@@ -7,11 +7,13 @@ import { sessionOf } from '../support/hosted-machine.ts'
 import { patient } from '../support/patience.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { until } from './cluster/until.ts'
-import { apply, manifestsOf } from './mesh-rights.ts'
+import { apply, manifestsOf, type Manifest } from './mesh-rights.ts'
 
 /** Where our manifests put the mesh. */
 export const ownNamespace = 'flotilla-mesh'
 export const accessToken = 'the-access-token-of-this-test'
+/** As the secret of its settings says it. */
+export const defaultModel = 'scripted/first-look'
 /** What belongs to the cluster of this run, on this machine. */
 export const clusterFolder = dirname(process.env['FLOTILLA_TEST_CLUSTER'] ?? '')
 export const meshPodPath = `/api/v1/namespaces/${ownNamespace}/pods/mesh-0`
@@ -62,14 +64,8 @@ export const ownerOf = (pod: () => MeshPod) =>
     cookie: `ol_session=${sessionOf(accessToken, 7_200)}`,
   })
 
-/** By our own manifests as they are; one that is there stays. */
-export async function installMesh(): Promise<MeshPod> {
-  const { nodes } = clusterOfThisRun()
-  const isThere = (await readMesh()) !== null
-  if (!isThere)
-    for (const { name } of nodes)
-      await rm(join(clusterFolder, name, 'kubelet', 'seccomp', 'flotilla.json'), { force: true })
-  const manifests = await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml')
+/** What an owner makes beforehand, and the namespaces for it. */
+export async function giveSecrets(manifests: readonly Manifest[]): Promise<void> {
   await apply(manifests.filter(({ kind }) => kind === 'Namespace'))
   const secret = (name: string, stringData: object) => ({
     apiVersion: 'v1',
@@ -79,8 +75,19 @@ export async function installMesh(): Promise<MeshPod> {
   })
   await apply([
     secret('fleet-access', { token: accessToken }),
-    secret('fleet-environment', { FLOTILLA_DEFAULT_MODEL: 'scripted/first-look' }),
+    secret('fleet-environment', { FLOTILLA_DEFAULT_MODEL: defaultModel }),
   ])
+}
+
+/** By our own manifests as they are; one that is there stays. */
+export async function installMesh(): Promise<MeshPod> {
+  const { nodes } = clusterOfThisRun()
+  const isThere = (await readMesh()) !== null
+  if (!isThere)
+    for (const { name } of nodes)
+      await rm(join(clusterFolder, name, 'kubelet', 'seccomp', 'flotilla.json'), { force: true })
+  const manifests = await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml')
+  await giveSecrets(manifests)
   await apply(manifests)
   return meshReady('', patient(120_000))
 }

@@ -8,7 +8,7 @@ import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 import { makeImages } from './cluster/images.ts'
 import { runClusterChaos } from './cluster-chaos.ts'
 import { runClusterScale } from './cluster-scale.ts'
-import { ensureHelm, ensureKwok, ensurePrograms } from './cluster/programs.ts'
+import { ensureHelm, ensureKubectl, ensureKwok, ensurePrograms } from './cluster/programs.ts'
 import { startCluster, type Cluster } from './cluster/start-cluster.ts'
 
 /**
@@ -32,6 +32,7 @@ async function outside(args: readonly string[]): Promise<number> {
   await sweep()
   await ensurePrograms(cache, (step) => console.log(step))
   await ensureHelm(cache, (step) => console.log(step))
+  await ensureKubectl(cache, (step) => console.log(step))
   if (args.includes('--scale')) await ensureKwok(cache, (step) => console.log(step))
   const images = await makeImages({ cache, root, progress: (step) => console.log(step) })
   const folder = await mkdtemp(join(tmpdir(), prefix))
@@ -109,6 +110,7 @@ function workOf(args: readonly string[]): (cluster: Cluster) => Promise<number> 
 
 async function runTests(cluster: Cluster, args: readonly string[]): Promise<number> {
   const helm = await ensureHelm(cache, () => undefined)
+  const kubectl = await ensureKubectl(cache, () => undefined)
   const [command, ...commandArgs] = args.includes('--shell')
     ? ['bash', '-i']
     : [join(root, 'node_modules', '.bin', 'vitest'), 'run', '--project', 'kubernetes', ...args]
@@ -120,6 +122,7 @@ async function runTests(cluster: Cluster, args: readonly string[]): Promise<numb
       FLOTILLA_TEST_CLUSTER: cluster.placeFile,
       KUBECONFIG: cluster.kubeconfigFile,
       FLOTILLA_TEST_HELM: helm,
+      FLOTILLA_TEST_KUBECTL: kubectl,
     },
   })
   const [code]: unknown[] = await once(child, 'exit')

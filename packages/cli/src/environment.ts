@@ -27,6 +27,8 @@ export interface Environment {
   readonly noInstall: boolean
   /** Agents must run in containers; anything else fails. */
   readonly requireEngine: boolean
+  /** This is the pod of a mesh, which the cluster starts and stops, and no command of ours. */
+  readonly isPod: boolean
   readonly model: {
     readonly apiKey: string | undefined
     readonly baseUrl: string | undefined
@@ -74,6 +76,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     command: commandOf(value),
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
+    isPod: value('FLOTILLA_KUBERNETES_SERVICE') !== undefined,
     model: {
       apiKey: value('FLOTILLA_SYSTEM_OPENAI_API_KEY'),
       baseUrl: value('FLOTILLA_SYSTEM_OPENAI_BASE_URL'),

@@ -17,6 +17,8 @@ const manifestSchema = z.looseObject({
 const manifestsIn = (...path: readonly string[]) =>
   parseAllDocuments(textOf(...path)).map((document) => manifestSchema.parse(document.toJS()))
 const plain = manifestsIn('deploy', 'kubernetes', 'flotilla.yaml')
+const list = z.array(z.looseObject({}))
+const anything: unknown = expect.anything()
 const of = (kind: string) => plain.filter((manifest) => manifest.kind === kind)
 
 it('a mesh in the cluster has the rights of one outside of it, and no others', () => {
@@ -63,6 +65,40 @@ it('the mesh’s pod is what this release makes, and what policies of agents loo
     kubernetes: { namespace: 'flotilla', service: '10.96.0.5', storageClass: null, seccomp: 'flotilla.json' },
   })
   expect(container.ports.map(({ containerPort }) => containerPort)).toEqual([8420, 8421, 8422])
+})
+
+it('what waits for a backup has the home, the account and the walls of the mesh, and room for the backup', () => {
+  const [mesh] = of('StatefulSet')
+  const [waiting, ...others] = manifestsIn('deploy', 'kubernetes', 'restore.yaml')
+  expect(others).toEqual([])
+  const shape = z.looseObject({
+    spec: z.looseObject({
+      template: z.looseObject({
+        spec: z.looseObject({
+          containers: z.tuple([z.looseObject({ env: list, volumeMounts: list })]),
+          volumes: list,
+        }),
+      }),
+    }),
+  })
+  const seen = shape.parse(waiting)
+  const { spec } = seen.spec.template
+  const [container] = spec.containers
+  expect(container['command']).toEqual(['sleep', 'infinity'])
+  const backup = { name: 'backup', mountPath: '/backup' }
+  expect(container.volumeMounts).toContainEqual(backup)
+  // What is made of a backup for a look would else fill what is bounded.
+  expect(container.env).toContainEqual({ name: 'TMPDIR', value: backup.mountPath })
+  expect(spec.volumes).toContainEqual(expect.objectContaining({ name: backup.name, ephemeral: anything }))
+
+  delete container['command']
+  container.env = container.env.filter((one) => one['name'] !== 'TMPDIR')
+  container.volumeMounts = container.volumeMounts.filter((one) => one['name'] !== backup.name)
+  spec.volumes = spec.volumes.filter((one) => one['name'] !== backup.name)
+  const like = shape.parse(mesh)
+  for (const name of ['ports', 'startupProbe', 'livenessProbe', 'readinessProbe'])
+    delete like.spec.template.spec.containers[0][name]
+  expect(seen).toEqual(like)
 })
 
 it('no pod but the one that puts profiles on nodes may be more than an ordinary user', () => {

@@ -60,6 +60,11 @@ export function ensureHelm(cache: string, progress: (step: string) => void): Pro
   return ensureProgram({ name: 'helm', source: 'helm.sh/helm/v3/cmd/helm', cache, progress })
 }
 
+/** What people type against a cluster, of the release that ours is. Likewise. */
+export function ensureKubectl(cache: string, progress: (step: string) => void): Promise<string> {
+  return ensureProgram({ name: 'kubectl', source: 'k8s.io/kubernetes/cmd/kubectl', cache, progress })
+}
+
 /** KWOK, which says of nodes that are nowhere what a kubelet would say of its own. Likewise. */
 export function ensureKwok(cache: string, progress: (step: string) => void): Promise<string> {
   return ensureProgram({ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok', cache, progress })

@@ -1,20 +1,17 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import * as z from 'zod/mini'
 import { commandAction, flagOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
-import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { addRuntimeOptions, askedRuntime, runtimeWords } from '../runtime-options.ts'
+import { passphraseIn } from './backup-passphrase.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { formatBytes, formatTime } from '../terminal/format.ts'
 
 /** A fleet of many gigabytes on a slow disk. */
 const timeoutMs = 24 * 3600_000
-/** Shorter ones are guessed whatever is computed of them. */
-const passphraseMinChars = 8
 
 const madeSchema = z.looseObject({
   file: z.string(),
@@ -40,7 +37,7 @@ const verifiedSchema = z.looseObject({
 const restoredSchema = z.looseObject({ restored: z.boolean(), home: z.string(), about: aboutSchema })
 
 const passphraseWords =
-  'The passphrase is the first line of --passphrase-file, or FLOTILLA_BACKUP_PASSPHRASE of the environment.'
+  'The passphrase is the first line of --passphrase-file, or FLOTILLA_BACKUP_PASSPHRASE of the environment. With - for the file it is asked for at a terminal, which does not show it, or read from what is sent in.'
 
 export function addBackupCommands(program: Command, deps: CliDeps): void {
   program
@@ -120,13 +117,16 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
   const { terminal } = context
   terminal.printJson(restored)
   terminal.print(`${restored.home} is the fleet again: ${aboutWords(restored.about)}.`)
+  const goOn = context.environment.isPod
+    ? 'kubectl apply --filename deploy/kubernetes/flotilla.yaml, or restore.enabled=false of the chart'
+    : 'flotilla start'
   if (restored.about.secrets) {
-    terminal.hint('Stop the mesh of the old home, if there is one, then go on with:  flotilla start')
+    terminal.hint(`Stop the mesh of the old home, if there is one, then go on with:  ${goOn}`)
     return
   }
   terminal.hint(
     'The backup had no secrets. Write .env again, then:  flotilla journal begin-anew',
-    'and go on with:  flotilla start',
+    `and go on with:  ${goOn}`,
   )
 }
 
@@ -149,7 +149,7 @@ async function ask(
   line: CommandLine,
   asked: { readonly verb: 'backup' | 'restore' | 'verify-backup'; readonly extra?: readonly string[] },
 ): Promise<unknown> {
-  const passphrase = await passphraseIn(textOption(line, 'passphraseFile'), asked.verb)
+  const passphrase = await passphraseIn(context, textOption(line, 'passphraseFile'), asked.verb)
   const watched = watchCopy(context)
   return askMeshProgram({
     verb: asked.verb,
@@ -189,23 +189,4 @@ export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
     },
     end: () => void terminal.status(null),
   }
-}
-
-async function passphraseIn(path: string | undefined, verb: string): Promise<string | null> {
-  if (path === undefined) return null
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new CommandFailed('bad-request', {
-      detail: `the passphrase file ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      repair: 'Name a file whose first line is the passphrase.',
-    })
-  })
-  const passphrase = text.split('\n', 1)[0]?.replace(/\r$/, '') ?? ''
-  if (passphrase.length >= passphraseMinChars) return passphrase
-  throw new CommandFailed('bad-request', {
-    detail: `the first line of ${path} is shorter than ${passphraseMinChars} characters`,
-    repair:
-      verb === 'backup'
-        ? 'Take a longer passphrase: whoever has the file can try as often as they like.'
-        : 'Name the file that the backup was made with; no backup has a passphrase as short as this.',
-  })
 }

@@ -22,12 +22,14 @@ export function addResetCommand(program: Command, deps: CliDeps): void {
 }
 
 async function reset(context: CommandContext, line: CommandLine): Promise<void> {
-  const { terminal, place } = context
+  const { terminal, place, environment } = context
   const found = await readMeshFile(place.home)
   if (found?.alive === true) {
     throw new CommandFailed('mesh-runs', {
       detail: `The mesh of ${place.home} still runs (process ${found.mesh.pid}).`,
-      repair: 'Stop it first: flotilla stop',
+      repair: environment.isPod
+        ? 'Have its pod wait in place of working (deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and do it there.'
+        : 'Stop it first: flotilla stop',
     })
   }
   if (!flagOption(line, 'yes')) {

@@ -23,6 +23,8 @@ export interface RestoreOptions {
   readonly passphrase: string | null
   /** What `verifyBackup` said of this file a moment ago. */
   readonly verified: VerifiedBackup
+  /** Whether what agents kept goes to other disks than the home's. */
+  readonly agentsElsewhere: boolean
   /** Makes the home's folders and gives it an id of its own. */
   readonly openHome: () => Promise<{ readonly homeId: string }>
   /** Where agents' data goes, once the home has an id and its files. */
@@ -45,7 +47,8 @@ export interface RestoreOptions {
 export async function restoreBackup(options: RestoreOptions): Promise<{ readonly homeId: string }> {
   const { paths, progress } = options
   await requireEmpty(paths)
-  await requireRoom(paths, options.verified.bytes)
+  const { bytes, homeBytes } = options.verified
+  await requireRoom(paths, options.agentsElsewhere ? homeBytes : bytes)
   await mkdir(paths.dataFolder, { recursive: true, mode: 0o700 })
   await writeFile(paths.restoreMark, 'This home is being restored, or was until its restore was cut off.\n')
   await syncFolder(paths.dataFolder)

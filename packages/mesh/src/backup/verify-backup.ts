@@ -24,6 +24,8 @@ export interface VerifiedBackup {
   readonly entries: number
   /** Of its content. */
   readonly bytes: number
+  /** What of it are database and files; the rest is what agents kept. */
+  readonly homeBytes: number
 }
 
 /**
@@ -35,20 +37,29 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   const folder = await mkdtemp(join(options.temporary, 'flotilla-verify-'))
   const database = join(folder, 'mesh.db')
   let hasDatabase = false
+  let homeBytes = 0
+  const counted = (sink: EntrySink | null): EntrySink => ({
+    take: (piece) => {
+      homeBytes += piece.length
+      return sink?.take(piece)
+    },
+    end: () => sink?.end(),
+  })
   try {
     const archive = tellingBytes(createReadStream(options.file), size, options.moved)
     const verified = await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
       entry: (entry: Entry) => {
-        if (entry.kind !== 'database') return null
+        if (entry.kind === 'agent-data') return null
+        if (entry.kind === 'file') return counted(null)
         hasDatabase = true
-        return fileSink(database, 0o600)
+        return counted(fileSink(database, 0o600))
       },
     })
     if (!hasDatabase) throw broken('it has no database')
     const fault = faultInDatabase(database)
     if (fault !== null) throw broken(`its database is damaged: ${fault}`)
-    return verified
+    return { ...verified, homeBytes }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 import { restoreBackup, verifyBackup } from '../../backup/index.ts'
 import type { MovedBytes } from '../../backup/index.ts'
 import {
@@ -19,6 +19,8 @@ import type { DataPaths } from '../../config/index.ts'
 import { createLog } from '../../platform/index.ts'
 import { newestSchemaStep } from '../../storage/index.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
+import { holdLedger, requireNoMesh } from '../hold-ledger.ts'
+import type { HeldLedger } from '../hold-ledger.ts'
 import { passphraseOf, requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -30,8 +32,10 @@ export async function restore(context: CommandContext): Promise<number> {
   const progress = (step: string) => context.tell({ progress: step })
   const moved = (done: MovedBytes) => context.tell({ moved: done })
   await mkdir(paths.home, { recursive: true, mode: 0o700 })
-  const lock = await lockHome(paths.home, { pid: context.pid, deed: 'restoring' })
+  const lock = await lockForRestore(context, paths.home)
+  const held: { ledger: HeldLedger | null } = { ledger: null }
   try {
+    await refuseLiveHome(context, paths)
     progress('Reading the backup to its end')
     const verified = await verifyBackup({ file, passphrase, temporary: tmpdir(), moved })
     if (verified.about.schema > newestSchemaStep) {
@@ -42,22 +46,51 @@ export async function restore(context: CommandContext): Promise<number> {
     }
     if (await isRestoreUnfinished(paths)) await startOver(context, paths)
     const runtime = context.environment.runtime ?? verified.about.runtime
-    const environment = { ...context.environment, runtime }
+    const inRuntime = { ...context, environment: { ...context.environment, runtime } }
     const { homeId } = await restoreBackup({
       paths,
       file,
       passphrase,
       verified,
-      openHome: () => openHomeFolder(paths),
-      openAgents: (home) => openAgents({ ...context, environment }, { paths, ...home }),
+      agentsElsewhere: runtime === 'kubernetes',
+      openHome: async () => {
+        const home = await openHomeFolder(paths)
+        const log = createLog(context.environment.logLevel)
+        // Whoever restores into it on another machine is refused for as long as this goes on, and no mesh begins.
+        held.ledger = await holdLedger({ context: inRuntime, homeId: home.homeId, paths, log })
+        return home
+      },
+      openAgents: (home) => openAgents(inRuntime, { paths, ...home }),
       progress,
       moved,
     })
     context.tell({ restored: true, home: paths.home, home_id: homeId, about: verified.about })
     return 0
   } finally {
+    await held.ledger?.release()
     await lock.release()
   }
+}
+
+function lockForRestore(context: CommandContext, home: string) {
+  return lockHome(home, { pid: context.pid, deed: 'restoring' }).catch((error: unknown) => {
+    const isPod = context.environment.kubernetes.service !== null
+    throw isPod && error instanceof Problem ? retold(error, { repair: podRepair }) : error
+  })
+}
+
+/** The cluster would start a mesh again that a command in its pod ends. */
+const podRepair =
+  'Have the pod wait in place of working (kubectl apply --filename deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and restore there.'
+
+/** What the lock of this machine cannot see. Asked before a backup is read, which takes its time. */
+async function refuseLiveHome(context: CommandContext, paths: DataPaths): Promise<void> {
+  const homeId = await homeIdOf(paths)
+  if (homeId !== null) await requireNoMesh({ context, homeId, paths })
+}
+
+async function homeIdOf(paths: DataPaths): Promise<string | null> {
+  return (await readTextFile(homeIdPath(paths)))?.trim() || null
 }
 
 /** The engine is prepared once the first agent has data, so that a backup without any needs none. */
@@ -85,8 +118,8 @@ async function openAgents(
 async function startOver(context: CommandContext, paths: DataPaths): Promise<void> {
   const progress = (step: string) => context.tell({ progress: step })
   progress('A restore of this home was cut off: what it left is taken away')
-  const homeId = (await readTextFile(homeIdPath(paths)))?.trim()
-  if (homeId !== undefined && homeId !== '') {
+  const homeId = await homeIdOf(paths)
+  if (homeId !== null) {
     const log = createLog(context.environment.logLevel)
     for (const runtime of new Set(['process', context.environment.runtime] as const)) {
       const environment = { ...context.environment, runtime }

@@ -7,12 +7,12 @@ import type { CommandContext } from './command-context.ts'
 /** Reads `--file` to its end and tells what it is; touches no home. */
 export async function verify(context: CommandContext): Promise<number> {
   context.tell({ progress: 'Reading the backup to its end' })
-  const verified = await verifyBackup({
+  const { about, entries, bytes } = await verifyBackup({
     file: resolve(requireFile(context)),
     passphrase: passphraseOf(context),
     temporary: tmpdir(),
     moved: (moved) => context.tell({ moved }),
   })
-  context.tell({ ok: true, ...verified })
+  context.tell({ ok: true, about, entries, bytes })
   return 0
 }
