@@ -8,7 +8,8 @@ import { holdsWallet } from '../mesh-process/mesh-paths.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
-const timeoutMs = 180_000
+/** A large fleet goes a few agents at a time, after the lease of a mesh that was killed; cut off midway it is half there. */
+const timeoutMs = 24 * 3600_000
 
 export function addResetCommand(program: Command, deps: CliDeps): void {
   program

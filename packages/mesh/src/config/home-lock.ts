@@ -15,6 +15,9 @@ const deeds = {
 } as const
 export type Deed = keyof typeof deeds
 
+/** What has no end of its own, so that waiting for it is of no use. */
+const deedsOfMesh: readonly unknown[] = ['starting', 'running'] satisfies readonly Deed[]
+
 export interface HomeLock {
   /** Told to whoever comes second from now on. */
   now(deed: Deed): void
@@ -46,11 +49,23 @@ export async function lockHome(
     if (lock) return lock
     const holder = await askHolder(socket)
     if (holder === null && attempt < attemptsMax) continue
-    const deed = holder?.deed ?? 'running'
-    throw new Problem('home-in-use', {
-      detail: deeds[deed](home, holder ? `process ${holder.pid}` : 'another program'),
-    })
+    throw inUse(home, holder)
   }
+}
+
+function inUse(home: string, holder: { readonly pid: number; readonly deed: Deed } | null): Problem {
+  const deed = holder?.deed ?? 'running'
+  const who = holder ? `process ${holder.pid}` : 'another program'
+  return new Problem('home-in-use', {
+    detail: deeds[deed](home, who),
+    extra: { deed },
+    ...(deedsOfMesh.includes(deed) ? {} : { repair: `Wait until ${who} has ended, then try again.` }),
+  })
+}
+
+/** Whether it is a mesh, or what may be one, that a home was refused for by `lockHome`. Pure. */
+export function isHeldByMesh({ extra }: Problem): boolean {
+  return deedsOfMesh.includes(extra['deed'])
 }
 
 /** The abstract socket of a home, whose place has no links in it. Any user of this machine can connect to it. Pure. */

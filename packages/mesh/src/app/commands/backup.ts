@@ -21,8 +21,9 @@ import {
 } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
 import { createLog, freshBytes, productVersion, systemClock } from '../../platform/index.ts'
-import { notedCluster } from '../choose-cluster.ts'
+import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
+import { requireNoMesh } from '../hold-ledger.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** A busy mesh reads out one agent at a time; whoever comes second asks again so often. */
@@ -102,7 +103,7 @@ interface OpenAgents {
   close(): Promise<void>
 }
 
-/** By the mesh where one runs; else by the sandboxes themselves, while no mesh can begin. */
+/** By the mesh where one runs; else by the sandboxes themselves, while no mesh can begin on this machine. */
 async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
@@ -122,30 +123,50 @@ async function openAgents(
       close: async () => {},
     }
   }
-  const kind = context.environment.runtime ?? (await runtimeOf(paths))
-  const environment = { ...context.environment, runtime: kind }
-  const log = createLog(environment.logLevel)
-  const runtime = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
-  const settings = await readSettingsFile(paths.settingsFile)
   try {
+    const agents = await openResting(context, { paths, homeId })
+    return {
+      ...agents,
+      close: async () => {
+        await agents.close()
+        await lock.release()
+      },
+    }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+/** By the sandboxes themselves. Throws the Problem `home-in-use` for a home that a mesh elsewhere works on. */
+async function openResting(
+  context: CommandContext,
+  { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
+): Promise<OpenAgents> {
+  // Agents would be read where there are none.
+  refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
+  const kind = context.environment.runtime ?? (await runtimeOf(paths))
+  const inKind = { ...context, environment: { ...context.environment, runtime: kind } }
+  // What is prepared has the walls of agents let this machine in, and not where their mesh is.
+  await requireNoMesh({ context: inKind, homeId, paths })
+  const log = createLog(context.environment.logLevel)
+  const runtime = chooseRuntime({ context: inKind, homeId, paths, log })
+  try {
+    const settings = await readSettingsFile(paths.settingsFile)
     await runtime.prepare({
       progress: (step) => context.tell({ progress: step }),
       signal: context.stopped,
     })
+    return {
+      runtime: kind,
+      read: (agentId) => runtime.readData(agentId, { dataLimitBytes: dataLimitBytes(settings, agentId) }),
+      measure: async (agentIds) =>
+        [...(await runtime.measureData(agentIds)).values()].reduce((sum, { bytes }) => sum + bytes, 0),
+      close: () => runtime.close(),
+    }
   } catch (error) {
     await runtime.close()
-    await lock.release()
     throw error
-  }
-  return {
-    runtime: kind,
-    read: (agentId) => runtime.readData(agentId, { dataLimitBytes: dataLimitBytes(settings, agentId) }),
-    measure: async (agentIds) =>
-      [...(await runtime.measureData(agentIds)).values()].reduce((sum, { bytes }) => sum + bytes, 0),
-    close: async () => {
-      await runtime.close()
-      await lock.release()
-    },
   }
 }
 

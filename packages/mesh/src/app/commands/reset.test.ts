@@ -22,7 +22,7 @@ async function aFolder(): Promise<string> {
 }
 
 /** With an engine that does not answer, unless plain processes are asked for. */
-function resetOf(home: string, runtime?: 'process') {
+function resetOf(home: string, runtime?: 'process' | 'docker') {
   const env = {
     FLOTILLA_HOME: home,
     FLOTILLA_LOG_LEVEL: 'silent',
@@ -102,3 +102,19 @@ test('folders of a home that others could read are closed to them', async () => 
   await openHomeFolder(paths)
   expect((await stat(paths.dataFolder)).mode & 0o777).toBe(0o700)
 })
+
+test.each(['docker', 'process'] as const)(
+  'a home whose agents live in a cluster is not removed as one of %s: nothing would name them any more',
+  async (runtime) => {
+    const home = await aFolder()
+    const paths = dataPaths(home)
+    await openHomeFolder(paths)
+    await writeFile(paths.clusterFile, JSON.stringify({ context: null, namespace: 'fleet' }))
+    await expect(resetOf(home, runtime)).rejects.toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('namespace fleet'),
+      repair: expect.stringContaining('FLOTILLA_RUNTIME'),
+    })
+    expect(existsSync(paths.clusterFile)).toBe(true)
+  },
+)

@@ -1,6 +1,7 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
+import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
 import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '../../config/index.ts'
@@ -37,6 +38,8 @@ async function removeHome(
       detail: `${paths.home} is not a home of Flotilla; it holds ${foreign.slice(0, 3).join(', ')}, and nothing was removed`,
     })
   }
+  // Nothing would name what is left in the cluster, and no lease of it would have been looked at.
+  refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const { homeId } = await openHomeFolder(paths)
   await requireNoMesh({ context, homeId, paths })
   const progress = (step: string) => context.tell({ progress: step })

@@ -1,17 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { lockHome, readEnvironment } from '../../config/index.ts'
+import { dataPaths, lockHome, openHomeFolder, readEnvironment } from '../../config/index.ts'
 import { restore } from './restore.ts'
 
-/** Into a home that a mesh works on. */
-async function beside(pod: Readonly<Record<string, string>>) {
+async function aFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'restore-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const lock = await lockHome(folder, { pid: 7, deed: 'running' })
-  onTestFinished(() => lock.release())
-  const env = { FLOTILLA_HOME: folder, FLOTILLA_RUNTIME: 'kubernetes', ...pod }
+  return folder
+}
+
+function restoreInto(folder: string, more: Readonly<Record<string, string>>) {
+  const env = { FLOTILLA_HOME: folder, FLOTILLA_RUNTIME: 'kubernetes', ...more }
   return restore({
     environment: readEnvironment(env),
     env,
@@ -25,11 +27,49 @@ async function beside(pod: Readonly<Record<string, string>>) {
   }).catch((error: unknown) => error)
 }
 
+/** Into a home that another process works on. */
+async function beside(deed: Parameters<typeof lockHome>[1]['deed'], pod: Readonly<Record<string, string>>) {
+  const folder = await aFolder()
+  const lock = await lockHome(folder, { pid: 7, deed })
+  onTestFinished(() => lock.release())
+  return restoreInto(folder, pod)
+}
+
+const inPod = { FLOTILLA_KUBERNETES_SERVICE: '10.96.0.5' }
+
 test('a restore beside a mesh is refused, and in its pod it is said how to end that', async () => {
   const refused = { code: 'home-in-use', detail: expect.stringContaining('process 7') }
-  expect(await beside({})).toMatchObject({ ...refused, repair: expect.not.stringContaining('kubectl') })
-  expect(await beside({ FLOTILLA_KUBERNETES_SERVICE: '10.96.0.5' })).toMatchObject({
+  expect(await beside('running', {})).toMatchObject({
     ...refused,
-    repair: expect.stringContaining('deploy/kubernetes/restore.yaml'),
+    repair: expect.not.stringContaining('kubectl'),
   })
+  for (const deed of ['running', 'starting'] as const)
+    expect(await beside(deed, inPod)).toMatchObject({
+      ...refused,
+      repair: expect.stringContaining('deploy/kubernetes/restore.yaml'),
+    })
+})
+
+test.each(['restoring', 'backing-up', 'removing'] as const)(
+  'what ends by itself is waited for, also in a pod that waits already: %s',
+  async (deed) => {
+    expect(await beside(deed, inPod)).toMatchObject({
+      code: 'home-in-use',
+      repair: 'Wait until process 7 has ended, then try again.',
+    })
+  },
+)
+
+test('what a restore that was cut off put into a cluster is not left there by one into this machine', async () => {
+  const folder = await aFolder()
+  const paths = dataPaths(folder)
+  await openHomeFolder(paths)
+  await writeFile(paths.restoreMark, '')
+  await writeFile(paths.clusterFile, JSON.stringify({ context: null, namespace: 'fleet' }))
+  expect(await restoreInto(folder, { FLOTILLA_RUNTIME: 'docker' })).toMatchObject({
+    code: 'conflict',
+    detail: expect.stringContaining('namespace fleet'),
+    repair: expect.stringContaining('--runtime'),
+  })
+  expect(existsSync(paths.clusterFile)).toBe(true)
 })

@@ -8,6 +8,7 @@ import {
   dataLimitBytes,
   dataPaths,
   homeIdPath,
+  isHeldByMesh,
   isRestoreUnfinished,
   lockHome,
   openHomeFolder,
@@ -18,6 +19,7 @@ import {
 import type { DataPaths } from '../../config/index.ts'
 import { createLog } from '../../platform/index.ts'
 import { newestSchemaStep } from '../../storage/index.ts'
+import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { holdLedger, requireNoMesh } from '../hold-ledger.ts'
 import type { HeldLedger } from '../hold-ledger.ts'
@@ -75,7 +77,9 @@ export async function restore(context: CommandContext): Promise<number> {
 function lockForRestore(context: CommandContext, home: string) {
   return lockHome(home, { pid: context.pid, deed: 'restoring' }).catch((error: unknown) => {
     const isPod = context.environment.kubernetes.service !== null
-    throw isPod && error instanceof Problem ? retold(error, { repair: podRepair }) : error
+    throw isPod && error instanceof Problem && isHeldByMesh(error)
+      ? retold(error, { repair: podRepair })
+      : error
   })
 }
 
@@ -85,6 +89,8 @@ const podRepair =
 
 /** What the lock of this machine cannot see. Asked before a backup is read, which takes its time. */
 async function refuseLiveHome(context: CommandContext, paths: DataPaths): Promise<void> {
+  // What a restore that was cut off put into a cluster is taken away there, or not at all.
+  if (await isRestoreUnfinished(paths)) refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const homeId = await homeIdOf(paths)
   if (homeId !== null) await requireNoMesh({ context, homeId, paths })
 }
