@@ -39,3 +39,25 @@ it('a key that is given without an address goes where the provider usually is, a
     { provider: 'openai', model: 'm', key: 'sk-new', base_url: usual, make_default: true },
   ])
 })
+
+it.each(['settings', 'environment'] as const)(
+  'a key goes to the address that %s fix, which is the only one that the mesh takes, and none may be wanted there',
+  async (from) => {
+    const address = { url: 'https://models.example/v1', from }
+    const wanted = { provider: 'openai', model: 'm', baseUrl: undefined }
+    const keyed = aSetup('sk-new\n', { address })
+    await keepProvider(keyed.context, keyed.client, wanted)
+    const body = { provider: 'openai', model: 'm', base_url: address.url, make_default: true }
+    expect(keyed.bodies).toEqual([{ ...body, key: 'sk-new' }])
+    const keyless = aSetup('', { address })
+    await keepProvider(keyless.context, keyless.client, wanted)
+    expect(keyless.bodies).toEqual([body])
+  },
+)
+
+it('an address that is only kept takes no key that was given without it', async () => {
+  const address = { url: 'http://10.0.0.5:8000/v1', from: 'file' } as const
+  const { context, client, bodies } = aSetup('sk-new\n', { address })
+  await keepProvider(context, client, { provider: 'openai', model: 'm', baseUrl: undefined })
+  expect(bodies).toEqual([expect.objectContaining({ key: 'sk-new', base_url: usual })])
+})

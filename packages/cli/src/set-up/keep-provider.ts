@@ -26,7 +26,7 @@ const triesMax = 3
 /**
  * Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen, and
  * anew where the provider does not take it. A server at an address of one's own may want none. Where no address was named,
- * a new key goes where the provider usually is, whatever address is kept.
+ * a new key goes where settings or the environment say, else where the provider usually is, whatever address is kept.
  */
 export async function keepProvider(
   context: CommandContext,
@@ -35,9 +35,10 @@ export async function keepProvider(
 ): Promise<ModelChoice> {
   const { providers } = await client.call('setup', { signal: context.signal })
   const offer = namedOffer(providers, wanted.provider)
-  const enter = enterMeans(offer, wanted)
+  const there = { ...wanted, baseUrl: wanted.baseUrl ?? fixedAddress(offer) }
+  const enter = enterMeans(offer, there)
   if (enter === null) return tryAndKeep(context, client, wanted)
-  const placed = { ...wanted, baseUrl: wanted.baseUrl ?? offer.base_url ?? undefined }
+  const placed = { ...there, baseUrl: there.baseUrl ?? offer.base_url ?? undefined }
   for (let tried = 1; ; tried++) {
     const key = await askKey(context, placed, enter)
     try {
@@ -97,6 +98,11 @@ function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter
   const staysThere = baseUrl === undefined || isSamePlace(baseUrl, offer.address?.url ?? offer.base_url)
   if (offer.key !== 'none' && staysThere) return anew === true && offer.key === 'file' ? 'the kept key' : null
   return baseUrl === undefined || isSamePlace(baseUrl, offer.base_url) ? 'nothing' : 'no key'
+}
+
+/** The one address that the mesh takes for it, where settings or its environment say that. Pure. */
+function fixedAddress({ address }: ProviderOffer): string | undefined {
+  return address !== null && address.from !== 'file' ? address.url : undefined
 }
 
 /** Empty only where that says something. The question says where the key goes. */
