@@ -49,6 +49,7 @@ export function aCredentialRoom(room: CredentialRoom = {}) {
     removeAgent: async () => false,
     storeSystem: async () => {},
     removeSystem: async () => {},
+    changeSystem: async () => {},
     systemSourceOf: () => null,
   }
   const bindings = {

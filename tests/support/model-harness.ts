@@ -168,6 +168,7 @@ export function aVault(system: Readonly<Record<string, string | undefined>>): Va
     names: () => ({ system: Object.keys(system), agent: [] }),
     storeSystem: async () => {},
     removeSystem: async () => {},
+    changeSystem: async () => {},
     systemSourceOf: () => null,
     sourceOf: () => null,
     storeAgent: async (name, value) => createSecret(name, value),

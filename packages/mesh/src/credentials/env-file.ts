@@ -57,27 +57,31 @@ export async function readEnvFile(path: string): Promise<ReadonlyMap<string, str
 }
 
 /**
- * Sets one variable, or takes it out for null, and leaves every other line as it is but for those that `replaces`
- * names as well. Throws the Problem `unprocessable` for a value with a line end.
+ * Sets variables in one write, or takes those out that are null, and leaves every other line as it is but for those
+ * that `replaces` names as well. Throws the Problem `unprocessable` for a value with a line end.
  */
-export async function setEnvValue(
+export async function setEnvValues(
   editor: FileEditor,
   path: string,
-  entry: {
-    readonly variable: string
-    readonly value: string | null
+  {
+    values,
+    replaces = () => false,
+  }: {
+    readonly values: Readonly<Record<string, string | null>>
     readonly replaces?: (variable: string) => boolean
   },
 ): Promise<void> {
-  const line = entry.value === null ? [] : [assignmentLine(entry.variable, entry.value)]
+  const added = Object.entries(values).flatMap(([variable, value]) =>
+    value === null ? [] : [assignmentLine(variable, value)],
+  )
   const isReplaced = (variable: string | undefined) =>
-    variable !== undefined && (variable === entry.variable || (entry.replaces?.(variable) ?? false))
+    variable !== undefined && (Object.hasOwn(values, variable) || replaces(variable))
   await editor.edit(
     path,
     (text) => {
       const lines = (text ?? '').split('\n').filter((old) => !isReplaced(assignment.exec(old)?.[1]))
       while (lines.at(-1) === '') lines.pop()
-      return [...lines, ...line, ''].join('\n')
+      return [...lines, ...added, ''].join('\n')
     },
     envFileMode,
   )

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { credentialNameOf } from './credential-tiers.ts'
-import { parseEnvText, setEnvValue } from './env-file.ts'
+import { parseEnvText, setEnvValues } from './env-file.ts'
 import { createVault } from './vault.ts'
 
 async function anEnvFile(text: string | null, mode = 0o600): Promise<string> {
@@ -125,6 +125,62 @@ describe('the vault', () => {
     expect(await readFile(envFilePath, 'utf8')).toMatch(/^# mine\r?\n$/)
   })
 
+  test('changes system credentials that belong together at once, in one write', async () => {
+    const envFilePath = await anEnvFile("FLOTILLA_SYSTEM_A_BASE_URL='http://old.example'\nMINE=1\n")
+    const real = createFileEditor()
+    const whileWriting: unknown[] = []
+    const seen = () => [vault.system('a_api_key')?.reveal(), vault.system('a_base_url')?.reveal()]
+    const vault = await createVault({
+      env: {},
+      envFilePath,
+      editor: {
+        edit: async (...edit) => {
+          whileWriting.push(seen())
+          await real.edit(...edit)
+          whileWriting.push(seen())
+        },
+      },
+    })
+    await vault.changeSystem(() => ({ a_api_key: 'new-key', a_base_url: null }))
+    const old = [undefined, 'http://old.example']
+    expect(whileWriting).toEqual([old, old])
+    expect(seen()).toEqual(['new-key', undefined])
+    expect(await readFile(envFilePath, 'utf8')).toBe("MINE=1\nFLOTILLA_SYSTEM_A_API_KEY='new-key'\n")
+  })
+
+  test('keeps what it had where such a change is refused or cannot be written, and goes on', async () => {
+    const envFilePath = await anEnvFile('FLOTILLA_SYSTEM_A=old\n')
+    const real = createFileEditor()
+    let isFull = true
+    const edit: typeof real.edit = (...what) =>
+      isFull ? Promise.reject(new Error('the disk is full')) : real.edit(...what)
+    const vault = await createVault({ env: {}, envFilePath, editor: { edit } })
+    await expect(vault.changeSystem(() => ({ a: 'new', b: 'new' }))).rejects.toThrow('the disk is full')
+    isFull = false
+    const refused = vault.changeSystem(() => {
+      throw new Error('not allowed')
+    })
+    await expect(refused).rejects.toThrow('not allowed')
+    await expect(vault.changeSystem(() => ({ a: 'new', b: 'two\nlines' }))).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+    expect([vault.system('a')?.reveal(), vault.system('b')]).toEqual(['old', undefined])
+    expect(await readFile(envFilePath, 'utf8')).toBe('FLOTILLA_SYSTEM_A=old\n')
+  })
+
+  test('decides a change when those before it hold', async () => {
+    const { vault } = await aVault(null)
+    const seen: (string | undefined)[] = []
+    await Promise.all([
+      vault.storeSystem('a', 'first'),
+      vault.changeSystem(() => {
+        seen.push(vault.system('a')?.reveal())
+        return {}
+      }),
+    ])
+    expect(seen).toEqual(['first'])
+  })
+
   test('knows nothing of the secret of the mesh, wherever it stands', async () => {
     const { vault } = await aVault('FLOTILLA_SYSTEM_MESH_SECRET=one\n', {
       FLOTILLA_SYSTEM_mesh_secret: 'two',
@@ -166,7 +222,7 @@ describe('an env file', () => {
     const oneLine = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/[\r\n\0]/.test(text))
     await fc.assert(
       fc.asyncProperty(oneLine, async (value) => {
-        await setEnvValue(editor, path, { variable: 'A', value })
+        await setEnvValues(editor, path, { values: { A: value } })
         expect(parseEnvText(await readFile(path, 'utf8')).get('A')).toBe(value)
       }),
       { numRuns: 40 },
@@ -178,7 +234,7 @@ describe('an env file', () => {
     'never holds a value with a line end: %j',
     async (value) => {
       const path = await anEnvFile(null)
-      await expect(setEnvValue(createFileEditor(), path, { variable: 'A', value })).rejects.toMatchObject({
+      await expect(setEnvValues(createFileEditor(), path, { values: { A: value } })).rejects.toMatchObject({
         code: 'unprocessable',
       })
     },

@@ -1,7 +1,7 @@
 import type { FileEditor } from '../config/index.ts'
 import { credentialNameOf, meshSecretName, variableOf } from './credential-tiers.ts'
 import type { CredentialTier } from './credential-tiers.ts'
-import { readEnvFile, setEnvValue } from './env-file.ts'
+import { readEnvFile, setEnvValues } from './env-file.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
@@ -25,6 +25,12 @@ export interface Vault {
   /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
   storeSystem(name: string, value: string): Promise<void>
   removeSystem(name: string): Promise<void>
+  /**
+   * Writes system credentials that belong together to `.env` in one write, and takes those out that are null; they hold
+   * from then on all at once, and where the write fails none does. What changes is decided when all changes before
+   * hold; what `decide` throws leaves everything as it was.
+   */
+  changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void>
   /** Where the system credential of that name comes from; null where there is none. */
   systemSourceOf(name: string): 'environment' | 'file' | null
 }
@@ -41,6 +47,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
   const tiers: Record<CredentialTier, Map<string, Secret>> = { system: new Map(), agent: new Map() }
   const fromEnvironment = new Set<string>()
   const systemFromEnvironment = new Set<string>()
+  let lastChange: Promise<void> = Promise.resolve()
 
   function take(variable: string, value: string | undefined): void {
     const credential = value ? credentialNameOf(variable) : null
@@ -61,16 +68,33 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     return tiers.agent.has(name) ? 'file' : null
   }
 
-  /** Every spelling of the name goes, so that no older line comes back with the next start. */
-  async function write(tier: CredentialTier, name: string, value: string | null): Promise<void> {
-    await setEnvValue(deps.editor, deps.envFilePath, {
-      variable: variableOf(tier, name),
-      value,
+  /** Every spelling of a name goes, so that no older line comes back with the next start. */
+  async function write(tier: CredentialTier, changes: ReadonlyMap<string, string | null>): Promise<void> {
+    const values = [...changes].map(([name, value]) => [variableOf(tier, name), value] as const)
+    await setEnvValues(deps.editor, deps.envFilePath, {
+      values: Object.fromEntries(values),
       replaces: (variable) => {
         const old = credentialNameOf(variable)
-        return old?.tier === tier && old.name === name
+        return old?.tier === tier && changes.has(old.name)
       },
     })
+  }
+
+  function changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void> {
+    const turn = lastChange.then(async () => {
+      const changes = new Map(
+        Object.entries(decide()).map(([name, value]) => [name.toLowerCase(), value] as const),
+      )
+      if (changes.size === 0) return
+      await write('system', changes)
+      // Nothing is awaited in between: a key and the address that it is for are never seen one without the other.
+      for (const [name, value] of changes) {
+        if (value === null) tiers.system.delete(name)
+        else take(variableOf('system', name), value)
+      }
+    })
+    lastChange = turn.catch(() => {})
+    return turn
   }
 
   async function writeAgent(name: string, value: string | null): Promise<void> {
@@ -79,7 +103,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
         detail: `${variableOf('agent', name)} is set in the environment of the mesh; change it there`,
       })
     }
-    await write('agent', name, value)
+    await write('agent', new Map([[name, value]]))
   }
 
   return {
@@ -100,18 +124,13 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     system: (name) => tiers.system.get(name.toLowerCase()),
     agentTier: (name) => tiers.agent.get(name.toLowerCase()),
     names: () => ({ system: [...tiers.system.keys()].toSorted(), agent: [...tiers.agent.keys()].toSorted() }),
-    async storeSystem(name, value) {
-      await write('system', name.toLowerCase(), value)
-      take(variableOf('system', name), value)
-    },
+    changeSystem,
+    storeSystem: (name, value) => changeSystem(() => ({ [name]: value })),
+    removeSystem: (name) => changeSystem(() => ({ [name]: null })),
     systemSourceOf(name) {
       const known = name.toLowerCase()
       if (systemFromEnvironment.has(known)) return 'environment'
       return tiers.system.has(known) ? 'file' : null
-    },
-    async removeSystem(name) {
-      await write('system', name.toLowerCase(), null)
-      tiers.system.delete(name.toLowerCase())
     },
   }
 }

@@ -2,7 +2,14 @@ import { Problem } from '@flotilla/protocol/problem'
 import { requireProof } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import { credentialNamesOf, providerPresets } from '../models/index.ts'
-import { isFirstProvider, isSameAddress, providerCandidate, requireOurs } from './provider-candidate.ts'
+import {
+  addressSourceOf,
+  isFirstProvider,
+  isSameAddress,
+  providerCandidate,
+  requireOurs,
+} from './provider-candidate.ts'
+import type { ProviderCandidate } from './provider-candidate.ts'
 import { recordSetup, requireOwnDefault, usualModelOf } from './setup-context.ts'
 import type { ProviderInput, SetupContext } from './setup-context.ts'
 
@@ -14,6 +21,7 @@ export async function checkProvider(
 ) {
   context.guard(caller, { do: 'manage-credentials' })
   const candidate = providerCandidate(context, caller, input)
+  const requireUntouched = standingOf(context, input.provider)
   recordSetup(context, caller, {
     action: 'provider.checked',
     subject: input.provider,
@@ -21,11 +29,13 @@ export async function checkProvider(
   })
   const model = input.model ?? usualModelOf(input.provider)
   if (model !== null) await context.tryProvider.ask(candidate, model, signal)
+  // A key that was kept meanwhile would go to the address that is tried here.
+  requireUntouched()
   const models = await context.tryProvider.models(candidate, signal)
   return { answered: model === null ? null : `${input.provider}/${model}`, models: [...models] }
 }
 
-/** Nothing is kept unless the model has answered. */
+/** Nothing is kept unless the model has answered, and what was allowed before that still is. */
 export async function storeProvider(
   context: SetupContext,
   caller: Caller,
@@ -34,10 +44,8 @@ export async function storeProvider(
     signal,
   }: { readonly input: ProviderInput & { readonly make_default: boolean }; readonly signal: AbortSignal },
 ) {
-  context.guard(caller, { do: 'manage-credentials' })
-  if (input.make_default) requireOwnDefault(context)
-  const candidate = providerCandidate(context, caller, input)
-  if (!isFirstProvider(context, input)) requireProof(caller, 'change where prompts and keys go')
+  const candidate = permittedCandidate(context, caller, input)
+  const requireUntouched = standingOf(context, input.provider)
   const model = input.model ?? usualModelOf(input.provider)
   if (model === null) {
     throw new Problem('unprocessable', {
@@ -45,9 +53,10 @@ export async function storeProvider(
     })
   }
   await context.tryProvider.ask(candidate, model, signal)
-  const names = credentialNamesOf(context.settings(), input.provider)
-  if (candidate.key !== null) await context.vault.storeSystem(names.apiKey, candidate.key)
-  await keepAddress(context, input.provider, candidate.baseUrl)
+  await context.vault.changeSystem(() => {
+    requireUntouched()
+    return keptOf(context, permittedCandidate(context, caller, input))
+  })
   const id = `${input.provider}/${model}`
   recordSetup(context, caller, {
     action: 'provider.stored',
@@ -77,7 +86,7 @@ export async function removeProvider(context: SetupContext, caller: Caller, prov
     })
   }
   for (const name of kept) requireOurs(context, name)
-  for (const name of kept) await vault.removeSystem(name)
+  await vault.changeSystem(() => Object.fromEntries(kept.map((name) => [name, null])))
   recordSetup(context, caller, { action: 'provider.removed', subject: provider, detail: {} })
   const usual = settings().default_model
   // Agents would be told of a missing key at each call; without a default they are told that none is set up.
@@ -85,15 +94,60 @@ export async function removeProvider(context: SetupContext, caller: Caller, prov
   return { removed: provider }
 }
 
-/** An address that is the usual one is none of the owner's, and takes the place of one that was. */
-async function keepAddress(
+function permittedCandidate(
+  context: SetupContext,
+  caller: Caller,
+  input: ProviderInput & { readonly make_default: boolean },
+): ProviderCandidate {
+  context.guard(caller, { do: 'manage-credentials' })
+  if (input.make_default) requireOwnDefault(context)
+  const candidate = providerCandidate(context, caller, input)
+  if (!isFirstProvider(context, input)) requireProof(caller, 'change where prompts and keys go')
+  return candidate
+}
+
+/**
+ * What a provider has now; returns a check that it still has that. A model may take a minute to answer, and a key that
+ * somebody else kept in it would go to an address that was allowed without one.
+ */
+function standingOf(context: SetupContext, provider: string): () => void {
+  const look = () => {
+    const { apiKey } = credentialNamesOf(context.settings(), provider)
+    const { vault, tryProvider } = context
+    return [
+      apiKey,
+      // A key that was replaced is another object.
+      vault.system(apiKey),
+      vault.systemSourceOf(apiKey),
+      tryProvider.addressOf(provider),
+      addressSourceOf(context, provider),
+    ]
+  }
+  const before = look()
+  return () => {
+    const now = look()
+    if (before.every((part, index) => part === now[index])) return
+    throw new Problem('conflict', {
+      detail: `somebody else set ${provider} up meanwhile; nothing was kept`,
+      repair: 'Look at what is set up now, and try again.',
+    })
+  }
+}
+
+/**
+ * The key and the address as they are kept, together. An address that is the usual one is none of the owner's, and takes
+ * the place of one that was.
+ */
+function keptOf(
   { vault, settings }: Pick<SetupContext, 'vault' | 'settings'>,
-  provider: string,
-  baseUrl: string | null,
-): Promise<void> {
-  if (baseUrl === null) return
-  const { baseUrl: name } = credentialNamesOf(settings(), provider)
+  { provider, key, baseUrl }: ProviderCandidate,
+): Readonly<Record<string, string | null>> {
+  const names = credentialNamesOf(settings(), provider)
   const usual = providerPresets[provider]?.baseUrl ?? null
-  if (usual === null || !isSameAddress(baseUrl, usual)) await vault.storeSystem(name, baseUrl)
-  else if (vault.systemSourceOf(name) === 'file') await vault.removeSystem(name)
+  const changes: Record<string, string | null> = {}
+  if (key !== null) changes[names.apiKey] = key
+  if (baseUrl === null) return changes
+  if (usual === null || !isSameAddress(baseUrl, usual)) changes[names.baseUrl] = baseUrl
+  else if (vault.systemSourceOf(names.baseUrl) === 'file') changes[names.baseUrl] = null
+  return changes
 }

@@ -21,7 +21,7 @@ import type { LocalPlace } from './local-places.ts'
  * mesh decides; and those of the provider's own refusal.
  */
 export interface SetupContext extends Pick<Kernel, 'guard' | 'journal' | 'settings' | 'clock'> {
-  readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
+  readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'changeSystem'>
   readonly settingsFile: Pick<SettingsFile, 'edit'>
   readonly catalog: Pick<KnownModels['catalog'], 'preset'>
   readonly tryProvider: KnownModels['tryProvider']
