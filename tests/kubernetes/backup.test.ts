@@ -2,26 +2,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { openMesh, startMesh, type MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { storageClass } from './cluster/controllers.ts'
 import { agentImage } from './cluster/images.ts'
+import { keeperCassette } from './keeper.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 
 /** A fleet of one machine goes into the cluster, lives there, and goes back, by what docs/operations say. */
 const { mesh: asMesh } = clusterOfThisRun()
-const cassette = aCassette({
-  agents: ['keeper'],
-  when: '^keep$',
-  turns: [
-    calls('memory_save', { content: 'The owner drinks tea at four', key: 'owner.drink' }),
-    runs('mkdir made && echo kept > made/note && ln -s /usr/bin/env made/link && chmod 750 made'),
-    says('Kept.'),
-  ],
-})
 const environment = {
   KUBECONFIG: asMesh.kubeconfig,
   FLOTILLA_KUBERNETES_IMAGE: agentImage,
@@ -36,7 +27,7 @@ beforeAll(async () => {
   await giveMeshRights()
   folder = await mkdtemp(join(tmpdir(), 'flotilla-moves-'))
   await writeFile(join(folder, 'passphrase'), 'a long sentence that nobody guesses\n')
-  machine = await startMesh({ runtime: 'process', cassettes: { talk: cassette }, settings })
+  machine = await startMesh({ runtime: 'process', cassettes: { talk: keeperCassette }, settings })
   await machine.createWorker('keeper')
   await machine.ask('keep', { agent: 'keeper' })
 }, patient(120_000))

@@ -6,7 +6,6 @@ import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import * as z from 'zod'
 import { trialInfix } from '../../packages/mesh/src/sandbox/kubernetes/try-claims.ts'
-import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import type { MeshCalls } from '../support/mesh-calls.ts'
 import { openMesh, startMesh, type MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
@@ -14,6 +13,7 @@ import { clusterOfThisRun } from './cluster-lane.ts'
 import { until } from './cluster/until.ts'
 import { defaultModel, giveSecrets, meshReady, ownNamespace, ownerOf, readMesh } from './in-cluster-mesh.ts'
 import type { MeshPod } from './in-cluster-mesh.ts'
+import { keeperCassette } from './keeper.ts'
 import { manifestsOf } from './mesh-rights.ts'
 import { guideBlocks, openTypist, type Typist } from './type-guide.ts'
 
@@ -24,15 +24,6 @@ import { guideBlocks, openTypist, type Typist } from './type-guide.ts'
 const { api } = clusterOfThisRun()
 const passphrase = 'a long sentence that nobody guesses'
 const inMesh = `kubectl -n ${ownNamespace}`
-const cassette = aCassette({
-  agents: ['keeper'],
-  when: '^keep$',
-  turns: [
-    calls('memory_save', { content: 'The owner drinks tea at four', key: 'owner.drink' }),
-    runs('mkdir made && echo kept > made/note && ln -s /usr/bin/env made/link && chmod 750 made'),
-    says('Kept.'),
-  ],
-})
 const machineSettings = [
   `FLOTILLA_DEFAULT_MODEL=scripted/of-the-machine`,
   'FLOTILLA_AGENT_PORT=9999',
@@ -67,7 +58,7 @@ beforeAll(async () => {
   page = await guideBlocks('docs/operations/kubernetes.md', '### A fleet from one machine, and back')
   if (page.length !== blockNames.length) throw new Error(`the page has ${page.length} blocks of commands`)
   const settings = { data_limit_mb: 64 }
-  machine = await startMesh({ runtime: 'process', cassettes: { talk: cassette }, settings })
+  machine = await startMesh({ runtime: 'process', cassettes: { talk: keeperCassette }, settings })
   typist = await openTypist(folder, { FLOTILLA_HOME: machine.home })
   await clearAway()
   await giveSecrets(await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml'))

@@ -39,6 +39,19 @@ const tool = (type: 'tool.started' | 'tool.ended', runId: string, name: string):
     ? { type, agent_id: 'a', run_id: runId, step: 1, name, input: { key: 'sk-planted-0123456789' } }
     : { type, agent_id: 'a', run_id: runId, step: 1, name, output: 'sk-planted-0123456789', ok: true }
 
+const called = (runId: string, durationMs: number): Extract<FleetEventBody, { type: 'model.called' }> => ({
+  type: 'model.called',
+  agent_id: 'a',
+  run_id: runId,
+  model: 'openai/gpt-5',
+  operation: 'chat',
+  tokens: 15,
+  prompt_tokens: 10,
+  completion_tokens: 5,
+  cost_usd: 0.25,
+  duration_ms: durationMs,
+})
+
 describe('spans', () => {
   test('are made of a run in the lane, its tools, its model call and its outcome, all below the run', async () => {
     const { begin, events, spans, clock, ledger } = aFollowedLedger()
@@ -55,18 +68,7 @@ describe('spans', () => {
     await clock.advance(20)
     changed('running')
     await clock.advance(100)
-    events.publish({
-      type: 'model.called',
-      agent_id: 'a',
-      run_id: run.id,
-      model: 'openai/gpt-5',
-      operation: 'chat',
-      tokens: 15,
-      prompt_tokens: 10,
-      completion_tokens: 5,
-      cost_usd: 0.25,
-      duration_ms: 90,
-    })
+    events.publish(called(run.id, 90))
     events.publish(tool('tool.started', run.id, 'run_command'))
     await clock.advance(30)
     events.publish(tool('tool.ended', run.id, 'run_command'))
@@ -94,16 +96,7 @@ describe('spans', () => {
     await clock.advance(90)
     events.publish(tool('tool.started', run.id, 'run_command'))
     await clock.advance(50)
-    const numbers = { tokens: 15, prompt_tokens: 10, completion_tokens: 5, cost_usd: 0.25, duration_ms: 90 }
-    events.publish({
-      type: 'model.called',
-      agent_id: 'a',
-      run_id: run.id,
-      model: 'openai/gpt-5',
-      operation: 'chat',
-      ...numbers,
-      started_at: began,
-    })
+    events.publish({ ...called(run.id, 90), started_at: began })
     expect(spans).toMatchObject([{ name: 'chat openai/gpt-5', startedAt: began, endedAt: began + 90 }])
   })
 
@@ -113,18 +106,7 @@ describe('spans', () => {
     await clock.advance(50)
     ledger.lifecycle.cancelRun(person, run.id)
     await clock.advance(400)
-    events.publish({
-      type: 'model.called',
-      agent_id: 'a',
-      run_id: run.id,
-      model: 'openai/gpt-5',
-      operation: 'chat',
-      tokens: 15,
-      prompt_tokens: 10,
-      completion_tokens: 5,
-      cost_usd: 0.25,
-      duration_ms: 420,
-    })
+    events.publish(called(run.id, 420))
     const [call, whole] = ['chat openai/gpt-5', 'invoke_agent a'].map((name) =>
       spans.find((span) => span.name === name),
     )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { heldPlace } from '../../testing/held-place.ts'
 import {
   containerWalls,
   networkWalls,
@@ -21,28 +22,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
       { group: 'metadata', target: '169.254.169.254:80', outcome: 'timeout' },
       { group: 'names', target: 'example.com', outcome: 'ETIMEOUT' },
     ],
-    status: {
-      CapInh: '0',
-      CapPrm: '0',
-      CapEff: '0',
-      CapBnd: '0',
-      CapAmb: '0',
-      NoNewPrivs: '1',
-      Seccomp: '2',
-      Uid: '1000',
-    },
-    writeRoot: 'EROFS',
-    writeEtc: 'EROFS',
-    writeOwned: 'EROFS',
-    makeMessageQueue: 'EROFS',
-    execInTmp: 'EACCES',
-    userNamespace: 'exit 1: not permitted',
-    networkNamespace: 'exit 1: not permitted',
-    mount: 'exit 32: denied',
-    processes: { started: 243, said: 'Cannot fork' },
-    openFilesMax: '8192',
-    engineSocket: 'none',
-    addresses: ['127.0.0.1', '10.64.0.4'],
+    ...heldPlace,
     ...changes,
   }
 }

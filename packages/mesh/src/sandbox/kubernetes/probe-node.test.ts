@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import process from 'node:process'
 import type { CoreV1Api, V1Pod } from '@kubernetes/client-node'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { heldPlace } from '../../testing/held-place.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../../platform/index.ts'
 import type { ProbeReport } from '../isolation/isolation-report.ts'
@@ -175,28 +176,7 @@ function aReport(
       ...one,
       outcome: new Map(Object.entries(came)).get(one.group) ?? 'timeout',
     })),
-    status: {
-      CapInh: '0',
-      CapPrm: '0',
-      CapEff: '0',
-      CapBnd: '0',
-      CapAmb: '0',
-      NoNewPrivs: '1',
-      Seccomp: '2',
-      Uid: '1000',
-    },
-    writeRoot: 'EROFS',
-    writeEtc: 'EROFS',
-    writeOwned: 'EROFS',
-    makeMessageQueue: 'EROFS',
-    execInTmp: 'EACCES',
-    userNamespace: 'exit 1',
-    networkNamespace: 'exit 1',
-    mount: 'exit 32',
-    processes: { started: 250, said: 'Cannot fork' },
-    openFilesMax: '8192',
-    engineSocket: 'none',
-    addresses: ['127.0.0.1'],
+    ...heldPlace,
     ...changes,
   }
 }
