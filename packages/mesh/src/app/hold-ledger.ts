@@ -61,8 +61,9 @@ export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Pr
 }
 
 /**
- * For whoever takes away what is in a home, or reads it where no mesh is: a mesh elsewhere that works on it is a Problem `home-in-use`, and one that was
- * killed is waited for until its lease is over. Nothing to see where agents live on this machine. Rejects with `SandboxError`.
+ * For whoever takes away what is in a home, or reads it where no mesh is: a mesh elsewhere that works on it is a Problem
+ * `home-in-use`, and one that was killed is waited for until its lease is over. Nothing to see where agents live on this
+ * machine. Rejects with `SandboxError`.
  */
 export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   const { context, paths } = parts

@@ -47,6 +47,8 @@ export const sandboxHardening = {
   uid: 1000,
   pidsLimit: limits.worker.pids,
   tmpSizeBytes: limits.worker.tmpBytes,
+  /** Of one program. */
+  openFilesMax: 8_192,
   agentPort: 8400,
 } as const
 

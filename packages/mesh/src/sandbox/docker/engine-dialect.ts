@@ -2,6 +2,7 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import type { Engine } from '../engine/connect-engine.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
 
 /** Where Docker and Podman's compatible socket differ; nowhere else asks which of them it talks to. */
 export interface EngineDialect {
@@ -23,7 +24,7 @@ export interface EngineDialect {
 
 export type Ulimits = NonNullable<Dockerode.HostConfig['Ulimits']>
 
-export const openFilesMax = 8_192
+const { openFilesMax } = sandboxHardening
 /** What Podman's service lowers its own limit to. */
 const podmanProcessesMax = 32_768
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { openFilesMax } from '../docker/engine-dialect.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
 import type { WallReport } from '../wall-report.ts'
 
 /** What the probe printed from inside; see `images/agent/probe-walls.cjs`. */
@@ -166,9 +166,9 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
 }
 
 /** Where no engine bounds them by its own word, as in a cluster. Pure; a node may allow fewer. */
-export function openFilesWall({ openFilesMax: most }: Pick<ProbeReport, 'openFilesMax'>): WallReport {
-  const holds = /^[1-9]\d*$/.test(most) && Number(most) <= openFilesMax
-  return refused('open-files-bounded', holds, `open files of a program, at most: ${most}`)
+export function openFilesWall({ openFilesMax }: Pick<ProbeReport, 'openFilesMax'>): WallReport {
+  const holds = /^[1-9]\d*$/.test(openFilesMax) && Number(openFilesMax) <= sandboxHardening.openFilesMax
+  return refused('open-files-bounded', holds, `open files of a program, at most: ${openFilesMax}`)
 }
 
 /** gVisor never gives a program more rights than its caller, and older releases do not say so. */

@@ -1,6 +1,5 @@
 import { onceFolderVariable } from '@flotilla/protocol/agent-link'
 import { agentCommand, fixedEnvironment, labelKeys } from '../docker/container-options.ts'
-import { openFilesMax } from '../docker/engine-dialect.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 
@@ -340,6 +339,7 @@ const onceFolder = '/once'
 const once = { name: 'once', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }
 const onceMount = { name: 'once', mountPath: onceFolder }
 
+const { openFilesMax } = sandboxHardening
 /**
  * As engines bound them: a cluster has no word for it, and its nodes may allow a million to each program. What a node allows
  * less of stays so, and where the bound does not come about nothing runs. Says nothing where it does: a probe is read by its log.

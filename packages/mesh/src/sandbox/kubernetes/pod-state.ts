@@ -16,7 +16,7 @@ const containerStateSchema = z.object({
 
 const containerStatusSchema = z.object({ name: z.string(), state: containerStateSchema.nullish() })
 
-/** The part of a pod that tells what a sandbox is. The rest is dropped: a whole pod is ten times as large, and all are kept. */
+/** The part of a pod that tells what a sandbox is. The rest is dropped, since all that are followed are kept. */
 export const podSchema = z.object({
   metadata: z.object({
     name: z.string(),

@@ -8,7 +8,6 @@ import {
 } from '../docker/container-options.ts'
 import { sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 import type { TarEntry } from '../tar-archive.ts'
-import { openFilesMax } from '../docker/engine-dialect.ts'
 import { tarArchive } from '../tar-archive.ts'
 import { machineContainer, type MachineDisk, type MachineGround } from './machine-plan.ts'
 
@@ -46,4 +45,4 @@ export async function machineOptions(
 }
 
 /** Of every process in a machine, as the engine gives them to those of a container. */
-export const processLimits = { nofile: openFilesMax, core: 0 } as const
+export const processLimits = { nofile: sandboxHardening.openFilesMax, core: 0 } as const
