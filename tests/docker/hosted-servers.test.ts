@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { heldPort } from '../support/held-port.ts'
 import { canBeHosted, hostedToken, onHostedMachine, sessionOf } from '../support/hosted-machine.ts'
 import { httpCall } from '../support/http-call.ts'
-import { meshArguments, openMesh, pinnedNode, startMesh } from '../support/mesh-process.ts'
+import { meshArguments, openMesh, pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
@@ -202,15 +202,13 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
     })
 
     it('who may not read the access token is signed no session', async () => {
-      const asked = ['--target', String(mesh.pid), '--mount', pinnedNode, ...meshArguments('session')]
-      await run('nsenter', [
-        '--target',
-        String(mesh.pid),
-        '--mount',
-        'chmod',
-        '600',
-        '/opt/flotilla/.access_token',
-      ])
+      const inside = ['--target', String(mesh.pid), '--mount']
+      // Where everybody may read the program, though only its owner may enter the folder in which it lies.
+      const open = '/mnt/'
+      await run('nsenter', [...inside, 'mount', '--bind', repositoryRoot, open])
+      const program = [pinnedNode, ...meshArguments('session')]
+      const asked = [...inside, ...program.map((part) => part.replace(repositoryRoot, open))]
+      await run('nsenter', [...inside, 'chmod', '600', '/opt/flotilla/.access_token'])
       const signed = await run('nsenter', asked)
       expect(JSON.parse(signed.stdout)).toEqual({ session: expect.stringMatching(/^\d+\.[0-9a-f]{64}$/) })
       const asNobody = ['--setuid', '65534', '--setgid', '65534', ...asked]

@@ -302,14 +302,21 @@ describe('a server of one’s own', () => {
   })
 
   it('is a model that works: the recording takes its place only with --yes', async () => {
-    const before = (await typed(['status'])).out
+    const before = await chosenModel()
     const { code, err } = await typed(['init', '--demo'])
     expect({ code, err }).toEqual({
       code: 2,
       err: expect.stringContaining('in the place of openai/vendor/own and nobody is here') as unknown,
     })
-    expect((await typed(['status'])).out).toBe(before)
+    expect(before).toMatchObject({ name: 'openai/vendor/own' })
+    expect(await chosenModel()).toEqual(before)
   })
+
+  /** What agents think with that name no model of their own. */
+  async function chosenModel(): Promise<unknown> {
+    const status: Record<string, unknown> = JSON.parse((await typed(['status', '--json'])).out)
+    return status['default_model']
+  }
 
   /** From the menu, what stands in a line with these words. */
   async function choose(screen: ReturnType<typeof newcomer>, words: string) {
