@@ -1,8 +1,8 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { Problem } from '@flotilla/protocol/problem'
 import { readJsonQuietly } from '../../intake/index.ts'
 import { usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
+import { createWholeEvents, eventEnd, lastEnd } from './whole-events.ts'
 
 /** What a stream has carried so far. */
 interface StreamProgress {
@@ -48,14 +48,9 @@ export function freshProgress(): StreamProgress {
   return { usage: null, isOver: false }
 }
 
-/** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
-const eventMaxBytes = 8 * 1024 * 1024
-
 const usageName = Buffer.from('"usage"')
 /** Its tail: a search goes from quote to quote else, of which a stream is full. */
 const usageMark = Buffer.from('usage"')
-const lineFeed = 10
-const carriageReturn = 13
 /** `data: [DONE]` with its line ends and some spaces is shorter. */
 const doneMaxBytes = 24
 
@@ -77,40 +72,44 @@ export function createSseParser(
   rules: StreamRules,
   form: StreamForm = chatStream,
 ): SseParser {
-  let rest: Buffer = Buffer.alloc(0)
-
+  const events = createWholeEvents()
   return {
     take(bytes) {
-      const data = rest.length === 0 ? asBuffer(bytes) : Buffer.concat([rest, bytes])
-      const marks = createMarks(data, [usageMark, form.endMark])
-      const hasReturns = data.includes(carriageReturn)
-      const passed: Buffer[] = []
-      let behind = 0
-      let unchangedFrom = 0
-      for (let at = marks.next(0); at !== -1; at = marks.next(behind)) {
-        const from = eventStart(data.subarray(behind, at), hasReturns) + behind
-        const end = eventEnd(data, at)
-        if (end === -1) break
-        const event = data.subarray(from, end)
-        const isEnd = form.isEnd(data, from, end)
-        if (isEnd) progress.isOver = true
-        const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
-        if (isEnd) rules.onDone()
-        behind = end
-        if (told === event) continue
-        if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
-        if (told !== null) passed.push(told)
-        unchangedFrom = end
-      }
-      behind += eventStart(data.subarray(behind), hasReturns)
-      if (behind > unchangedFrom) passed.push(data.subarray(unchangedFrom, behind))
-      rest = data.subarray(behind)
-      if (rest.length > eventMaxBytes)
-        throw new Problem('upstream-failed', { detail: 'an event of the stream is too large' })
-      return joined(passed)
+      const data = events.take(bytes)
+      return data === null ? null : withoutUsage(data, { progress, rules, form })
     },
-    rest: () => (rest.length === 0 ? null : rest),
+    rest: () => events.rest(),
   }
+}
+
+interface Reading {
+  readonly progress: StreamProgress
+  readonly rules: StreamRules
+  readonly form: StreamForm
+}
+
+/** Whole events as they go on; null if none of them does. */
+function withoutUsage(data: Buffer, { progress, rules, form }: Reading): Buffer | null {
+  const marks = createMarks(data, [usageMark, form.endMark])
+  const passed: Buffer[] = []
+  let behind = 0
+  let unchangedFrom = 0
+  for (let at = marks.next(0); at !== -1; at = marks.next(behind)) {
+    const from = lastEnd(data.subarray(behind, at)) + behind
+    const end = eventEnd(data, at)
+    const event = data.subarray(from, end)
+    const isEnd = form.isEnd(data, from, end)
+    if (isEnd) progress.isOver = true
+    const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
+    if (isEnd) rules.onDone()
+    behind = end
+    if (told === event) continue
+    if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
+    if (told !== null) passed.push(told)
+    unchangedFrom = end
+  }
+  if (data.length > unchangedFrom) passed.push(data.subarray(unchangedFrom))
+  return joined(passed)
 }
 
 /** Where any of these comes next, each looked for once. */
@@ -127,13 +126,6 @@ function createMarks(data: Buffer, marks: readonly Buffer[]) {
       return first
     },
   }
-}
-
-/** Behind the last empty line, where an event begins; 0 where there is none. */
-function eventStart(before: Buffer, hasReturns: boolean): number {
-  const plain = before.lastIndexOf('\n\n')
-  const returned = hasReturns ? before.lastIndexOf('\n\r\n') : -1
-  return Math.max(plain === -1 ? 0 : plain + 2, returned === -1 ? 0 : returned + 3)
 }
 
 /** Events that say `"usage":null` are most of them, and are not worth parsing. */
@@ -184,21 +176,8 @@ function asObject(value: unknown): Record<string, unknown> | null {
     : null
 }
 
-/** Where the event ends that `from` stands in, behind its empty line; -1 while it is not whole. Pure. */
-export function eventEnd(data: Buffer, from: number): number {
-  for (let at = data.indexOf(lineFeed, from); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
-    if (data[at + 1] === lineFeed) return at + 2
-    if (data[at + 1] === carriageReturn && data[at + 2] === lineFeed) return at + 3
-  }
-  return -1
-}
-
 function joined(parts: readonly Buffer[]): Buffer | null {
   const [only] = parts
   if (only === undefined) return null
   return parts.length === 1 ? only : Buffer.concat(parts)
-}
-
-function asBuffer(chunk: Uint8Array): Buffer {
-  return Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 }

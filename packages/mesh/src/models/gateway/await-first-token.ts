@@ -9,7 +9,8 @@ import type { CallAccount } from './call-account.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import { createSseParser, dataOf, eventEnd, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
+import { createSseParser, dataOf, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
+import { createWholeEvents, eventEnd } from '../formats/whole-events.ts'
 import type { Hearing } from './read-on.ts'
 
 /** A stream that says nothing in so many bytes is passed on as it is. */
@@ -92,17 +93,16 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
 
 /** Tells from pieces of any size whether an event has said something. Throws what an event tells as an error. */
 function createListener(of: Told): (bytes: Uint8Array) => boolean {
-  let rest: Buffer = Buffer.alloc(0)
+  const events = createWholeEvents()
   return (bytes) => {
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    const data = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+    const data = events.take(bytes)
+    if (data === null) return false
+    // Usually the first event has words, and no other is read.
     let from = 0
-    // Mostly the first event speaks, and no other is looked at.
-    for (let end = eventEnd(data, 0); end !== -1; end = eventEnd(data, from)) {
+    for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
       if (isSpoken(data.subarray(from, end), of)) return true
       from = end
     }
-    rest = data.subarray(from)
     return false
   }
 }

@@ -1,0 +1,85 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
+const eventMaxBytes = 8 * 1024 * 1024
+/** First size of the buffer for an unfinished event, and the largest that is kept for the next event, bytes. */
+const bufferMinBytes = 1024
+const bufferKeptMaxBytes = 64 * 1024
+
+const lineFeed = 10
+const carriageReturn = 13
+
+/** Collects the pieces of a stream of server-sent events until an event is whole. */
+export interface WholeEvents {
+  /** All bytes up to the end of the last whole event; null while no event has ended. */
+  take(bytes: Uint8Array): Buffer | null
+  /** The bytes of the unfinished event; null if there are none. */
+  rest(): Buffer | null
+}
+
+/**
+ * Each byte is searched once and copied a bounded number of times, so a provider that sends an event in small pieces
+ * costs no more than one that sends it whole. `take` throws the Problem `upstream-failed` for an event that is too large.
+ */
+export function createWholeEvents(): WholeEvents {
+  let held = Buffer.alloc(0)
+  let heldBytes = 0
+
+  function hold(piece: Buffer): void {
+    const needed = heldBytes + piece.length
+    if (needed > eventMaxBytes)
+      throw new Problem('upstream-failed', { detail: 'an event of the stream is too large' })
+    if (needed > held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, held.length * 2, bufferMinBytes))
+      held.copy(larger, 0, 0, heldBytes)
+      held = larger
+    }
+    piece.copy(held, heldBytes)
+    heldBytes = needed
+  }
+
+  return {
+    take(bytes) {
+      const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      const end = lastEnd(piece) || endAcross(held, heldBytes, piece)
+      if (end === 0) {
+        hold(piece)
+        return null
+      }
+      const last = piece.subarray(0, end)
+      const whole = heldBytes === 0 ? last : Buffer.concat([held.subarray(0, heldBytes), last])
+      heldBytes = 0
+      if (held.length > bufferKeptMaxBytes) held = Buffer.alloc(0)
+      if (end < piece.length) hold(piece.subarray(end))
+      return whole
+    },
+    rest: () => (heldBytes === 0 ? null : Buffer.from(held.subarray(0, heldBytes))),
+  }
+}
+
+/** Where the last event of these bytes ends, after its empty line; 0 if none ends in them. Pure. */
+export function lastEnd(bytes: Buffer): number {
+  const plain = bytes.lastIndexOf('\n\n')
+  const returned = bytes.includes(carriageReturn) ? bytes.lastIndexOf('\n\r\n') : -1
+  return Math.max(plain === -1 ? 0 : plain + 2, returned === -1 ? 0 : returned + 3)
+}
+
+/** Where an empty line ends in `piece` that began in the bytes before it; 0 if there is none. */
+function endAcross(before: Buffer, length: number, piece: Buffer): number {
+  const last = length > 0 ? before[length - 1] : undefined
+  if (last === lineFeed) {
+    if (piece[0] === lineFeed) return 1
+    return piece[0] === carriageReturn && piece[1] === lineFeed ? 2 : 0
+  }
+  const isCut = last === carriageReturn && length > 1 && before[length - 2] === lineFeed
+  return isCut && piece[0] === lineFeed ? 1 : 0
+}
+
+/** Where the first event from `from` on ends, after its empty line; -1 if it is not whole. Pure. */
+export function eventEnd(data: Buffer, from: number): number {
+  for (let at = data.indexOf(lineFeed, from); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
+    if (data[at + 1] === lineFeed) return at + 2
+    if (data[at + 1] === carriageReturn && data[at + 2] === lineFeed) return at + 3
+  }
+  return -1
+}
