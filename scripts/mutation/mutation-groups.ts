@@ -173,6 +173,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/triggers/cron/operator-heartbeat.ts`,
       `${mesh}/triggers/cron/plan-dues.ts`,
       `${mesh}/triggers/cron/read-schedule.ts`,
+      `${mesh}/triggers/cron/wall-time.ts`,
       `${mesh}/triggers/cron/zone-offset.ts`,
       `${mesh}/triggers/heartbeat/decide-heartbeat.ts`,
       `${mesh}/triggers/heartbeat/heartbeat-jobs.ts`,
@@ -180,6 +181,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/triggers/watch/seen-files.ts`,
     ],
     tests: [
+      `${mesh}/triggers/cron/clock-changes.test.ts`,
       `${mesh}/triggers/cron/cron-schedule.test.ts`,
       `${mesh}/triggers/cron/read-schedule.test.ts`,
       `${mesh}/triggers/cron/plan-dues.test.ts`,

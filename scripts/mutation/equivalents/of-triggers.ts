@@ -6,9 +6,9 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
     ...allSince('memory of a pure function: what is not kept is worked out again, and is the same', [
       ['if (known) {', 'if (false) {'],
       ['if (known) {', 'if (known) {}'],
-      ['parsed.delete(key)', ';'],
-      ['parsed.set(key, known)', ';'],
-      ['parsed.set(key, cron)', ';'],
+      ['parsed.delete(expression)', ';'],
+      ['parsed.set(expression, known)', ';'],
+      ['parsed.set(expression, cron)', ';'],
       [
         "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
         "if (true) parsed.delete(parsed.keys().next().value ?? '')",
@@ -21,20 +21,6 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
         "if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
         "if (parsed.size <= parsedMax) parsed.delete(parsed.keys().next().value ?? '')",
       ],
-    ]),
-    ...allSince('a short cut: the search through local times, which is slower, finds the same', [
-      ['): number | null {', '): number | null {}'],
-      [
-        'if (offsetMs % 60_000 !== 0 || zoneOffsetMs(timezone, after - changeReachMs) !== offsetMs) return null',
-        'if (true) return null',
-      ],
-      ['if (found === null || found - after > quickReachMs) return null', 'if (true) return null'],
-      [
-        'if (found === null || found - after > quickReachMs) return null',
-        'if (found === null || found - after >= quickReachMs) return null',
-      ],
-      ['return zoneOffsetMs(timezone, found) === offsetMs ? found : null', 'return false ? found : null'],
-      ['const quickReachMs = 7 * 86_400_000', 'const quickReachMs = 7 / 86_400_000'],
     ]),
     {
       line: 'paused: true,',

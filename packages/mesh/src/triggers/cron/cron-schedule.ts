@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { zoneOffsetMs } from './zone-offset.ts'
+import { changeWithin, firstMomentOf, latestWallUntil, momentShowing, wallAt } from './wall-time.ts'
 
 /**
  * When a job is due. Due times are moments (milliseconds since 1970), never local times, so that each stands once.
@@ -25,31 +25,52 @@ export function nextDue(schedule: Schedule, after: number): number | null {
     const { everyMs, anchor } = schedule
     return anchor + (Math.floor((after - anchor) / everyMs) + 1) * everyMs
   }
-  const quick = nextUnderOneOffset(schedule, after)
-  return quick ?? timeOf(cronOf(schedule.expression, schedule.timezone).nextRun(new Date(after)))
+  return isNamed(schedule.expression) ? nextNamed(schedule, after) : nextShown(schedule, after)
 }
 
-/** Of the fast way: a week has no two changes of a zone's offset, and what a change repeats is over after a day. */
-const quickReachMs = 7 * 86_400_000
+type CronSchedule = Extract<Schedule, { kind: 'cron' }>
+
+/** Whether minutes and hours are numbers, lists and ranges alone. */
+function isNamed(expression: string): boolean {
+  const [minutes = '', hours = ''] = expression.split(' ')
+  return !/[*/]/.test(minutes + hours)
+}
+
+/** A named time comes once: when the clocks show it first, or when they have leapt over it. */
+function nextNamed({ expression, timezone }: CronSchedule, after: number): number | null {
+  const wall = nextWall(expression, latestWallUntil(timezone, after))
+  return wall === null ? null : firstMomentOf(timezone, wall)
+}
+
+/** Each moment at which the clocks show a time of the expression. */
+function nextShown({ expression, timezone }: CronSchedule, after: number): number | null {
+  const ahead = nextUnrepeated({ expression, timezone }, after)
+  const change = changeWithin(timezone, after, after + changeReachMs)
+  if (change === null || change.after >= change.before) return ahead
+  // The clocks will be set back, and show what they showed before `after` a second time.
+  const wall = nextWall(expression, change.at + change.after - 1)
+  const again = wall === null ? Infinity : wall - change.after
+  return Math.min(ahead ?? Infinity, again)
+}
+
+/** As `nextShown`, of the wall times that are later than what the clocks show now. */
+function nextUnrepeated({ expression, timezone }: Omit<CronSchedule, 'kind'>, after: number): number | null {
+  let wall = nextWall(expression, wallAt(timezone, after))
+  while (wall !== null) {
+    const at = momentShowing(timezone, wall, after)
+    if (at !== null) return at
+    // Within a gap: what the clocks show behind it is the next that can be due.
+    wall = nextWall(expression, wallAt(timezone, firstMomentOf(timezone, wall)) - 1)
+  }
+  return null
+}
+
+/** What is set back is shown again within this time, milliseconds. */
 const changeReachMs = 86_400_000
 
-/**
- * Where the zone keeps one offset from the day before `after` until the answer, arithmetic gives the same as the search
- * through local times and takes a tenth of its time. Null where it does not.
- */
-function nextUnderOneOffset(
-  { expression, timezone }: Extract<Schedule, { kind: 'cron' }>,
-  after: number,
-): number | null {
-  const offsetMs = zoneOffsetMs(timezone, after)
-  if (offsetMs % 60_000 !== 0 || zoneOffsetMs(timezone, after - changeReachMs) !== offsetMs) return null
-  const found = timeOf(cronOf(expression, offsetMs / 60_000).nextRun(new Date(after)))
-  if (found === null || found - after > quickReachMs) return null
-  return zoneOffsetMs(timezone, found) === offsetMs ? found : null
-}
-
-function timeOf(date: Date | null): number | null {
-  return date?.getTime() ?? null
+/** The first wall time of the expression after a wall time. croner sees a zone without changes. */
+function nextWall(expression: string, after: number): number | null {
+  return cronOf(expression).nextRun(new Date(after))?.getTime() ?? null
 }
 
 /**
@@ -59,22 +80,16 @@ function timeOf(date: Date | null): number | null {
 const parsedMax = 64
 const parsed = new Map<string, Cron>()
 
-/** The pattern of an expression that was read whole, in a zone or at an offset in minutes. */
-export function cronOf(expression: string, zone: string | number): Cron {
-  const key = `${zone}|${expression}`
-  const known = parsed.get(key)
+/** The pattern of an expression that was read whole, on a clock that shows UTC. */
+export function cronOf(expression: string): Cron {
+  const known = parsed.get(expression)
   if (known) {
-    parsed.delete(key)
-    parsed.set(key, known)
+    parsed.delete(expression)
+    parsed.set(expression, known)
     return known
   }
-  const cron = new Cron(expression, {
-    mode: '5-part',
-    fixedTimeRule: 'no-wildcard',
-    paused: true,
-    ...(typeof zone === 'number' ? { utcOffset: zone } : { timezone: zone }),
-  })
-  parsed.set(key, cron)
+  const cron = new Cron(expression, { mode: '5-part', paused: true, utcOffset: 0 })
+  parsed.set(expression, cron)
   if (parsed.size > parsedMax) parsed.delete(parsed.keys().next().value ?? '')
   return cron
 }

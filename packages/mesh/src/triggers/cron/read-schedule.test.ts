@@ -27,6 +27,12 @@ describe('the words of a schedule', () => {
     expect(refusal(`0 9 * * MON${' '.repeat(190)}-FRI`)).toBe('schedule: it is longer than 200 characters')
   })
 
+  it('are not the short names of other schedulers, for which the refusal names the five fields', () => {
+    expect(refusal('@daily')).toBe('schedule: "@daily" is not supported; write 0 0 * * *')
+    expect(refusal('@Weekly')).toBe('schedule: "@Weekly" is not supported; write 0 0 * * SUN')
+    expect(refusal('@reboot')).toMatch(/has 1 fields/)
+  })
+
   it('are two hundred characters at most', () => {
     const ofLength = (length: number) => `10${',0'.repeat((length - 10) / 2)} 0 * * *`
     expect(ofLength(200)).toHaveLength(200)

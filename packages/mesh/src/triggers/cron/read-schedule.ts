@@ -63,6 +63,8 @@ function readExpression(
   wrong: (reason: string) => ScheduleReading,
 ): ScheduleReading {
   const fields = words.split(/\s+/)
+  const written = nicknames[words.toLowerCase()]
+  if (written !== undefined) return wrong(`"${words}" is not supported; write ${written}`)
   if (fields.length !== 5) {
     const seconds = fields.length === 6 ? '; seconds are not supported' : ''
     return wrong(
@@ -79,7 +81,7 @@ function readExpression(
   const schedule: Schedule = { kind: 'cron', expression, timezone }
   if (readBefore.has(expression)) return { ok: true, schedule }
   try {
-    if (cronOf(expression, 0).nextRun(new Date(someMonday)) === null)
+    if (cronOf(expression).nextRun(new Date(someMonday)) === null)
       return wrong(`"${words}" names a day that never comes`)
     if (readBefore.size >= readBeforeMax) readBefore.clear()
     readBefore.add(expression)
@@ -87,6 +89,17 @@ function readExpression(
   } catch (error) {
     return wrong(`"${words}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
   }
+}
+
+/** Short names that other schedulers read, and the same in five fields. */
+const nicknames: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * SUN',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
 }
 
 /** `10/20` goes on to the end of its field, as in every cron (`10-59/20`); the library wants the end said. Pure. */
