@@ -122,8 +122,8 @@ export const mutationGroups: readonly MutationGroup[] = [
   {
     name: 'patterns',
     decides: 'which names the entry of a list means',
-    files: [`${mesh}/access/glob.ts`],
-    tests: [`${mesh}/access/glob.test.ts`],
+    files: [`${mesh}/access/glob.ts`, `${mesh}/access/pattern-automaton.ts`],
+    tests: [`${mesh}/access/glob.test.ts`, `${mesh}/access/pattern-cost.test.ts`],
   },
   {
     name: 'spending',

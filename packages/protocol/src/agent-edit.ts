@@ -4,7 +4,7 @@ import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { limits } from './limits.ts'
 import { mcpNameFault, mcpServersMax, mcpServersSchema } from './mcp-servers.ts'
 import { originSchema } from './origin.ts'
-import { permissionRecordSchema } from './permission-record.ts'
+import { permissionEntriesSchema, permissionRecordSchema } from './permission-record.ts'
 import { editableFiles } from './workspace-file.ts'
 
 /** Texts of one edit, characters. */
@@ -22,7 +22,7 @@ export function undoWindowMs(field: string): number {
 
 /** Entries of permissions: values as they come, so that what does not belong is refused by name and not dropped. */
 const submitted = z.record(z.string(), jsonValueSchema)
-const entries = z.record(z.string(), z.array(z.string()))
+const entries = z.record(z.string(), permissionEntriesSchema)
 export const permissionChangeSchema = z.strictObject({
   /** The whole new value of each field. */
   set: z._default(submitted, {}),

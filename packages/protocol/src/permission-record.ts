@@ -4,10 +4,14 @@ import { browserActionNames, isBrowserAction } from './browser-tools.ts'
 import { operatorAgentId } from './ids.ts'
 import { isolationRungSchema } from './isolation.ts'
 
-const names = z._default(
-  z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.maxLength(500)),
-  [],
-)
+/** Bounds of one list of a record, wherever its entries come from: each decision compares with every entry. */
+export const permissionListLimits = { entriesMax: 500, entryMaxChars: 200 } as const
+
+/** Entries of one list, as a record holds them and as an edit adds or removes them. */
+export const permissionEntriesSchema = z
+  .array(z.string().check(z.minLength(1), z.maxLength(permissionListLimits.entryMaxChars)))
+  .check(z.maxLength(permissionListLimits.entriesMax))
+const names = z._default(permissionEntriesSchema, [])
 const flag = z._default(z.boolean(), false)
 /** Cents matter, a negative limit does not exist; 0 means that the fleet-wide limit applies. */
 const usd = z._default(z.number().check(z.minimum(0), z.maximum(1_000_000)), 0)

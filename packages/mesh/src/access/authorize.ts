@@ -1,11 +1,12 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
 import { isAtDashboard, isAtTerminal } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
 import { authorizeByRole, byRoute } from './role-decision.ts'
 import { byBrowserAction, byFlag, byList, byName, denied } from './field-decisions.ts'
-import { credentialMatches, keyMatches } from './glob.ts'
+import { credentialMatches, keyMatcher } from './glob.ts'
 import { decideAcrossProjects, decideInProject, decideManaged } from './project-walls.ts'
 import type { ProjectOf } from './project-walls.ts'
 import { decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
@@ -217,8 +218,11 @@ function byKey(
   key: string,
 ): Decision {
   return byList(record, field, {
-    matches: (pattern) => keyMatches(pattern, key),
-    otherwise: `no pattern of ${field} matches ${key}`,
+    matches: keyMatcher(key),
+    otherwise:
+      key.length > wireLimits.blackboardKeyMaxChars
+        ? `a key has at most ${wireLimits.blackboardKeyMaxChars} characters`
+        : `no pattern of ${field} matches ${key}`,
   })
 }
 

@@ -1,21 +1,11 @@
-/**
- * Two kinds of patterns, matched without regular expressions so that no pattern can be slow: the work is bounded
- * by pattern length times text length. Pure.
- */
+import { wireLimits } from '@flotilla/protocol/limits'
+import { compileTokens } from './pattern-automaton.ts'
+import type { PatternAutomaton, PatternRun, Token } from './pattern-automaton.ts'
 
-type Token =
-  | { readonly kind: 'literal'; readonly character: string }
-  /** One character; fnmatch only. */
-  | { readonly kind: 'any' }
-  | {
-      readonly kind: 'set'
-      readonly negated: boolean
-      readonly ranges: readonly (readonly [string, string])[]
-    }
-  /** Any number of characters, across `/` or not. */
-  | { readonly kind: 'many'; readonly crossesSlash: boolean }
-  /** `**` and its slash: nothing, or whole segments. */
-  | { readonly kind: 'segments' }
+/**
+ * Two kinds of patterns, matched without regular expressions and without backtracking, so that no pattern can be slow:
+ * see `pattern-automaton.ts`. Pure.
+ */
 
 /**
  * Whether a permission list of exact names allows `name`; a lone `*` means everything.
@@ -24,24 +14,75 @@ export function listAllows(names: readonly string[], name: string): boolean {
   return names.some((allowed) => allowed === '*' || allowed === name)
 }
 
-/** A blackboard key in the one form that patterns are matched against, or null for what is no key. */
+/** A blackboard key in the one form that patterns are matched against, or null for what is no key. Pure. */
 export function normalizeKey(key: string): string | null {
+  if (key.length > wireLimits.blackboardKeyMaxChars) return null
   const composed = key.normalize('NFC')
   const segments = composed.split('/')
   return segments.some((segment) => segment === '' || segment === '.' || segment === '..') ? null : composed
 }
 
+/** Which patterns match this key: the key is read once for all of them. Pure. */
+export function keyMatcher(key: string): (pattern: string) => boolean {
+  const normalized = normalizeKey(key)
+  return (pattern) =>
+    normalized !== null && (pattern === '*' || runOf(keyPatterns(pattern), normalized).matches)
+}
+
 /** A lone `*` matches every key; inside a longer pattern `*` does not cross `/` and `**` does. Nothing else is special. */
 export function keyMatches(pattern: string, key: string): boolean {
-  const normalized = normalizeKey(key)
-  if (normalized === null) return false
-  if (pattern === '*') return true
-  return tokensMatch(keyTokens(pattern.normalize('NFC')), normalized)
+  return keyMatcher(key)(pattern)
 }
 
 /** fnmatch as credentials use it: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`, and case does not matter. */
 export function credentialMatches(pattern: string, name: string): boolean {
-  return tokensMatch(fnmatchTokens(pattern.toLowerCase()), name.toLowerCase())
+  return runOf(credentialPatterns(pattern), name.toLowerCase()).matches
+}
+
+/** What matching these two costs, in steps of the automaton; a bench and a test of the bound read it. */
+export function matchingSteps(kind: 'key' | 'credential', pattern: string, text: string): number {
+  return runOf((kind === 'key' ? keyPatterns : credentialPatterns)(pattern), text).steps
+}
+
+interface CompiledPattern {
+  /** What every matching text begins with. */
+  readonly begins: string
+  readonly automaton: PatternAutomaton
+}
+
+function runOf({ begins, automaton }: CompiledPattern, text: string): PatternRun {
+  // Most patterns name other keys, and their first characters tell.
+  return text.startsWith(begins) ? automaton.run(text) : { matches: false, steps: 0 }
+}
+
+/** Patterns that are kept compiled: those of a few agents with records at their bound. */
+const compiledMax = 2048
+
+const keyPatterns = compiling((pattern) => keyTokens(pattern.normalize('NFC')))
+const credentialPatterns = compiling((pattern) => fnmatchTokens(pattern.toLowerCase()))
+
+/** Compiles each pattern once, as long as it is among the last ones. */
+function compiling(tokensOf: (pattern: string) => Token[]): (pattern: string) => CompiledPattern {
+  const known = new Map<string, CompiledPattern>()
+  return (pattern) => {
+    const cached = known.get(pattern)
+    if (cached !== undefined) return cached
+    const tokens = tokensOf(pattern)
+    const compiled = { begins: literalStart(tokens), automaton: compileTokens(tokens) }
+    const oldest = known.size >= compiledMax ? known.keys().next().value : undefined
+    if (oldest !== undefined) known.delete(oldest)
+    known.set(pattern, compiled)
+    return compiled
+  }
+}
+
+function literalStart(tokens: readonly Token[]): string {
+  let start = ''
+  for (const token of tokens) {
+    if (token.kind !== 'literal') break
+    start += token.character
+  }
+  return start
 }
 
 /**
@@ -58,12 +99,13 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   const ends = composed.slice(composed.length - (tokens.length - 1 - to))
   const between = tokens.slice(from, to + 1)
   const takesAnything = between.every((token) => token.kind === 'many')
+  const automaton = compileTokens(between)
   return (name) => {
     const text = name.normalize('NFC')
     if (text.startsWith('.') && !composed.startsWith('.')) return false
     if (text.length < begins.length + ends.length || !text.startsWith(begins) || !text.endsWith(ends))
       return false
-    return takesAnything || tokensMatch(between, text.slice(begins.length, text.length - ends.length))
+    return takesAnything || automaton.run(text.slice(begins.length, text.length - ends.length)).matches
   }
 }
 
@@ -88,9 +130,10 @@ function keyTokens(pattern: string): Token[] {
 
 function fnmatchTokens(pattern: string): Token[] {
   const tokens: Token[] = []
+  const lastClosing = pattern.lastIndexOf(']')
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] ?? ''
-    const set = character === '[' ? readSet(pattern, at) : null
+    const set = character === '[' && at < lastClosing ? readSet(pattern, at) : null
     if (set) {
       tokens.push(set.token)
       at = set.end
@@ -115,47 +158,4 @@ function readSet(pattern: string, start: number): { token: Token; end: number } 
     if (isRange) at += 2
   }
   return { token: { kind: 'set', negated, ranges }, end }
-}
-
-/** Which lengths of the text the tokens so far can have consumed, one token at a time. */
-function tokensMatch(tokens: readonly Token[], text: string): boolean {
-  let reachable = new Uint8Array(text.length + 1)
-  reachable[0] = 1
-  for (const token of tokens) {
-    const next = new Uint8Array(text.length + 1)
-    for (let at = 0; at <= text.length; at++) {
-      if (reachable[at] === 1) advance(token, text, { at, next })
-    }
-    reachable = next
-  }
-  return reachable[text.length] === 1
-}
-
-function advance(token: Token, text: string, step: { at: number; next: Uint8Array }): void {
-  const { at, next } = step
-  const character = text[at]
-  switch (token.kind) {
-    case 'literal':
-      if (character === token.character) next[at + 1] = 1
-      return
-    case 'any':
-      if (character !== undefined) next[at + 1] = 1
-      return
-    case 'set':
-      if (character !== undefined && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1
-      return
-    case 'many':
-      for (let end = at; end <= text.length && next[end] === 0; end++) {
-        next[end] = 1
-        if (text[end] === '/' && !token.crossesSlash) return
-      }
-      return
-    case 'segments':
-      next[at] = 1
-      for (let end = at; end < text.length; end++) if (text[end] === '/') next[end + 1] = 1
-  }
-}
-
-function isInSet(ranges: readonly (readonly [string, string])[], character: string): boolean {
-  return ranges.some(([from, to]) => from <= character && character <= to)
 }

@@ -74,7 +74,8 @@ function isLowered(before: unknown, after: unknown): boolean {
     return after === before || (after > 0 && before > 0 && after < before)
   }
   if (Array.isArray(after) && Array.isArray(before)) {
-    return before.includes('*') || after.every((entry) => before.includes(entry))
+    const allowed = new Set<unknown>(before)
+    return allowed.has('*') || after.every((entry) => allowed.has(entry))
   }
   return false
 }

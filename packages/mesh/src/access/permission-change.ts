@@ -22,7 +22,8 @@ export function submittedFields(current: PermissionRecord, change: PermissionCha
     edit(name, (list) => [...new Set([...list, ...entries])])
   }
   for (const [name, entries] of Object.entries(change.remove)) {
-    edit(name, (list) => list.filter((entry) => !(entries as readonly unknown[]).includes(entry)))
+    const removed = new Set<unknown>(entries)
+    edit(name, (list) => list.filter((entry) => !removed.has(entry)))
   }
   for (const name of [...Object.keys(change.add), ...Object.keys(change.remove)]) {
     if (Object.hasOwn(permissionFields, name) && !Array.isArray(listOf(name))) {

@@ -41,9 +41,10 @@ export function withinParent(own: PermissionRecord, parent: PermissionRecord): P
 }
 
 function common(own: readonly string[], parent: readonly string[]): string[] {
-  if (parent.includes('*')) return [...own]
+  const allowed = new Set(parent)
+  if (allowed.has('*')) return [...own]
   if (own.includes('*')) return [...parent]
-  return own.filter((entry) => parent.includes(entry))
+  return own.filter((entry) => allowed.has(entry))
 }
 
 /** Null stands for all. */

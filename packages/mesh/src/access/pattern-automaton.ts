@@ -1,0 +1,137 @@
+/**
+ * A pattern as a set of states that all advance together, 32 of them in one machine word. Each character of a text costs
+ * the same number of word operations whatever the pattern, so there is nothing to backtrack over. Pure.
+ */
+
+export type Token =
+  | { readonly kind: 'literal'; readonly character: string }
+  /** One character; fnmatch only. */
+  | { readonly kind: 'any' }
+  | {
+      readonly kind: 'set'
+      readonly negated: boolean
+      readonly ranges: readonly (readonly [string, string])[]
+    }
+  /** Any number of characters, across `/` or not. */
+  | { readonly kind: 'many'; readonly crossesSlash: boolean }
+  /** `**` and its slash: nothing, or whole segments. */
+  | { readonly kind: 'segments' }
+
+export interface PatternRun {
+  readonly matches: boolean
+  /** Word operations on states, at most `wordsPerCharacter` for each character of the text. */
+  readonly steps: number
+}
+
+export interface PatternAutomaton {
+  /** States in words of 32: one more than the pattern has characters that are no star. */
+  readonly wordsPerCharacter: number
+  run(text: string): PatternRun
+}
+
+const slash = 47
+const wordBits = 32
+/** Characters whose masks are kept, so that a text of many characters fills no memory. */
+const masksMax = 256
+
+/** State n is reached when n tokens that take one character have been matched; stars are loops on the state they follow. */
+export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
+  const takers = tokens.filter((token) => token.kind !== 'many' && token.kind !== 'segments')
+  const words = Math.floor(takers.length / wordBits) + 1
+  const loops = loopsOf(tokens, words)
+  const maskOf = createMasks(takers, words)
+  const lastWord = Math.floor(takers.length / wordBits)
+  const lastBit = 1 << (takers.length % wordBits)
+
+  return {
+    wordsPerCharacter: words,
+    run(text) {
+      let states = new Int32Array(words)
+      let next = new Int32Array(words)
+      /** States with `**` and its slash that were reached: each is reached again behind every later slash. */
+      const armed = new Int32Array(words)
+      states[0] = 1
+      let steps = 0
+      for (let at = 0; at < text.length; at++) {
+        const code = text.charCodeAt(at)
+        const mask = maskOf(code)
+        const isSlash = code === slash
+        let carry = 0
+        let alive = 0
+        for (let word = 0; word < words; word++) {
+          const state = states[word] ?? 0
+          const waiting = (armed[word] = (armed[word] ?? 0) | (state & (loops.segments[word] ?? 0)))
+          const taken = state & (mask[word] ?? 0)
+          const stays = state & ((loops.across[word] ?? 0) | (isSlash ? 0 : (loops.within[word] ?? 0)))
+          const reached = (taken << 1) | carry | stays | (isSlash ? waiting : 0)
+          carry = taken >>> (wordBits - 1)
+          next[word] = reached
+          alive |= reached | waiting
+        }
+        steps += words
+        if (alive === 0) return { matches: false, steps }
+        const before = states
+        states = next
+        next = before
+      }
+      return { matches: ((states[lastWord] ?? 0) & lastBit) !== 0, steps }
+    },
+  }
+}
+
+/** For each word the states on which a star of each kind stands. */
+function loopsOf(tokens: readonly Token[], words: number) {
+  const loops = {
+    across: new Int32Array(words),
+    within: new Int32Array(words),
+    segments: new Int32Array(words),
+  }
+  let state = 0
+  for (const token of tokens) {
+    if (token.kind === 'segments') setBit(loops.segments, state)
+    else if (token.kind === 'many') setBit(token.crossesSlash ? loops.across : loops.within, state)
+    else state++
+  }
+  return loops
+}
+
+/** For each character the states from which it leads on. */
+function createMasks(takers: readonly Token[], words: number): (code: number) => Int32Array {
+  const literals = new Map<number, Int32Array>()
+  const others: { readonly token: Token; readonly state: number }[] = []
+  for (const [state, token] of takers.entries()) {
+    if (token.kind !== 'literal') {
+      others.push({ token, state })
+      continue
+    }
+    const code = token.character.charCodeAt(0)
+    const mask = literals.get(code) ?? new Int32Array(words)
+    setBit(mask, state)
+    literals.set(code, mask)
+  }
+  const none = new Int32Array(words)
+  if (others.length === 0) return (code) => literals.get(code) ?? none
+  const known = new Map<number, Int32Array>()
+  return (code) => {
+    const cached = known.get(code)
+    if (cached !== undefined) return cached
+    const mask = Int32Array.from(literals.get(code) ?? none)
+    const character = String.fromCharCode(code)
+    for (const { token, state } of others) if (takes(token, character)) setBit(mask, state)
+    if (known.size < masksMax) known.set(code, mask)
+    return mask
+  }
+}
+
+function takes(token: Token, character: string): boolean {
+  return token.kind !== 'set' || isInSet(token.ranges, character) !== token.negated
+}
+
+function isInSet(ranges: readonly (readonly [string, string])[], character: string): boolean {
+  return ranges.some(([from, to]) => from <= character && character <= to)
+}
+
+function setBit(mask: Int32Array, bit: number): void {
+  const word = Math.floor(bit / wordBits)
+  mask[word] = (mask[word] ?? 0) | (1 << (bit % wordBits))
+}
