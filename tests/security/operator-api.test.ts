@@ -338,6 +338,7 @@ describe('the ceiling on the wire', () => {
     const raises: Readonly<Record<string, unknown>> = {
       allowed_apis: ['llm', 'http', 'more'],
       allowed_credentials: ['x'],
+      can_use_browser: true,
       can_spawn: true,
       can_use_wallet: true,
       wallet_allowed_chains: ['ethereum'],
@@ -354,10 +355,7 @@ describe('the ceiling on the wire', () => {
     }
     for (const [field, value] of Object.entries(raises)) {
       expect(Object.hasOwn(permissionFields, field)).toBe(true)
-      expectProblem(
-        await edit(JSON.stringify({ field: 'permissions', value: { set: { [field]: value } } })),
-        'human-only',
-      )
+      expectProblem(await edit(set(JSON.stringify({ [field]: value }))), 'human-only')
       const create = { id: `new-${field}`, role: 'x', permissions: { [field]: value } }
       expectProblem(
         await knock(operatorEndpoints.agentCreate, { who: operator, body: create }),

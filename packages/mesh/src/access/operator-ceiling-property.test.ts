@@ -67,6 +67,7 @@ function raised(before: PermissionRecord, after: PermissionRecord): PermissionFi
       // Setting a limit where the fleet-wide one held is a change that only a person may make: it could be above it.
       return limit(other) > limit(one) || (one === 0 && other !== 0)
     }
+    if (name === 'browser_actions') return more('allowed_apis', one ?? ['*'], other ?? ['*'])
     if (Array.isArray(one) && Array.isArray(other)) {
       return !one.includes('*') && other.some((wanted) => !one.includes(wanted))
     }
@@ -79,6 +80,8 @@ function raised(before: PermissionRecord, after: PermissionRecord): PermissionFi
       name === 'can_use_wallet' ||
       name === 'allowed_apis' ||
       name === 'allowed_credentials' ||
+      name === 'can_use_browser' ||
+      name === 'browser_actions' ||
       [
         'can_manage_fleet',
         'can_manage_projects',

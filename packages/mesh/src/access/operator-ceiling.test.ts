@@ -45,6 +45,10 @@ describe("the operator's ceiling", () => {
     ['a control flag', { can_manage_fleet: true }, false],
     ['no control flag', { can_manage_fleet: false }, true],
     ['a wallet limit where the fleet-wide one holds', { wallet_spend_limit_daily_usd: 5 }, false],
+    ['a browser', { can_use_browser: true }, false],
+    ['no browser', { can_use_browser: false }, true],
+    ['fewer browser actions', { browser_actions: ['navigate'] }, true],
+    ['every browser action, which it has', { browser_actions: null }, true],
     ['another pattern', { blackboard_write: ['**'] }, true],
     ['stronger walls', { required_isolation: 'gvisor' }, true],
     ['no such walls', { required_isolation: 'none' }, false],
@@ -75,6 +79,18 @@ describe("the operator's ceiling", () => {
   ])('takes %s for no lowering: what cannot be compared is refused', (_what, change) => {
     const current = { ...workerDefaultRecord, wallet_spend_limit_daily_usd: 5, wallet_rate_limit_per_hour: 5 }
     expect(operatorMayChange(current, change).allowed).toBe(false)
+  })
+
+  test('lets the actions of a browser become fewer and not more', () => {
+    const browsing = {
+      ...workerDefaultRecord,
+      can_use_browser: true,
+      browser_actions: ['navigate', 'snapshot'],
+    }
+    const may = (change: object) => operatorMayChange(browsing, { ...change }).allowed
+    expect([may({ browser_actions: ['navigate'] }), may({ browser_actions: [] })]).toEqual([true, true])
+    for (const more of [null, ['*'], ['navigate', 'click'], 'navigate', undefined])
+      expect(may({ browser_actions: more })).toBe(false)
   })
 
   test('lets a limit be lowered and not raised', () => {

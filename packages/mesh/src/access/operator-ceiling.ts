@@ -17,8 +17,9 @@ const rules: Readonly<Record<PermissionField, Rule>> = {
   blackboard_write: 'free',
   allowed_apis: 'lower-only',
   allowed_credentials: 'lower-only',
-  can_use_browser: 'free',
-  browser_actions: 'free',
+  // A browser reaches the web as `http` in allowed_apis does.
+  can_use_browser: 'lower-only',
+  browser_actions: 'lower-only',
   can_manage_cron: 'free',
   can_spawn: 'human-only',
   can_use_wallet: 'human-only',
@@ -52,7 +53,9 @@ export function operatorMayChange(
     if (rule === 'human-only' && value !== false) {
       return { allowed: false, field: name, reason: 'only a human can grant this, outside of any chat' }
     }
-    if (rule === 'lower-only' && !isLowered(current[name], value)) {
+    const isLower =
+      name === 'browser_actions' ? isFewerActions(current[name], value) : isLowered(current[name], value)
+    if (rule === 'lower-only' && !isLower) {
       return { allowed: false, field: name, reason: 'the operator may lower this and not raise it' }
     }
     if (rule === 'raise-only' && !isRaised(current.required_isolation, value)) {
@@ -78,4 +81,9 @@ function isLowered(before: unknown, after: unknown): boolean {
     return allowed.has('*') || after.every((entry) => allowed.has(entry))
   }
   return false
+}
+
+/** Null allows every action of the browser, as `*` does. */
+function isFewerActions(before: PermissionRecord['browser_actions'], after: unknown): boolean {
+  return isLowered(before ?? ['*'], after ?? ['*'])
 }

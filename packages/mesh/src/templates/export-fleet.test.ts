@@ -59,7 +59,7 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
                 can_message: fc.array(word, { maxLength: 3 }),
                 blackboard_write: fc.constantFrom([], ['output/**'], ['*']),
                 allowed_apis: fc.constantFrom([], ['llm']),
-                can_use_browser: fc.boolean(),
+                can_use_browser: fc.constant(false),
                 can_manage_cron: fc.boolean(),
               },
               { requiredKeys: [] },

@@ -47,6 +47,7 @@ function refusal(
 describe('what a template grants', () => {
   test.each([
     [{ can_spawn: true }, 'can_spawn'],
+    [{ can_use_browser: true }, 'can_use_browser'],
     [{ can_use_wallet: true }, 'can_use_wallet'],
     [{ wallet_spend_limit_daily_usd: 5 }, 'wallet_spend_limit_daily_usd'],
     [{ allowed_credentials: ['github'] }, 'allowed_credentials'],

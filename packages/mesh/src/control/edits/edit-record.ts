@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
 import type { AgentAdmin, AgentBudget, AgentRecord, AgentRegistry, RequireModel } from '../../agents/index.ts'
+import { isAtTerminal } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import { sameJson } from './change-table.ts'
 import type { Difference, Editable, TakesEffect, WriteRows } from './editable.ts'
@@ -54,12 +55,16 @@ export function editRecord(deps: {
         begin({ before: found(fleet, agentId).model, after: edit.value })
         return () => fleet.change(agentId, { model: edit.value }).takesEffect
       },
-      putBack: async (_caller, change) =>
-        putBack(fleet, change, {
+      putBack: async (caller, change) => {
+        const earlier = z.string().nullable().parse(change.before)
+        // The ceiling holds for the earlier value as for a new one; a person may always undo.
+        if (earlier !== null && !isAtTerminal(caller))
+          deps.requireModel(caller, { agentId: change.agentId, model: earlier })
+        return putBack(fleet, change, {
           read: (record) => record.model,
-          write: (value) =>
-            fleet.change(change.agentId, { model: z.string().nullable().parse(value) }).takesEffect,
-        }),
+          write: () => fleet.change(change.agentId, { model: earlier }).takesEffect,
+        })
+      },
     },
     budget: {
       apply: async (caller, { agentId, edit, begin }) => {

@@ -292,6 +292,23 @@ describe('an undoing', () => {
     await edits.undo(atTerminal, lowered.undo_token)
     expect((await made.recordOf('w'))?.can_spawn).toBe(true)
   })
+
+  test.each(['a browser', 'a model that searches the web'])(
+    'does not give %s back through the operator, which a person does',
+    async (what) => {
+      const { edits } = made
+      const model = (value: string): AgentEdit => ({ field: 'model', value, reason: '' })
+      const [given, taken] =
+        what === 'a browser'
+          ? [permissions({ can_use_browser: true }), permissions({ can_use_browser: false })]
+          : [model('openrouter/perplexity/sonar'), model('scripted/demo')]
+      await expect(edits.apply(operator, 'w', { edit: given })).rejects.toMatchObject({ code: 'human-only' })
+      await edits.apply(atTerminal, 'w', { edit: given })
+      const lowered = await edits.apply(operator, 'w', { edit: taken })
+      await expect(edits.undo(operator, lowered.undo_token)).rejects.toMatchObject({ code: 'human-only' })
+      expect(await edits.undo(atTerminal, lowered.undo_token)).toMatchObject({ state: 'undone' })
+    },
+  )
 })
 
 describe('a budget', () => {
