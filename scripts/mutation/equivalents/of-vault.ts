@@ -17,7 +17,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the line below lengthens it until it stands nowhere in the address, and nobody reads it',
     },
   ]),
-  ...inFile('packages/mesh/src/credentials/find-patterns.ts', [
+  ...inFile('packages/protocol/src/secret-text/find-patterns.ts', [
     {
       line: 'byHash.set(hash, [...(byHash.get(hash) ?? []), index])',
       becomes: 'byHash.set(hash, [...(byHash.get(hash) ?? ["Stryker was here"]), index])',
@@ -91,7 +91,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the whole of what matched is not read',
     },
   ]),
-  ...inFile('packages/mesh/src/credentials/scrub.ts', [
+  ...inFile('packages/protocol/src/secret-text/scrub.ts', [
     ...[
       'if (false) return ranges',
       'if (patterns.length === 0 && text.length < patternMinUnits) return ranges',
@@ -116,11 +116,6 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       line: 'if (ranges.length === 0) return text',
       becomes: 'if (false) return text',
       reason: 'a short cut: a text of which nothing is taken out comes out the same the long way',
-    },
-    {
-      line: 'if (to <= done) continue',
-      becomes: 'if (to < done) continue',
-      reason: 'what ends where all is done already adds nothing the long way either',
     },
   ]),
 ]

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inOneGo, stepUnits } from './in-steps.ts'
+import { inOneGo, stepUnits } from '@flotilla/protocol/secret-text/in-steps'
 import { redact, redactInSteps } from './redact.ts'
 import { createScrubs } from './scrub.ts'
 import { createSecret } from './secret.ts'

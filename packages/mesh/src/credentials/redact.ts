@@ -1,5 +1,5 @@
-import { inOneGo, stepUnits } from './in-steps.ts'
-import type { Steps } from './in-steps.ts'
+import { inOneGo, stepUnits } from '@flotilla/protocol/secret-text/in-steps'
+import type { Steps } from '@flotilla/protocol/secret-text/in-steps'
 import type { Secret } from './secret.ts'
 
 /**

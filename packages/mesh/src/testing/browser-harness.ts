@@ -135,6 +135,7 @@ export async function aBrowserHarness({
             cutText: (text) => text,
             record: (record) => ({ ...record }),
             isIn: () => false,
+            find: () => [],
             reachChars: 0,
           },
         }),
