@@ -90,11 +90,6 @@ async function main(): Promise<void> {
     if (values.proofs) process.stdout.write(`\n${proofList(proofs ?? [])}\n`)
     if (values.planned) process.stdout.write(`\n${plannedList(requirements)}\n`)
     if (values.lessons) process.stdout.write(`\n${lessonList(lessons, heeded)}\n`)
-    if (facts.architectureSections === undefined) {
-      process.stderr.write(
-        '\ndocs/architecture.md is missing, so the sections that `decided` points to are unchecked.\n',
-      )
-    }
   }
   if (offenders.length === 0) return
   process.stderr.write(`\n${offenders.length} wrong:\n${offenders.map((text) => `  ${text}\n`).join('')}`)

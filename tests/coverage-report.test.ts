@@ -13,6 +13,7 @@ function offendersOf(changes: Partial<CoverageFacts>): readonly string[] {
     citations: [],
     unreadable: [],
     decisionFiles: new Set<string>(),
+    documentSections: new Set<string>(),
     ...changes,
   }
   return coverageReport(facts).offenders
@@ -25,13 +26,17 @@ describe('coverageReport', () => {
       aClause({ id: 'limits:two', state: 'covered' }),
       aClause({ id: 'limits:three', state: 'outside', why: 'someone else does it' }),
       aClause({ id: 'limits:four', state: 'deviates', decision }),
-      aClause({ id: 'limits:five', text: 'Five is not shown.', decided: 'docs/architecture.md#6.5' }),
+      aClause({
+        id: 'limits:five',
+        text: 'Five is not shown.',
+        decided: 'docs/reference/rate-limits.md#calls',
+      }),
     ]
     const citations = [{ id: 'limits:two', at: 'x.test.ts:1' }]
-    const architectureSections = new Set(['6.5'])
-    expect(
-      offendersOf({ clauses, citations, decisionFiles: new Set([decision]), architectureSections }),
-    ).toEqual([])
+    const documentSections = new Set(['docs/reference/rate-limits.md#calls'])
+    expect(offendersOf({ clauses, citations, decisionFiles: new Set([decision]), documentSections })).toEqual(
+      [],
+    )
   })
 
   test('an unknown id that a test cites is named with its place', () => {
@@ -121,12 +126,14 @@ describe('coverageReport', () => {
 
   test('a decided that points nowhere is named', () => {
     const clauses = [
-      aClause({ decided: 'docs/architecture.md' }),
-      aClause({ id: 'limits:two', decided: 'docs/architecture.md#6.99' }),
+      aClause({ decided: 'docs/reference/rate-limits.md' }),
+      aClause({ id: 'limits:two', decided: 'docs/reference/rate-limits.md#none' }),
     ]
-    expect(offendersOf({ clauses, architectureSections: new Set(['6', '6.5']) })).toEqual([
-      'limits:one: docs/architecture.md is not docs/architecture.md#section',
-      'limits:two: docs/architecture.md has no section 6.99',
+    expect(
+      offendersOf({ clauses, documentSections: new Set(['docs/reference/rate-limits.md#calls']) }),
+    ).toEqual([
+      'limits:one: docs/reference/rate-limits.md is not a section of a document',
+      'limits:two: docs/reference/rate-limits.md#none is not a section of a document',
     ])
   })
 
@@ -136,7 +143,13 @@ describe('coverageReport', () => {
       aClause({ id: 'limits:two' }),
       aClause({ id: 'states:one', section: 'states', state: 'outside', why: 'not ours' }),
     ]
-    const facts = { clauses, citations: [], unreadable: [], decisionFiles: new Set<string>() }
+    const facts = {
+      clauses,
+      citations: [],
+      unreadable: [],
+      decisionFiles: new Set<string>(),
+      documentSections: new Set<string>(),
+    }
     const { rows, total } = coverageReport(facts)
     expect(rows.map((row) => row.section)).toHaveLength(9)
     expect(rows.find((row) => row.section === 'limits')).toEqual({

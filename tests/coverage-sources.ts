@@ -1,20 +1,26 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { citationsIn, type SourceCitations } from './coverage-citations.ts'
 import type { CoverageFacts, LedgerClause } from './coverage-report.ts'
-import { sectionsIn } from './coverage-sections.ts'
+import { anchorsIn } from './coverage-sections.ts'
 
 const testFiles = ['packages/*/src/**/*.{test,conformance}.ts', 'tests/**/*.{test,conformance}.ts']
 
 /** Reads from the repository at `root` all that the ledger is compared with. */
 export function readCoverageFacts(root: string, clauses: readonly LedgerClause[]): CoverageFacts {
-  const architecture = join(root, 'docs/architecture.md')
   return {
     clauses,
     ...readCitations(root),
     decisionFiles: new Set(globSync('docs/decisions/*.md', { cwd: root })),
-    ...(existsSync(architecture) && { architectureSections: sectionsIn(readFileSync(architecture, 'utf8')) }),
+    documentSections: new Set(
+      globSync('docs/**/*.md', { cwd: root }).flatMap((page) => sectionsOf(root, page)),
+    ),
   }
+}
+
+function sectionsOf(root: string, page: string): readonly string[] {
+  const anchors = anchorsIn(readFileSync(join(root, page), 'utf8'))
+  return [...anchors].map((anchor) => `${page}#${anchor}`)
 }
 
 /** What the tests of the repository at `root` cite, in the order of the files' names. */

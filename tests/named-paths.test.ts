@@ -1,28 +1,80 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { anchorsIn } from './coverage-sections.ts'
 
 const root = join(import.meta.dirname, '..')
-const guides = ['CONTRIBUTING.md', 'docs/checklists/new-adapter.md', 'docs/checklists/new-endpoint.md']
+/** Decision pages are not edited after their date, so the paths in them are those of that date. */
+const documents = globSync(
+  ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'packages/mesh/src/**/README.md'],
+  {
+    cwd: root,
+    exclude: (name) => name === 'node_modules',
+  },
+).filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
 
-describe('a guide', () => {
-  test.each(guides)('%s names paths that are there', (guide) => {
-    const text = readFileSync(join(root, guide), 'utf8')
-    const named = [...text.matchAll(/`((?:packages|tests|scripts|docs)\/[\w./-]+)`/g)].map(
-      (match) => match[1] ?? '',
-    )
-    expect(named.length).toBeGreaterThan(2)
-    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+/** Folders that a path in backticks may begin in. */
+const places = [
+  '.',
+  'packages',
+  'packages/mesh/src',
+  'packages/agent/src',
+  'packages/protocol/src',
+  'packages',
+]
+const folders = new Set(
+  places
+    .flatMap((place) => globSync('*/', { cwd: join(root, place) }))
+    .map((path) => path.replace(/\/$/, '')),
+)
+
+/** Paths of the repository in backticks: two parts or more, beginning with one of its folders. */
+function pathsIn(text: string): readonly string[] {
+  return [...text.matchAll(/`([\w.-]+(?:\/[\w.*-]+)+\/?)`/g)]
+    .map(([, path = '']) => path.replace(/\/\*\*?$/, '').replace(/\/$/, ''))
+    .filter((path) => folders.has(path.split('/')[0] ?? '') && !isOfHome(path))
+}
+
+/** Folders of a fleet's home and of an agent's data have the same names, and so has a protocol of OpenTelemetry. */
+function isOfHome(path: string): boolean {
+  return (
+    path === 'http/protobuf' ||
+    /^(?:config|data|projects|workspace|learnings|memory|skills|browser|app|images\/sha256)\b/.test(path)
+  )
+}
+
+function isThere(path: string): boolean {
+  return places.some((place) =>
+    [path, `${path}.ts`, `${path}.tsx`].some((one) => globSync(join(root, place, one)).length > 0),
+  )
+}
+
+describe.each(documents)('%s', (document) => {
+  const text = readFileSync(join(root, document), 'utf8')
+
+  test('names paths that exist', () => {
+    expect(pathsIn(text).filter((path) => !isThere(path))).toEqual([])
   })
 
-  test('architecture.md walks files that are there', () => {
-    const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
-    const flows = page.slice(page.indexOf('### Other flows'), page.indexOf('### Where does'))
-    const walked = [...flows.matchAll(/`([a-z][\w-]*(?:\/[\w.-]+)+)`/g)].map((match) => match[1] ?? '')
-    expect(walked.length).toBeGreaterThan(20)
-    const places = ['packages/mesh/src', 'packages/agent/src']
-    expect(
-      walked.filter((path) => !places.some((place) => existsSync(join(root, place, `${path}.ts`)))),
-    ).toEqual([])
+  test('links to files and headings that exist', () => {
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^[a-z]+:/.test(link))
+    const broken = links.filter((link) => {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? join(root, document) : join(root, dirname(document), file)
+      if (!existsSync(target)) return true
+      return (
+        anchor !== undefined && target.endsWith('.md') && !anchorsIn(readFileSync(target, 'utf8')).has(anchor)
+      )
+    })
+    expect(broken).toEqual([])
   })
+})
+
+test('paths are recognized in the pages that name most of them', () => {
+  const counts = ['CONTRIBUTING.md', 'docs/reference/code-walks.md', 'docs/architecture.md'].map(
+    (page) => pathsIn(readFileSync(join(root, page), 'utf8')).length,
+  )
+  expect(counts.every((count) => count > 8)).toBe(true)
 })

@@ -24,21 +24,15 @@ export interface Walk {
   readonly steps: readonly Step[]
 }
 
-/** Files that a message passes without being on its walk, as paths from the repository's root; `**` ends a prefix. */
-export type Beside = readonly string[]
-
 const heading = /^#### (.+): at most ([\d,]+) files and ([\d,]+) lines$/
 const fileItem = /^- `([\w./-]+\.ts)` \S/
 const hopItem = /^- by (HTTP|hook|port) `(\w+)`: \S/
-const besidePath = /`((?:mesh|agent|protocol)\/src\/[\w./*-]+)`/g
 
-/** The walks of the architecture page and what it says is beside them. Throws for a line that is neither step nor hop. */
-export function readWalks(page: string): { readonly walks: readonly Walk[]; readonly beside: Beside } {
-  const start = page.indexOf('### Walks\n')
-  const section = page.slice(start, page.indexOf('\n### ', start + 1))
-  const [before = '', ...parts] = section.split(/^(?=#### )/m)
-  const beside = [...before.matchAll(besidePath)].map((match) => `packages/${match[1] ?? ''}`)
-  return { walks: parts.map(readWalk), beside }
+/** The walks that a page describes. Throws for a line that is neither a step nor a hop. */
+export function readWalks(page: string): readonly Walk[] {
+  const start = page.indexOf('#### ')
+  const section = page.slice(start, page.indexOf('\n## ', start))
+  return section.split(/^(?=#### )/m).map(readWalk)
 }
 
 function readWalk(part: string): Walk {
@@ -65,7 +59,7 @@ function numberOf(text: string): number {
 }
 
 export function readPage(): string {
-  return readFileSync(join(repositoryRoot, 'docs/architecture.md'), 'utf8')
+  return readFileSync(join(repositoryRoot, 'docs/reference/code-walks.md'), 'utf8')
 }
 
 /** How one may look through the sources for what the walks say. */

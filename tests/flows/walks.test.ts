@@ -10,6 +10,7 @@ import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.t
 import { eventually } from '../support/eventually.ts'
 import { pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { excludedPaths } from '../walk-exclusions.ts'
 import { readPage, readWalks } from '../walks.ts'
 
 const support = join(repositoryRoot, 'tests/support')
@@ -23,7 +24,7 @@ const cassette = aCassette(
   { turns: [says('One two three.')] },
 )
 
-const { walks, beside } = readWalks(readPage())
+const walks = readWalks(readPage())
 const filesOf = (name: string) =>
   walks.find((walk) => walk.name === name)?.steps.map(({ path }) => path) ?? []
 
@@ -67,7 +68,7 @@ async function filesThatRan(): Promise<ReadonlySet<string>> {
 }
 
 const isBeside = (path: string) =>
-  beside.some((one) => (one.endsWith('**') ? path.startsWith(one.slice(0, -2)) : path === one))
+  excludedPaths.some((one) => (one.endsWith('**') ? path.startsWith(one.slice(0, -2)) : path === one))
 
 describe('a chat message', () => {
   it('runs through every file of its walk and of a model call, and through no other that the page does not name', async () => {

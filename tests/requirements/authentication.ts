@@ -41,5 +41,5 @@ export const authenticationClauses = [
   { line: 205, id: 'authentication:credentials:both-prefixes-loaded', state: 'covered', by: 'vault', text: 'The vault loads both prefix sets at startup.' },
   { line: 205, id: 'authentication:credentials:handles-only', state: 'covered', by: 'vault', text: 'Agents only see `$CRED{name}` handles.' },
   { line: 205, id: 'authentication:credentials:system-never', state: 'covered', by: 'vault', text: 'System credentials are never agent-accessible.' },
-  { line: 206, id: 'authentication:agent-tokens', state: 'covered', by: 'api', text: 'How agent Bearer tokens are issued and checked is not shown.', decided: 'docs/architecture.md#2' },
+  { line: 206, id: 'authentication:agent-tokens', state: 'covered', by: 'api', text: 'How agent Bearer tokens are issued and checked is not shown.', decided: 'docs/architecture.md#identity' },
 ] as const satisfies readonly Clause<'authentication'>[]

@@ -26,12 +26,12 @@ export type ClauseState =
 
 /**
  * One statement of the specification. `line` is where it stands in `specification.md`; `text` is the statement
- * in one sentence. A statement that something is "not shown" leaves the choice to us: `decided` then points to
- * the section that chooses.
+ * in one sentence. Where the specification does not show something, `decided` names the document section that
+ * states the choice.
  */
 export type Clause<In extends Section = Section> = ClauseState & {
   readonly id: `${In}:${string}`
   readonly line: number
   readonly text: string
-  readonly decided?: `docs/architecture.md#${string}`
+  readonly decided?: `docs/${string}.md#${string}`
 }

@@ -18,5 +18,5 @@ export const errorsClauses = [
   { line: 236, id: 'errors:webhook-signature', state: 'covered', by: 'webhook', text: 'On a webhook signature mismatch when a secret is set, verification fails.' },
   { line: 237, id: 'errors:ceiling:spawn-refused', state: 'covered', by: 'policy', text: 'An attempt to have the operator grant `can_spawn` is refused.' },
   { line: 237, id: 'errors:ceiling:wallet-refused', state: 'covered', by: 'policy', text: 'An attempt to have the operator grant `can_use_wallet` is refused.' },
-  { line: 239, id: 'errors:problem-bodies', state: 'covered', by: 'protocol', text: 'The status codes and the body format of rejections and denials other than 410 are not shown.', decided: 'docs/architecture.md#6.2' },
+  { line: 239, id: 'errors:problem-bodies', state: 'covered', by: 'protocol', text: 'The status codes and the body format of rejections and denials other than 410 are not shown.', decided: 'docs/reference/http-api.md#errors' },
 ] as const satisfies readonly Clause<'errors'>[]

@@ -3,7 +3,7 @@ import type { Clause } from './clause.ts'
 // One clause a line, so that a state changes in one line and two people rarely meet in one.
 // oxfmt-ignore
 export const eventsClauses = [
-  { line: 210, id: 'events:outbound', state: 'covered', by: 'events', text: 'Outbound event kinds and payloads are not shown.', decided: 'docs/architecture.md#6.25' },
+  { line: 210, id: 'events:outbound', state: 'covered', by: 'events', text: 'Outbound event kinds and payloads are not shown.', decided: 'docs/reference/http-api.md#events' },
   { line: 210, id: 'events:inbound:webhook', state: 'covered', by: 'webhook', text: 'A webhook is one of the four inbound triggers.' },
   { line: 210, id: 'events:inbound:cron', state: 'covered', by: 'cron', text: 'Cron is one of the four inbound triggers.' },
   { line: 210, id: 'events:inbound:heartbeat', state: 'covered', by: 'heartbeat', text: 'A heartbeat is one of the four inbound triggers.' },

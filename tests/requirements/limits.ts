@@ -78,5 +78,5 @@ export const limitsClauses = [
   { line: 282, id: 'limits:invisible-unicode:call-sites', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped at 56 call sites.' },
   { line: 283, id: 'limits:dashboard-csp', state: 'deviates', decision: 'docs/decisions/2026-11-21-strict-dashboard-csp.md', text: 'The dashboard CSP allows `unsafe-inline` and `unsafe-eval`.' },
   { line: 283, id: 'limits:dashboard-auto-escaping', state: 'covered', by: 'dashboard', text: 'Template auto-escaping is the primary XSS defense of the dashboard.' },
-  { line: 284, id: 'limits:rate-limits', state: 'covered', by: 'api', text: 'The numeric values of the application rate limiter are not shown.', decided: 'docs/architecture.md#6.5' },
+  { line: 284, id: 'limits:rate-limits', state: 'covered', by: 'api', text: 'The numeric values of the application rate limiter are not shown.', decided: 'docs/reference/rate-limits.md#rate-limits' },
 ] as const satisfies readonly Clause<'limits'>[]

@@ -3,7 +3,7 @@ import type { Clause } from './clause.ts'
 // One clause a line, so that a state changes in one line and two people rarely meet in one.
 // oxfmt-ignore
 export const statesClauses = [
-  { line: 131, id: 'states:agent:lifecycle', state: 'covered', by: 'fleet', text: 'The lifecycle states of an agent are not shown.', decided: 'docs/architecture.md#6.22' },
+  { line: 131, id: 'states:agent:lifecycle', state: 'covered', by: 'fleet', text: 'The lifecycle states of an agent are not shown.', decided: 'docs/reference/agents.md#lifecycle' },
   { line: 135, id: 'states:tool-loop:same-triple', state: 'covered', by: 'run-loop', text: 'A repeat is a call with the same `(tool_name, params_hash, result_hash)`.' },
   { line: 135, id: 'states:tool-loop:sliding-window', state: 'covered', by: 'run-loop', text: 'Repeats are counted within a sliding window.' },
   { line: 135, id: 'states:tool-loop:warned', state: 'covered', by: 'run-loop', text: 'The 2nd repeat moves the tool loop from normal to warned.' },

@@ -9,7 +9,7 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { settingsSchema } from '../config/settings-file.ts'
 import { createRateLimits } from './rate-limits.ts'
 
-/** The numbers of section 6.5 of docs/architecture.md, calls per minute of one agent. */
+/** The numbers of docs/reference/rate-limits.md: calls a minute of one agent. */
 const decided = {
   llm: 600,
   http: 600,
