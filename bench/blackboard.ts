@@ -16,6 +16,7 @@ import type { Bench } from './bench.ts'
 import { rotated } from './bench.ts'
 import { median, pairedRatio } from './statistics.ts'
 import { figure, ratio } from './table.ts'
+import { ownLoop } from '../packages/mesh/src/testing/own-loop.ts'
 
 const writes = 1000
 /** Written over and over, as agents do with the state of their work. */
@@ -99,6 +100,7 @@ function ours(path: string, versionOf: (round: number) => number | undefined): n
   migrate(database, allMigrations)
   const deps = { database, clock: systemClock }
   const board = createBlackboard({
+    loop: ownLoop(),
     ...deps,
     decide,
     guard: (who, action) => {

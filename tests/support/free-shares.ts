@@ -6,6 +6,11 @@ export function freeShares() {
   return {
     held: createHeldBytes(agentShare.heldBytes),
     downloads: createHeldBytes(agentShare.downloadBytes),
-    loop: { require: () => {}, waitMs: () => 0, spend: <T>(_agentId: string, work: () => T): T => work() },
+    loop: {
+      require: () => {},
+      waitMs: () => 0,
+      turn: () => null,
+      spend: <T>(_agentId: string, work: () => T): T => work(),
+    },
   }
 }

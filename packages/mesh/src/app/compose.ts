@@ -74,7 +74,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
   const spending = spendingModule(kernel, { ...working, refuseAbove })
   const paid = { ...working, permissions, spending: spending.api }
   const spawning = spawningModule(kernel, { ...working, store, permissions })
-  const blackboard = blackboardModule(kernel, working)
+  const blackboard = blackboardModule(kernel, { ...working, loop: shares.calls })
   const artifacts = artifactsModule(kernel, { ...working, folder: paths.artifactsFolder })
   const notes = notesModule(kernel)
   const messages = messagesModule(kernel, working)
@@ -87,6 +87,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     engineAddresses: [environment.engineSocket ?? '', env['DOCKER_HOST'] ?? ''],
     rates,
     vault,
+    loop: shares.calls,
     openCredentials: credentials.api.open,
     ...led,
   })

@@ -2,6 +2,7 @@ import type { RateLimits } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import { createScrubs } from '../credentials/index.ts'
 import type { OpenCredentials, Vault } from '../credentials/index.ts'
+import type { LoopShare } from '../intake/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
@@ -47,6 +48,8 @@ export interface EgressNeeds {
   readonly runs: Pick<Runs, 'lifecycle' | 'holdLease'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
+  /** The share of the loop that each agent's calls have. */
+  readonly loop: LoopShare
 }
 
 export { startDeadline } from './fetch/deadline.ts'
@@ -56,7 +59,7 @@ export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
-  const { rates, openCredentials: credentials } = needs
+  const { rates, loop, openCredentials: credentials } = needs
   const { registry, connection } = needs.agents
   const { holdLease } = needs.runs
   const { liveRunOf } = needs.runs.lifecycle.live
@@ -64,7 +67,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Requests as calls are counted at the agent API; those through the proxy and for models share their bucket.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
-  const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor }
+  const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor, loop }
   const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
   // Nobody has a browser before there is somebody who opens them.
   let browserOf: (token: string) => string | null = () => null
@@ -86,6 +89,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
     ...kernel,
     ...searchSources,
     holdLease,
+    loop,
     scrubFor: createScrubs(),
     // Where searches go is the owner's word and no agent's, so an agent's own list of hosts has no say.
     fetchFor: (agentId) => {

@@ -55,16 +55,20 @@ declare module 'fastify' {
 /** Returned by handlers that have written the reply themselves (streams, files). */
 export const alreadySent = Symbol('already sent')
 
-type Spend = <T>(raw: FastifyRequest, work: () => T) => T
+/** On whose share of the loop a call is worked for; `turn` is what to await before, null for nothing. */
+export interface CallShare {
+  spend<T>(raw: FastifyRequest, work: () => T): T
+  turn(raw: FastifyRequest): Promise<void> | null
+}
 
-const plainly: Spend = (_raw, work) => work()
+const plainly: CallShare = { spend: (_raw, work) => work(), turn: () => null }
 
 /**
  * Binds an endpoint of the protocol: parses query and body by its schemas and refuses what does not fit, then
- * sends what the handler returns. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes. What
- * is done at once, the handler's first steps too, is done by `spend`.
+ * sends what the handler returns. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes. The
+ * handler's first steps and the printing of its answer are charged to `share`.
  */
-export function createBinder(scope: FastifyInstance, spend: Spend = plainly) {
+export function createBinder(scope: FastifyInstance, share: CallShare = plainly) {
   return function bind<E extends Endpoint, const Schemas extends BindOptions>(
     endpoint: E,
     schemas: Schemas,
@@ -86,7 +90,9 @@ export function createBinder(scope: FastifyInstance, spend: Spend = plainly) {
       },
       handler: async (raw, reply) => {
         const params = namedParams(raw.params as Record<string, string>)
-        const result = await spend(raw, () =>
+        const turn = share.turn(raw)
+        if (turn !== null) await turn
+        const result = await share.spend(raw, () =>
           handler({
             params: params as PathParams<E['path']>,
             query: parse(query, raw.query, 'query') as Parsed<Schemas['query']>,
@@ -96,10 +102,22 @@ export function createBinder(scope: FastifyInstance, spend: Spend = plainly) {
             gone: () => clientGone(reply),
           }),
         )
-        return result === alreadySent ? reply : reply.send(result)
+        if (result === alreadySent) return reply
+        if (!isRecord(result)) return reply.send(result)
+        const printingTurn = share.turn(raw)
+        if (printingTurn !== null) await printingTurn
+        void reply.type('application/json; charset=utf-8')
+        return reply.send(share.spend(raw, () => JSON.stringify(result)))
       },
     })
   }
+}
+
+/** Whether it is sent as JSON: bytes and streams go out as they are. */
+function isRecord(result: unknown): result is object {
+  if (typeof result !== 'object' || result === null) return false
+  const prototype: unknown = Object.getPrototypeOf(result)
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null
 }
 
 /** An issue names all fields that are unknown, and there may be thousands. */

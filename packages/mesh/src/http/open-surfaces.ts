@@ -7,6 +7,7 @@ import { requireProof } from '../access/index.ts'
 import type { Guard, HumanCaller } from '../access/index.ts'
 import type { EffectOnce } from '../effects/index.ts'
 import { createBinder } from './bind-endpoint.ts'
+import type { CallShare } from './bind-endpoint.ts'
 import { cutChangedPeople } from './cut-changed-people.ts'
 import type { DownloadRoom } from './download-room.ts'
 import { effectOnCall } from './effect-on-call.ts'
@@ -104,11 +105,11 @@ export function openAgents(
   })
   offer({ server, modules }, 'operatorOrInternal', (scope, open) => {
     scope.addHook('onRequest', gate.admitDoorToken)
-    open(bindingFor(scope, (request) => requireOperatorOrInternal(gate.doorTokenOnly(request))))
+    open(bindingFor(scope, (request) => requireOperatorOrInternal(gate.doorTokenOnly(request)), gate))
   })
   offer({ server, modules }, 'models', (scope, open) => {
     scope.addHook('onRequest', gate.admitToModels)
-    open({ ...bindingFor(scope, gate.modelSurface, gate.spend), gate })
+    open({ ...bindingFor(scope, gate.modelSurface, gate), gate })
   })
 }
 
@@ -130,12 +131,8 @@ function surfaceFor<Who>(scope: FastifyInstance, callerOf: CallerOf<Who>): Surfa
   return bindingFor(scope, callerOf)
 }
 
-function bindingFor<Who>(
-  scope: FastifyInstance,
-  callerOf: CallerOf<Who>,
-  spend?: AgentGate['spend'],
-): Surface<Who> {
-  const bind = createBinder(scope, spend)
+function bindingFor<Who>(scope: FastifyInstance, callerOf: CallerOf<Who>, share?: CallShare): Surface<Who> {
+  const bind = createBinder(scope, share)
   return {
     scope,
     bind: (endpoint, schemas, handler) =>
@@ -148,7 +145,7 @@ function withEffects(
   callerOf: CallerOf<AgentCaller>,
   { gate, effects }: { readonly gate: AgentGate; readonly effects: EffectOnce },
 ): AgentSurface {
-  const bind = createBinder(scope, gate.spend)
+  const bind = createBinder(scope, gate)
   return {
     scope,
     bind: (endpoint, schemas, handler) =>

@@ -76,7 +76,7 @@ export type AgentSurface = Surface<AgentCaller, { effect(asked: unknown): Effect
 
 /** Callers are let in by door or program tokens: see `AgentGate.modelSurface`. */
 export interface ModelSurface extends Surface<AgentCaller> {
-  readonly gate: Pick<AgentGate, 'hold' | 'keep' | 'spend'>
+  readonly gate: Pick<AgentGate, 'hold' | 'keep' | 'spend' | 'turn'>
 }
 
 /** One of the two ways to know who calls. */

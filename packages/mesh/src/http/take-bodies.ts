@@ -17,7 +17,7 @@ export function readBody(body: Buffer): unknown {
  */
 export function takeBodies(
   scope: FastifyInstance,
-  gate: Pick<ReturnType<typeof createAgentGate>, 'hold' | 'spend'>,
+  gate: Pick<ReturnType<typeof createAgentGate>, 'hold' | 'spend' | 'turn'>,
   read?: (body: Buffer) => unknown,
 ): void {
   scope.removeContentTypeParser('application/json')
@@ -25,7 +25,10 @@ export function takeBodies(
     'application/json',
     async (request: FastifyRequest, payload: IncomingMessage) => {
       const body = await gather(request, payload, (bytes) => gate.hold(request, bytes))
-      return read === undefined ? body : gate.spend(request, () => read(body))
+      if (read === undefined) return body
+      const turn = gate.turn(request)
+      if (turn !== null) await turn
+      return gate.spend(request, () => read(body))
     },
   )
 }

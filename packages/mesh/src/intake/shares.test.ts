@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import { createHeldBytes } from './held-bytes.ts'
 import { createLoopShare } from './loop-share.ts'
+import { createLoopTurns } from './loop-turns.ts'
 
 const refusalOf = (work: () => unknown): Problem | null => {
   try {
@@ -76,6 +77,7 @@ function aLoop() {
     clock: { now: () => time.now, sleep: async () => {} },
     cpuMs: () => time.cpu,
     msPerMinute: 600,
+    turns: createLoopTurns({ cpuMs: () => time.cpu }),
     what: 'calls of this agent',
   })
   const work = (agentId: string, ms: number) => share.spend(agentId, () => void (time.cpu += ms))

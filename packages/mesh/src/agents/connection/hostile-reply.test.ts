@@ -5,6 +5,7 @@ import { agentShare } from '@flotilla/protocol/limits'
 import { expect, onTestFinished, test } from 'vitest'
 import { createHeldBytes } from '../../intake/held-bytes.ts'
 import { createLoopShare } from '../../intake/loop-share.ts'
+import { createLoopTurns } from '../../intake/loop-turns.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createAgentHttp } from './agent-http.ts'
 import { createMeshIdentity } from './mesh-identity.ts'
@@ -49,6 +50,7 @@ async function anAgent(
     clock,
     cpuMs: () => Math.floor(work.spends++ / 2 + 0.5) * (bounds.cpuMsOfEach ?? 0),
     msPerMinute: 6000,
+    turns: createLoopTurns({ cpuMs: () => 0 }),
     what: 'replies',
   })
   const line = createAgentHttp({

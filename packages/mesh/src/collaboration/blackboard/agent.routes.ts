@@ -16,8 +16,8 @@ export function blackboardAgentRoutes(
   bind(watchPaths.blackboardWatch, watchApi.blackboardWatch, ({ caller, body }) => ({
     watches: watches.set(caller, { agentId: caller.agentId, ...body }),
   }))
-  bind(endpoints.blackboardList, api.blackboardList, ({ caller, query }) => ({
-    entries: blackboard.list(caller, query.prefix).entries,
+  bind(endpoints.blackboardList, api.blackboardList, async ({ caller, query }) => ({
+    entries: (await blackboard.list(caller, query.prefix)).entries,
   }))
   bind(endpoints.blackboardRead, api.blackboardRead, ({ caller, params }) =>
     blackboard.read(caller, params.key),

@@ -6,6 +6,8 @@ import { jsonColumn } from '../../storage/index.ts'
 
 /** How long an expired entry's row stays, so that a late writer cannot meet its version again, milliseconds. */
 const expiredKeptMs = 3600_000
+/** Keys that a list reads from the database at once. */
+const pageKeys = 256
 
 export interface WrittenEntry {
   readonly key: string
@@ -22,7 +24,7 @@ export interface BlackboardTable {
   write(entry: WrittenEntry, now: number): BlackboardEntry | null
   /** Null where the key does not exist or has expired. */
   read(key: string, now: number): BlackboardEntry | null
-  /** Keys from `prefix` on, in order; the reader stops when it has seen enough. */
+  /** Keys that begin with `prefix`, in order, read as they are taken; the reader stops when it has seen enough. */
   keysUnder(prefix: string, now: number): Iterable<string>
   /** All rows, expired ones too. */
   count(): number
@@ -87,15 +89,20 @@ export function createBlackboardTable(database: Database): BlackboardTable {
     },
     keysUnder: function* (prefix, now) {
       // Keys compare by their bytes, so those with one prefix stand together.
-      const rows = database
-        .prepare(
-          'SELECT key FROM blackboard WHERE key >= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key',
-        )
-        .all(prefix, now)
-      for (const row of rows) {
-        const key = String(row['key'])
-        if (!key.startsWith(prefix)) return
-        yield key
+      const page = (comparison: '>=' | '>', from: string): string[] =>
+        database
+          .prepare(
+            `SELECT key FROM blackboard WHERE key ${comparison} ? AND (expires_at IS NULL OR expires_at > ?)
+             ORDER BY key LIMIT ${pageKeys}`,
+          )
+          .all(from, now)
+          .map((row) => String(row['key']))
+      for (let keys = page('>=', prefix); ; keys = page('>', keys.at(-1) ?? prefix)) {
+        for (const key of keys) {
+          if (!key.startsWith(prefix)) return
+          yield key
+        }
+        if (keys.length < pageKeys) return
       }
     },
     count: () => Number(database.prepare('SELECT count(*) AS count FROM blackboard').get()?.['count'] ?? 0),

@@ -14,6 +14,7 @@ import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
 import { giveSchema } from '../../testing/give-schema.ts'
 import { createBlackboard } from './blackboard.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
@@ -36,6 +37,7 @@ function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
   }
   const decide = (caller: Caller, action: Action) => authorize(rules, caller, action)
   const board = createBlackboard({
+    loop: ownLoop(),
     database,
     clock,
     decide,
@@ -246,7 +248,7 @@ describe('writing with a version', () => {
 })
 
 describe('a life in seconds', () => {
-  test('ends on time, and counts anew from each write', () => {
+  test('ends on time, and counts anew from each write', async () => {
     const { board, time } = aBoard()
     expect(board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 }).expires_at).toBe(11_000)
     time.ms = 10_999
@@ -255,7 +257,7 @@ describe('a life in seconds', () => {
     expect(board.read(owner, 'k').value).toBe(2)
     time.ms = 20_999
     expect(() => board.read(owner, 'k')).toThrow(code('not-found'))
-    expect(board.list(owner, '').entries).toEqual([])
+    expect((await board.list(owner, '')).entries).toEqual([])
   })
 
   test('a write without one makes the entry stay', () => {
@@ -312,36 +314,36 @@ describe('reading', () => {
     expect(board.read(agent('a'), 'open/x').value).toBe(1)
   })
 
-  test('a list holds what the caller may read, and is no denial of the rest', () => {
+  test('a list holds what the caller may read, and is no denial of the rest', async () => {
     const { board, denials } = aBoard({ a: { blackboard_read: ['open/*'] } })
     for (const key of ['open/b', 'closed/x', 'open/a', 'open/c/d', 'opener'])
       board.write(owner, { key, value: 1 })
-    const keysOf = (caller: Caller, prefix: string) =>
-      board.list(caller, prefix).entries.map((entry) => entry.key)
-    expect(keysOf(agent('a'), '')).toEqual(['open/a', 'open/b'])
-    expect(keysOf(owner, 'open')).toEqual(['open/a', 'open/b', 'open/c/d', 'opener'])
-    expect(keysOf(owner, 'open/')).toEqual(['open/a', 'open/b', 'open/c/d'])
-    expect(keysOf(owner, 'z')).toEqual([])
-    expect(keysOf(agent('nobody'), '')).toEqual([])
+    const keysOf = async (caller: Caller, prefix: string) =>
+      (await board.list(caller, prefix)).entries.map((entry) => entry.key)
+    expect(await keysOf(agent('a'), '')).toEqual(['open/a', 'open/b'])
+    expect(await keysOf(owner, 'open')).toEqual(['open/a', 'open/b', 'open/c/d', 'opener'])
+    expect(await keysOf(owner, 'open/')).toEqual(['open/a', 'open/b', 'open/c/d'])
+    expect(await keysOf(owner, 'z')).toEqual([])
+    expect(await keysOf(agent('nobody'), '')).toEqual([])
     expect(denials).toEqual([])
   })
 
-  test('a list ends at 1000 entries and at 4 MiB, and says so', () => {
+  test('a list ends at 1000 entries and at 4 MiB, and says so', async () => {
     const { board } = aBoard()
     for (let n = 0; n < 1001; n++) board.write(owner, { key: `many/${n}`, value: n })
-    expect(board.list(owner, 'many/').entries).toHaveLength(1000)
-    expect(board.list(owner, 'many/').truncated).toBe(true)
+    expect((await board.list(owner, 'many/')).entries).toHaveLength(1000)
+    expect((await board.list(owner, 'many/')).truncated).toBe(true)
     for (let n = 0; n < 20; n++) board.write(owner, { key: `big/${n}`, value: 'x'.repeat(262_142) })
-    const big = board.list(owner, 'big/')
+    const big = await board.list(owner, 'big/')
     expect([big.entries.length, big.truncated]).toEqual([16, true])
-    expect(board.list(owner, 'many/99').truncated).toBe(false)
+    expect((await board.list(owner, 'many/99')).truncated).toBe(false)
   })
 
-  test('keys of any script are found by their prefix', () => {
+  test('keys of any script are found by their prefix', async () => {
     const { board } = aBoard()
     for (const key of ['ä/1', 'ä/2', 'z', '日本/x', '日本/y']) board.write(owner, { key, value: 1 })
-    expect(board.list(owner, '日本').entries).toHaveLength(2)
-    expect(board.list(owner, 'ä/').entries).toHaveLength(2)
+    expect((await board.list(owner, '日本')).entries).toHaveLength(2)
+    expect((await board.list(owner, 'ä/')).entries).toHaveLength(2)
   })
 })
 

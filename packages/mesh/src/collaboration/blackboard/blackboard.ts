@@ -1,6 +1,7 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../../events/index.ts'
+import type { LoopShare } from '../../intake/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
@@ -45,6 +46,7 @@ export function createBlackboard(deps: {
   /** The agent's project; nobody has one where it is left out. */
   readonly projectOf?: (agentId: string) => string | null
   readonly noteChange?: (entry: BlackboardEntry) => void
+  readonly loop: Pick<LoopShare, 'inSteps'>
 }): Blackboard {
   const table = createBlackboardTable(deps.database)
   const versions = createVersionTable(deps.database)

@@ -4,6 +4,7 @@ import { createBlackboard } from './blackboard.ts'
 import type { Blackboard } from './blackboard.ts'
 import { blackboardPeopleRoutes } from './people.routes.ts'
 
+import type { LoopShare } from '../../intake/index.ts'
 import type { Runs } from '../../runs/index.ts'
 import { createBlackboardWatches } from './set-watch.ts'
 import type { BlackboardWatches } from './set-watch.ts'
@@ -17,6 +18,7 @@ export type { CrossProjectCounts } from './cross-project-counts.ts'
 interface Needs {
   readonly agents: { readonly registry: BlackboardAgents }
   readonly runs: Pick<Runs, 'queue' | 'steering' | 'queries'>
+  readonly loop: LoopShare
 }
 
 interface BlackboardAgents {
@@ -27,7 +29,7 @@ interface BlackboardAgents {
 /** Entries that agents share. */
 export function blackboardModule(
   kernel: Kernel,
-  { agents: { registry: agents }, runs }: Needs,
+  { agents: { registry: agents }, runs, loop }: Needs,
 ): MeshModule<Blackboard & { readonly watches: BlackboardWatches }> {
   const { hooks, log } = kernel
   const table = createBlackboardWatchTable(kernel.database)
@@ -44,6 +46,7 @@ export function blackboardModule(
   })
   const blackboard = createBlackboard({
     ...kernel,
+    loop,
     noteChange: watchers.note,
     projectOf: (agentId) => agents.find(agentId)?.project ?? null,
   })

@@ -1,6 +1,7 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Action, Caller, Decision } from '../../access/index.ts'
+import type { LoopShare, StepWork } from '../../intake/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 
 const entriesMax = 1000
@@ -13,22 +14,25 @@ export interface BlackboardList {
   readonly truncated: boolean
 }
 
-export type ListEntries = (caller: Caller, prefix: string) => BlackboardList
+export type ListEntries = (caller: Caller, prefix: string) => Promise<BlackboardList>
 
 /**
  * Entries under a prefix that the caller may read, by key; the others are as if they were not there. Each entry is
- * decided by itself and quietly: a list is no attempt at what it leaves out.
+ * decided by itself and quietly: a list is no attempt at what it leaves out. Keys are decided in steps, between which
+ * others are served. Problem `rate-limited` for an agent that uses up its share of the loop by it.
  */
 export function listEntries(deps: {
   readonly table: BlackboardTable
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly clock: Clock
+  readonly loop: Pick<LoopShare, 'inSteps'>
 }): ListEntries {
-  return (caller, prefix) => {
+  function* list(caller: Caller, prefix: string): StepWork<BlackboardList> {
     const now = deps.clock.now()
     const entries: BlackboardEntry[] = []
     let sizeBytes = 0
     for (const key of deps.table.keysUnder(prefix, now)) {
+      yield
       if (!deps.decide(caller, { do: 'read-blackboard', key }).allowed) continue
       const entry = deps.table.read(key, now)
       if (!entry) continue
@@ -38,4 +42,7 @@ export function listEntries(deps: {
     }
     return { entries, truncated: false }
   }
+
+  return (caller, prefix) =>
+    deps.loop.inSteps(caller.kind === 'agent' ? caller.agentId : null, list(caller, prefix), 'refuse')
 }

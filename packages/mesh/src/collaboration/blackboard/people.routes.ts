@@ -9,8 +9,8 @@ export function blackboardPeopleRoutes(
   { blackboard, watches }: { readonly blackboard: Blackboard; readonly watches: BlackboardWatches },
 ): void {
   const [paths, schemas] = [blackboardHumanEndpoints, blackboardHumanApi]
-  bind(endpoints.blackboard, api.blackboard, ({ caller, query }) => ({
-    entries: blackboard.list(caller, query.prefix).entries,
+  bind(endpoints.blackboard, api.blackboard, async ({ caller, query }) => ({
+    entries: (await blackboard.list(caller, query.prefix)).entries,
   }))
   bind(paths.blackboardEntry, schemas.blackboardEntry, ({ caller, params }) =>
     blackboard.read(caller, params.key),

@@ -10,6 +10,7 @@ import { createBlackboard } from './blackboard.ts'
 import { createBlackboardWatches } from './set-watch.ts'
 import { createTellWatchers } from './tell-watchers.ts'
 import { createBlackboardWatchTable } from './watch-table.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -44,7 +45,11 @@ async function aBoard(before?: LedgerHarness) {
     agentExists: (agentId) => agentId !== 'nobody',
     heldBecause: watchers.heldBecause,
   })
-  const board = createBlackboard({ ...shared, noteChange: watchers.note })
+  const board = createBlackboard({
+    loop: ownLoop(),
+    ...shared,
+    noteChange: watchers.note,
+  })
   const write = (by: string, key: string) => board.write(agent(by), { key, value: 1 })
   /** What the agent was told, oldest first. */
   const told = (agentId: string) =>
@@ -230,7 +235,7 @@ describe('a watch', () => {
     paused.add('scout')
     for (let count = 0; count < watchLimits.changesMax + 5; count++) write('auditor', `output/${count}`)
     expect(watches.list(agent('scout'))[0]?.waiting).toBe(watchLimits.changesMax)
-    expect(board.list(person, 'output/').entries).toHaveLength(watchLimits.changesMax + 5)
+    expect((await board.list(person, 'output/')).entries).toHaveLength(watchLimits.changesMax + 5)
   })
 })
 

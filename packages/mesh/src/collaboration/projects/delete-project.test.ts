@@ -23,6 +23,7 @@ import { artifactsModule } from '../artifacts/index.ts'
 import { blackboardModule } from '../blackboard/index.ts'
 import { topicsModule } from '../topics/index.ts'
 import { projectsModule } from './index.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({
@@ -98,7 +99,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     hooks,
   })
   const budgets = createBudgetTable(database)
-  const blackboard = blackboardModule(kernel, { agents, runs: {} as never }).api
+  const blackboard = blackboardModule(kernel, { agents, runs: {} as never, loop: ownLoop() }).api
   const topics = topicsModule(kernel, { agents }).api
   const artifacts = artifactsModule(kernel, { folder, agents, tasks: { sharesArtifact: () => false } }).api
   const projects = projectsModule(kernel, {
@@ -216,7 +217,7 @@ test('a new project of the same name sees nothing of the deleted one', async () 
   const fresh = projects.one(auditor, 'red')
   expect(fresh).toMatchObject({ goal: '', goal_version: 0, sections: [], tasks: {}, blocked: [], done: [] })
   expect(fresh.budget).toMatchObject({ daily_usd: null, monthly_usd: null })
-  expect(blackboard.list(auditor, 'projects/red').entries).toEqual([])
+  expect((await blackboard.list(auditor, 'projects/red')).entries).toEqual([])
   expect(() => blackboard.read(auditor, 'projects/red/plan')).toThrow(code('not-found'))
   expect(blackboard.watches.list(owner)).toEqual([])
   expect(topics.view(owner)).toEqual([])

@@ -12,6 +12,7 @@ import type { Caller } from '../../access/caller.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { createForwardRequest } from './forward-request.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const canary = 'canary-5f1e+/="9 ä'
 const headerCanary = 'canary-header-77aa'
@@ -38,6 +39,7 @@ function aServer(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
   })
   const journal = collectJournal()
   const forward = createForwardRequest({
+    loop: ownLoop(),
     guard: () => {},
     fetchFor: () =>
       createPinnedFetch({

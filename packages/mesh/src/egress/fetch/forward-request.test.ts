@@ -16,6 +16,7 @@ import { isPublicAddress } from '../policy/address-ranges.ts'
 import { createForwardRequest } from './forward-request.ts'
 import type { ForwardRequestDeps, OpenLine } from './forward-request.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
 const running: WebServer[] = []
@@ -55,6 +56,7 @@ function aServer(
     allowedPorts: ports,
   })
   const forward = createForwardRequest({
+    loop: ownLoop(),
     guard: () => {},
     fetchFor: () => fetch,
     journal,

@@ -7,10 +7,11 @@ import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { OutsideLine } from '../../effects/index.ts'
 import type { OpenCredentials } from '../../credentials/index.ts'
+import type { LoopShare } from '../../intake/index.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch } from './pinned-fetch.ts'
-import { readText } from './read-text.ts'
+import { readBytes, textOf } from './read-text.ts'
 import { checkedHeaders, shownHeaders } from './request-headers.ts'
 import { withoutSecrets } from './without-secrets.ts'
 
@@ -41,6 +42,7 @@ export interface ForwardRequestDeps {
   readonly holdLease: (run: RunTicket | null) => () => void
   /** Fills handles, and takes values out of answers. */
   readonly credentials: OpenCredentials
+  readonly loop: Pick<LoopShare, 'spend'>
 }
 
 export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
@@ -72,15 +74,18 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
       )
       answered = reply.status
       try {
-        const text = await readText(reply, credentials.scrub, deadline.signal)
-        record({ status: reply.status, bytes: text.bytes, host: credentials.scrub.text(reached.host) })
-        return {
-          status: reply.status,
-          url: credentials.scrub.text(reached.href),
-          headers: shownHeaders(credentials.scrub.record(reply.headers)),
-          body: text.text,
-          truncated: text.truncated,
-        }
+        const body = await readBytes(reply, deadline.signal)
+        return deps.loop.spend(caller.agentId, () => {
+          const text = textOf(body, credentials.scrub)
+          record({ status: reply.status, bytes: text.bytes, host: credentials.scrub.text(reached.host) })
+          return {
+            status: reply.status,
+            url: credentials.scrub.text(reached.href),
+            headers: shownHeaders(credentials.scrub.record(reply.headers)),
+            body: text.text,
+            truncated: text.truncated,
+          }
+        })
       } finally {
         await reply.close()
       }

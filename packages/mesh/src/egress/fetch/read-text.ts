@@ -14,8 +14,15 @@ export interface ReadText {
   readonly truncated: boolean
 }
 
-/** The start of a body as text, scrubbed before it is cut. Throws the Problem `upstream-failed` where it breaks off, or the signal's reason. */
-export async function readText(reply: PinnedReply, scrub: Scrub, signal: AbortSignal): Promise<ReadText> {
+/** The start of a body as it came. */
+interface ReadBytes {
+  readonly chunks: readonly Uint8Array[]
+  readonly bytes: number
+  readonly contentType: string | undefined
+}
+
+/** Throws the Problem `upstream-failed` where the body breaks off, or the signal's reason. */
+export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promise<ReadBytes> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {
@@ -32,7 +39,12 @@ export async function readText(reply: PinnedReply, scrub: Scrub, signal: AbortSi
       cause: error,
     })
   }
-  const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), reply.headers['content-type'])
+  return { chunks, bytes, contentType: reply.headers['content-type'] }
+}
+
+/** The start of a body as text, scrubbed before it is cut. Pure. */
+export function textOf({ chunks, bytes, contentType }: ReadBytes, scrub: Scrub): ReadText {
+  const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), contentType)
   const read = whole.slice(0, textMaxChars + scrub.reachChars)
   const isCut = bytes > bodyMaxBytes || read.length < whole.length
   const text = cut(isCut ? scrub.cutText(read) : scrub.text(read))

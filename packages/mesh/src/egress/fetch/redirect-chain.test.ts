@@ -12,6 +12,7 @@ import { systemClock } from '../../platform/system-clock.ts'
 import { isPublicAddress } from '../policy/address-ranges.ts'
 import { createForwardRequest } from './forward-request.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 /** Where a redirect leads, said by hand: nothing of what is under test is asked for it. */
 type Leads =
@@ -113,6 +114,7 @@ async function aWeb() {
   }
   const ports: readonly [number, number] = [await aServer(), await aServer()]
   const forward = createForwardRequest({
+    loop: ownLoop(),
     guard: () => {},
     fetchFor: () =>
       createPinnedFetch({

@@ -1,23 +1,23 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Scrub } from '../../credentials/index.ts'
 import type { PinnedReply } from './pinned-fetch.ts'
 
 /**
  * A body as an agent may read it while it comes: event by event of a stream of events, else as a whole. Each part is
- * scrubbed as one text, so that a value which arrives in two pieces is seen. `close` is called once, however it ends.
+ * cleaned as one text, so that a value which arrives in two pieces is seen. `close` is called once, however it ends.
  * Fails with `upstream-failed` where a bound is met, or with the signal's reason.
  */
 export async function* scrubbedStream(
   reply: PinnedReply,
   options: {
-    readonly scrub: Scrub
+    /** Takes the values of credentials out of one part; other agents are served while it works. */
+    readonly clean: (part: string) => Promise<string>
     readonly signal: AbortSignal
     readonly bytesMax: number
     readonly partMaxBytes: number
     readonly close: (bytes: number, problem?: string) => Promise<void>
   },
 ): AsyncGenerator<Uint8Array> {
-  const { scrub, signal } = options
+  const { clean, signal } = options
   const isEvents = /^text\/event-stream\b/i.test(reply.headers['content-type'] ?? '')
   const decoder = new TextDecoder()
   let bytes = 0
@@ -35,7 +35,8 @@ export async function* scrubbedStream(
       const text = decoder.decode(chunk, { stream: true })
       const end = isEvents ? endOfLastEvent(tail + text) - tail.length : 0
       if (end > 0) {
-        yield Buffer.from(scrub.text([...pieces, text.slice(0, end)].join('')))
+        pieces.push(text.slice(0, end))
+        yield Buffer.from(await clean(pieces.join('')))
         pieces = []
         chars = 0
       }
@@ -45,8 +46,9 @@ export async function* scrubbedStream(
       tail = (end > 0 ? rest : tail + rest).slice(-markMaxChars)
       if (chars > options.partMaxBytes) throw tooMuch(`a part of more than ${options.partMaxBytes} bytes`)
     }
-    const last = [...pieces, decoder.decode()].join('')
-    if (last !== '') yield Buffer.from(scrub.text(last))
+    pieces.push(decoder.decode())
+    const last = pieces.join('')
+    if (last !== '') yield Buffer.from(await clean(last))
   } catch (error) {
     const cause = signal.aborted ? signal.reason : error
     problem = cause instanceof Problem ? cause.code : 'upstream-failed'

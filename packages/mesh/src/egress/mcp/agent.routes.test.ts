@@ -15,6 +15,7 @@ import type { AgentCaller } from '../../http/gates/agent-gate.ts'
 import { openAgents } from '../../http/open-surfaces.ts'
 import type { Routes } from '../../http/routes.ts'
 import { mcpAgentRoutes } from './agent.routes.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // only these are asked for
 const caller: AgentCaller = { kind: 'agent', agentId: 'scout', token: 'door', run }
@@ -24,6 +25,7 @@ test('an agent that does not read what its server sends keeps neither line nor l
   const live = { run: run as RunTicket | null }
   const journal = collectJournal()
   const exchange = createExchangeWithServer({
+    loop: ownLoop(),
     guard: () => {},
     serversOf: () => mcpServersSchema.parse({ wiki: { url: 'http://site.test/mcp' } }),
     fetchFor: () => async () => ({
@@ -49,6 +51,7 @@ test('an agent that does not read what its server sends keeps neither line nor l
     hold: () => {},
     keep: () => () => {},
     spend: <T>(_request: unknown, work: () => T): T => work(),
+    turn: () => null,
   }
   const routes: Routes = { agent: (surface) => mcpAgentRoutes(surface, exchange) }
   openAgents(server, [{ routes }], {

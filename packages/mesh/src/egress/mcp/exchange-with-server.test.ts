@@ -12,6 +12,7 @@ import type { RunTicket } from '../../access/run-ticket.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { createExchangeWithServer, exchangeBounds } from './exchange-with-server.ts'
 import { createPinnedFetch } from '../fetch/pinned-fetch.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const canary = 'canary-of-the-wiki-77'
 const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // only these two are asked for
@@ -35,6 +36,7 @@ async function aServer(
   const leases: string[] = []
   const live = { run: run as RunTicket | null }
   const exchange = createExchangeWithServer({
+    loop: ownLoop(),
     guard: () => {},
     serversOf: () =>
       mcpServersSchema.parse({

@@ -9,6 +9,7 @@ import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import { outcomeUnknown } from '../../effects/index.ts'
 import type { OpenCredentials } from '../../credentials/index.ts'
+import type { LoopShare } from '../../intake/index.ts'
 import { startDeadline } from '../fetch/deadline.ts'
 import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { checkedHeaders } from '../fetch/request-headers.ts'
@@ -75,6 +76,8 @@ export interface ExchangeDeps {
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly credentials: OpenCredentials
   readonly liveRunOf: (agentId: string) => RunTicket | null
+  /** What comes is cleaned on the share of the agent that asked. */
+  readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs'>
 }
 
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
@@ -141,7 +144,10 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       end({ status: reply.status, bytes, ...(problem === undefined ? {} : { problem }) })
     }
     const body = scrubbedStream(reply, {
-      scrub: credentials.scrub,
+      clean: async (part) => {
+        await shareLeft(deps, agentId, deadline.signal)
+        return deps.loop.inSteps(agentId, credentials.scrub.inSteps(part), 'finish')
+      },
       signal: deadline.signal,
       ...exchangeBounds,
       close,
@@ -171,6 +177,15 @@ function addressOf(server: RemoteMcpServer, asked: string | null): string {
   throw new Problem('address-refused', {
     detail: `an MCP server leads nowhere but to its own origin, ${own.origin}`,
   })
+}
+
+/** An agent that has used its share of the loop is read to no further until it has some again. */
+async function shareLeft(
+  { loop, clock }: Pick<ExchangeDeps, 'loop' | 'clock'>,
+  agentId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let wait = loop.waitMs(agentId); wait > 0; wait = loop.waitMs(agentId)) await clock.sleep(wait, signal)
 }
 
 /** What goes on in the name of a run ends with it. */

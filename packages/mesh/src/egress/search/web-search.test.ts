@@ -15,6 +15,7 @@ import { plain, searchProviderNames, searchProviders } from './search-providers.
 import type { SearchProviderName } from './search-providers.ts'
 import { createWebSearch, searchSetup } from './web-search.ts'
 import type { WebSearchDeps, WebSearchSettings } from './web-search.ts'
+import { ownLoop } from '../../testing/own-loop.ts'
 
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
 const key = 'key-of-the-owner-1234567890'
@@ -106,6 +107,7 @@ async function aSearch(
   const journal = collectJournal()
   const settings: WebSearchSettings = { provider, url: `http://search.test:${web.port}/here` }
   const search = createWebSearch({
+    loop: ownLoop(),
     settings: () => settings,
     system: (name) => (name === `${provider}_api_key` ? createSecret(name, key) : undefined),
     guard: () => {},

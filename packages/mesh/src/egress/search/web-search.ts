@@ -4,6 +4,7 @@ import { webSearchBounds } from '@flotilla/protocol/tool-api'
 import type { WebResult, WebSearchRequest } from '@flotilla/protocol/tool-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { readJson } from '../../intake/index.ts'
+import type { LoopShare } from '../../intake/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
@@ -83,6 +84,7 @@ export interface WebSearchDeps extends SearchSources {
   readonly clock: Clock
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly scrubFor: ScrubFor
+  readonly loop: Pick<LoopShare, 'inSteps' | 'spend'>
 }
 
 export function createWebSearch(deps: WebSearchDeps): WebSearch {
@@ -131,11 +133,11 @@ async function ask(
   try {
     if (reply.status !== 200) throw refusal(setup, reply)
     const scrub = deps.scrubFor(setup.key === null ? [] : [setup.key])
-    const text = scrub.text(await readWhole(reply, signal))
-    const results = readResults(setup.name, text).slice(
-      0,
-      Math.min(request.count, webSearchBounds.resultsMax),
-    )
+    const said = await readWhole(reply, signal)
+    const text = await deps.loop.inSteps(agentId, scrub.inSteps(said), 'finish')
+    const results = deps.loop
+      .spend(agentId, () => readResults(setup.name, text))
+      .slice(0, Math.min(request.count, webSearchBounds.resultsMax))
     return { status: reply.status, results }
   } finally {
     await reply.close()

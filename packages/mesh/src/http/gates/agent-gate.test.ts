@@ -176,7 +176,11 @@ interface Refusal {
   readonly status: number
 }
 
-const loopUsed = { require: refuses('rate-limited'), spend: <T>(_id: string, work: () => T) => work() }
+const loopUsed = {
+  require: refuses('rate-limited'),
+  spend: <T>(_id: string, work: () => T) => work(),
+  turn: () => null,
+}
 
 test.each<Refusal>([
   { what: 'token', deps: { verifyToken: () => null }, status: 401 },

@@ -23,7 +23,7 @@ export interface AgentGateDeps {
   readonly countCall: (agentId: string, method: string, path: string) => void
   /** Asked what a call needs, where method and path tell. */
   readonly guard: Guard
-  readonly loop: Pick<LoopShare, 'require' | 'spend'>
+  readonly loop: Pick<LoopShare, 'require' | 'spend' | 'turn'>
   readonly held: HeldBytes
 }
 
@@ -99,9 +99,13 @@ export function createAgentGate(deps: AgentGateDeps) {
       const path = routeOptions.url ?? ''
       deps.loop.require(admitted.agentId)
       deps.countCall(admitted.agentId, method, path)
-      const caller = callerOf(request)
-      const needed = routeOptions.config.needs?.(request.params as Record<string, string>)
-      if (needed !== undefined) deps.guard(caller, needed)
+      const turn = deps.loop.turn(admitted.agentId)
+      if (turn !== null) await turn
+      deps.loop.spend(admitted.agentId, () => {
+        const caller = callerOf(request)
+        const needed = routeOptions.config.needs?.(request.params as Record<string, string>)
+        if (needed !== undefined) deps.guard(caller, needed)
+      })
     }
   }
 
@@ -162,6 +166,8 @@ export function createAgentGate(deps: AgentGateDeps) {
     },
     /** Does what returns at once for a call, on the agent's share of the loop. */
     spend: <T>(request: FastifyRequest, work: () => T): T => deps.loop.spend(identify(request).agentId, work),
+    /** What to await before the next work for a call; null if its agent has taken little of the loop lately. */
+    turn: (request: FastifyRequest): Promise<void> | null => deps.loop.turn(identify(request).agentId),
   }
 }
 

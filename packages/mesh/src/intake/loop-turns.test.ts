@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { loopCpuMs, systemClock } from '../platform/index.ts'
+import { createLoopShare } from './loop-share.ts'
+import type { StepWork } from './loop-share.ts'
+import { createLoopTurns } from './loop-turns.ts'
+
+const moreThanAShare = 2000
+
+/** Work that takes many milliseconds of the processor, and can pause after each. */
+function* counting(order: string[], name: string, steps: number): StepWork<string> {
+  for (let step = 0; step < steps; step++) {
+    busyMs(1)
+    order.push(name)
+    yield
+  }
+  return name
+}
+
+function busyMs(ms: number): void {
+  const until = loopCpuMs() + ms
+  while (loopCpuMs() < until);
+}
+
+function aShare(msPerMinute: number) {
+  const turns = createLoopTurns({ cpuMs: loopCpuMs })
+  return createLoopShare({ clock: systemClock, cpuMs: loopCpuMs, msPerMinute, turns, what: 'calls' })
+}
+
+/** How often the loop came round while the work went on. */
+async function roundsDuring<T>(work: Promise<T>): Promise<{ result: T; rounds: number }> {
+  let rounds = 0
+  let isOver = false
+  const count = (): void => {
+    rounds++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const result = await work.finally(() => (isOver = true))
+  return { result, rounds }
+}
+
+test('long work lets the loop come round between its steps', async () => {
+  const share = aShare(6000)
+  const order: string[] = []
+  const { result, rounds } = await roundsDuring(share.inSteps('a', counting(order, 'a', 60), 'finish'))
+  expect(result).toBe('a')
+  expect(order).toHaveLength(60)
+  // Sixty milliseconds of work in steps of five.
+  expect(rounds).toBeGreaterThan(8)
+})
+
+test('works of two agents take turns, however many the first has begun', async () => {
+  const share = aShare(60_000)
+  const order: string[] = []
+  const greedy = Array.from({ length: 10 }, () =>
+    share.inSteps('greedy', counting(order, 'greedy', 20), 'finish'),
+  )
+  const modest = share.inSteps('modest', counting(order, 'modest', 20), 'finish')
+  await modest
+  // Ten first steps were begun before, and then one of each follows another.
+  const ofGreedy = order.filter((name) => name === 'greedy').length
+  expect(ofGreedy).toBeLessThan(120)
+  await Promise.all(greedy)
+})
+
+test('work that is refused once the share is used up ends between two steps, and other work goes on', async () => {
+  const share = aShare(100)
+  const order: string[] = []
+  await expect(share.inSteps('a', counting(order, 'a', moreThanAShare), 'refuse')).rejects.toMatchObject({
+    code: 'rate-limited',
+  })
+  expect(order.length).toBeLessThan(300)
+  await share.inSteps('b', counting(order, 'b', 5), 'refuse')
+  expect(() => share.require('b')).not.toThrow()
+})
+
+test('work for people is charged to no agent', async () => {
+  const share = aShare(5)
+  const order: string[] = []
+  expect(await share.inSteps(null, counting(order, 'people', 30), 'refuse')).toBe('people')
+})
+
+test('an agent that has taken much lately waits for its turn, and another does not', async () => {
+  const share = aShare(6000)
+  expect(share.turn('a')).toBeNull()
+  share.spend('a', () => busyMs(80))
+  const turn = share.turn('a')
+  expect(turn).not.toBeNull()
+  expect(share.turn('b')).toBeNull()
+  await turn
+})
