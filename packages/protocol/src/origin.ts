@@ -23,6 +23,8 @@ export const originSchema = z.strictObject({
   user: z.optional(z.string().check(z.maxLength(originUserMaxChars))),
   /** Of a person who was no owner when they asked: what their words are believed by. */
   role: z.optional(z.enum(personRoles).check(z.refine((role) => role !== 'owner'))),
+  /** Of a person who passed on what somebody else wrote: it is believed no more than a stranger's words. */
+  forwards: z.optional(z.literal(true)),
 })
 export type Origin = z.infer<typeof originSchema>
 

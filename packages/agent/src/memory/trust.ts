@@ -21,6 +21,7 @@ export function leastTrusted(levels: readonly Trust[]): Trust {
 export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   switch (origin?.kind) {
     case 'human':
+      if (origin.forwards === true) return 'outside'
       return origin.role === undefined ? 'owner' : 'agent'
     case 'system':
     case 'heartbeat':

@@ -29,6 +29,8 @@ export type Caller =
       readonly expiresAt?: number
       /** A browser sent it for a page; whether that brought the owner's proof. None for programs and chats. */
       readonly page?: 'proved' | 'unproved'
+      /** What they ask for is, wholly or in part, what somebody else wrote and they passed on. */
+      readonly forwards?: true
     }
   | { readonly kind: 'internal' }
   /** The mesh itself, at start or on a timer. */

@@ -84,7 +84,10 @@ export interface ReceivedMessage {
   /** What they call themselves: for people's eyes alone. */
   readonly senderName: string
   readonly place: ConversationPlace
+  /** The sender's own words. */
   readonly text: string
+  /** What the sender passes on and somebody else wrote: no command. Absent where all of it is the sender's own. */
+  readonly forwarded?: ForwardedWords
   /** The value of a button of ours that was pressed; null for words. */
   readonly pressed: string | null
   /** Whether it is meant for us: a private conversation, a mention, a command, a thread that we are in. */
@@ -92,6 +95,14 @@ export interface ReceivedMessage {
   readonly attachments: readonly ReceivedAttachment[]
   /** What several messages of one person bear that were sent as one; absent for one alone. */
   readonly albumId?: string
+}
+
+/** A stranger wrote it: hostile, whoever passes it on. */
+export interface ForwardedWords {
+  readonly text: string
+  /** Who wrote it, as the platform names them; empty where it does not. */
+  readonly by: string
+  readonly attachments: readonly ReceivedAttachment[]
 }
 
 /** The album of files whose platform names none: those that one person sends right after one another are of one. */

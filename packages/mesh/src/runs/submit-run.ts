@@ -222,6 +222,7 @@ export function originOf(
         channel: caller.channel,
         ...(caller.user === undefined ? {} : { user: caller.user }),
         ...(caller.role === 'owner' ? {} : { role: caller.role }),
+        ...(caller.forwards === undefined ? {} : { forwards: caller.forwards }),
       }
     case 'internal':
       return { kind: 'system', channel: 'internal' }

@@ -4,6 +4,7 @@ import type { Guard, HumanCaller } from '../../access/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { problemText, writeAnswered, writeReply } from '../intake/write-answer.ts'
 import type { WriteDeps } from '../intake/write-answer.ts'
+import { withForwarded } from '../intake/forwarded-words.ts'
 import { voiceRefusal } from '../intake/bring-files.ts'
 import { albumTimes, joinAlbum } from '../intake/join-album.ts'
 import type { FileWork } from '../intake/message-table.ts'
@@ -123,7 +124,8 @@ export function createAnswerMessage(deps: Deps): {
     atOnce(given, () => {
       const reply = found.run(deps, given)
       if (reply instanceof Promise) throw new Error(`/${found.name} takes time and says that it does not`)
-      return call.message.files.length === 0 ? reply : { ...reply, text: `${reply.text}\n${filesNotTaken}` }
+      const notes = notTaken(call.message)
+      return notes === '' ? reply : { ...reply, text: `${reply.text}\n${notes}` }
     })
   }
 
@@ -175,8 +177,10 @@ export function createAnswerMessage(deps: Deps): {
       if (agentId === null) return atOnce(call, () => ({ text: 'That button is of no use any more.' }))
       return command(call, { kind: 'command', command: use, argument: agentId })
     }
-    const album = message.text === '' ? albumOf(call) : null
+    const isWordless = withForwarded(message.text, message.forwarded) === ''
+    const album = isWordless ? albumOf(call) : null
     if (album !== null) return join(call, album, null)
+    // Only the sender's own words can be a command: what is forwarded goes to the agent, as data.
     const parsed = parseText(message.text)
     switch (parsed.kind) {
       case 'command':
@@ -186,17 +190,27 @@ export function createAnswerMessage(deps: Deps): {
           text: whereElse(parsed.name) ?? `There is no /${parsed.name}; /help names all.`,
         }))
       case 'to-agent':
-        return toAgent(call, namedAgent(deps, parsed.name), parsed.text)
+        return toAgent(call, namedAgent(deps, parsed.name), withForwarded(parsed.text, message.forwarded))
       case 'words':
-        return words(call, parsed.text)
+        return words(call, withForwarded(parsed.text, message.forwarded))
     }
   }
 
   return { answer, resume: () => resume(deps, finish) }
 }
 
-/** Beside what a command answers. */
-const filesNotTaken = 'Your files were left out: they go along with plain words or @agent alone.'
+/** Beside what a command answers. Pure. */
+function notTaken({ files, forwarded }: CommandCall['message']): string {
+  const notes = [
+    ...(files.length === 0
+      ? []
+      : ['Your files were left out: they go along with plain words or @agent alone.']),
+    ...(forwarded === undefined || forwarded.text === ''
+      ? []
+      : ['What you forwarded was left out: it goes along with plain words or @agent alone.']),
+  ]
+  return notes.join('\n')
+}
 
 /** At most so many at once; the rest is taken up by the next start. */
 const resumedMax = 1000

@@ -1,6 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sessionAt } from '../conversation.ts'
+import { passesOn } from '../intake/forwarded-words.ts'
 import { requireRoom } from '../intake/agent-busy.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
@@ -21,7 +22,8 @@ export function giveToAgent(
     })
   }
   requireRoom(deps.places, { agentId, person })
-  const run = deps.runs.submitRun(caller, {
+  const speaker = passesOn(message) ? ({ ...caller, forwards: true } as const) : caller
+  const run = deps.runs.submitRun(speaker, {
     agentId,
     input: { kind: 'chat', message: text, session: sessionAt(caller, message.place) },
     idempotencyKey: keyOf(call, agentId),

@@ -10,8 +10,9 @@ import type { ChannelAdapter } from '../adapter.ts'
 import { backOffMs, channelLimits, fileBackOffMs } from '../channel-limits.ts'
 import { createRungWork } from '../work-when-rung.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
+import { forwardedFiles } from './forwarded-words.ts'
 import { withSpoken } from './hear-voice.ts'
-import type { HearVoice } from './hear-voice.ts'
+import type { HearVoice, SpokenWords } from './hear-voice.ts'
 import type { FileWork } from './message-table.ts'
 import { problemText, writeReply } from './write-answer.ts'
 import type { WriteDeps } from './write-answer.ts'
@@ -67,7 +68,9 @@ class NotYet extends Error {
 interface Brought {
   readonly attachments: readonly Attachment[]
   /** What voice notes say. */
-  readonly spoken: readonly string[]
+  readonly spoken: readonly SpokenWords[]
+  /** Paths of attachments that somebody else made. */
+  readonly forwarded: readonly string[]
   /** In words, one for each. */
   readonly leftOut: readonly string[]
 }
@@ -91,7 +94,8 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
   ): Promise<Brought> {
     const isLastTry = (tries.get(message.id)?.count ?? 0) + 1 >= channelLimits.fileTriesMax
     const attachments: Attachment[] = []
-    const spoken: string[] = []
+    const spoken: SpokenWords[] = []
+    const forwarded: string[] = []
     const leftOut: string[] = message.filesLeftOut === 0 ? [] : [`${message.filesLeftOut} more: too many`]
     for (const [index, file] of message.files.entries()) {
       const fault = fileFault(adapter, file, deps.voice.isSet())
@@ -102,13 +106,18 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       try {
         if (file.kind === 'voice') {
           const note = { caller, agentId, messageId: message.id, index }
-          spoken.push(await deps.voice.words(note, () => fetchFile(adapter, file, { clock, signal }), signal))
+          const fetch = () => fetchFile(adapter, file, { clock, signal })
+          spoken.push({
+            words: await deps.voice.words(note, fetch, signal),
+            forwarded: file.forwarded,
+          })
           continue
         }
         const content = await fetchFile(adapter, file, { clock, signal })
         const path = uploadPath(file.name, markOf(adapter.name, message.id, index))
         await deps.writeFile(caller, { agentId, path, content })
         signal.throwIfAborted()
+        if (file.forwarded) forwarded.push(path)
         attachments.push({ path, size: content.length, isPicture: imageTypeOf(content) !== null })
       } catch (error) {
         signal.throwIfAborted()
@@ -117,7 +126,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
         leftOut.push(`${file.name}: ${why.detail}`)
       }
     }
-    return { attachments, spoken, leftOut }
+    return { attachments, spoken, forwarded, leftOut }
   }
 
   async function take(adapter: ChannelAdapter, work: FileWork, signal: AbortSignal): Promise<void> {
@@ -132,11 +141,12 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     const isPaid = deps.voice.isSet() && message.files.some(({ kind }) => kind === 'voice')
     const mayBe = () => deps.requireTaken({ ...work, caller, channel })
     if (isPaid && !refusable(channel, work, mayBe)) return
-    const { attachments, spoken, leftOut } = await bring(adapter, { ...work, caller }, signal)
+    const { attachments, spoken, forwarded, leftOut } = await bring(adapter, { ...work, caller }, signal)
     const refusal = leftOut.length === 0 ? '' : `Left out: ${leftOut.join('; ')}.`
     if (work.text === '' && attachments.length + spoken.length === 0) return over(channel, work, refusal)
     const note = leftOut.length === 0 ? '' : `\n\n[Not passed on: ${leftOut.join('; ')}]`
-    const text = withAttachments(withSpoken(work.text, spoken), attachments) + note
+    const words = withAttachments(withSpoken(work.text, spoken), attachments)
+    const text = words + forwardedFiles(forwarded) + note
     refusable(channel, work, () => {
       // Before the transaction: a refusal is counted and journaled, which nothing may take back.
       deps.guard(caller, { do: 'submit-run', to: work.agentId })

@@ -4,6 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import type { Transcribe } from '../../models/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
+import { withForwarded } from './forwarded-words.ts'
 
 export interface SpokenNote {
   readonly caller: HumanCaller
@@ -63,8 +64,18 @@ export function createHearVoice(deps: {
   }
 }
 
+export interface SpokenWords {
+  readonly words: string
+  /** The sender passes the note on; somebody else spoke. */
+  readonly forwarded?: true | undefined
+}
+
 /** The message as the agent reads it: what was typed, then what was said. Pure. */
-export function withSpoken(text: string, spoken: readonly string[]): string {
-  const said = spoken.map((words) => `[Said in a voice note, as a model wrote it down] ${words}`)
+export function withSpoken(text: string, spoken: readonly SpokenWords[]): string {
+  const said = spoken.map(({ words, forwarded }) =>
+    forwarded
+      ? withForwarded('[A voice note, as a model wrote it down]', { text: words, by: '' })
+      : `[Said in a voice note, as a model wrote it down] ${words}`,
+  )
   return [text, ...said].filter((part) => part !== '').join('\n\n')
 }

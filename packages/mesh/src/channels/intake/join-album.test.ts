@@ -77,3 +77,10 @@ test.each([
   const all = Array.from({ length: many }, (_one, index) => `f${index}`)
   expect(hasRoom(album({ message: message(all, { filesLeftOut }) }))).toBe(room)
 })
+
+test('an album with one forwarded message passes on what somebody else made', () => {
+  const forwarded = { text: 'from a stranger', by: 'Bob' }
+  const joined = joinAlbum(album(), message(['b'], { forwarded }), { said: null, now: 1100 })
+  expect(joined.message.forwarded).toEqual(forwarded)
+  expect(joinAlbum(joined, message(['c']), { said: null, now: 1200 }).message.forwarded).toEqual(forwarded)
+})

@@ -21,7 +21,9 @@ export function joinAlbum(
   const filesLeftOut = album.message.filesLeftOut + message.filesLeftOut + all.length - files.length
   const words = said === null || said.text === '' ? {} : wordsOf(album, said)
   const times = albumTimes(now, album.album?.since)
-  return { ...album, ...words, message: { ...album.message, files, filesLeftOut }, album: times }
+  const forwarded = album.message.forwarded ?? message.forwarded
+  const merged = { ...album.message, files, filesLeftOut, ...(forwarded && { forwarded }) }
+  return { ...album, ...words, message: merged, album: times }
 }
 
 function wordsOf(

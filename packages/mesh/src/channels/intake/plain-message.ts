@@ -5,7 +5,7 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
 import { referenceMaxChars } from '../adapter.ts'
-import type { ReceivedAttachment, ReceivedMessage } from '../adapter.ts'
+import type { ForwardedWords, ReceivedAttachment, ReceivedMessage } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { placeSchema } from '../conversation.ts'
 
@@ -17,6 +17,8 @@ const plainFileSchema = z.object({
   name: z.string(),
   sizeBytes: z.number().nullable(),
   reference: z.string(),
+  /** The sender passes it on; somebody else made it. */
+  forwarded: z.literal(true).optional(),
 })
 export type PlainFile = z.infer<typeof plainFileSchema>
 
@@ -25,7 +27,10 @@ export const plainMessageSchema = z.object({
   id: z.string(),
   senderId: z.string(),
   place: placeSchema,
+  /** The sender's own words. */
   text: z.string(),
+  /** What the sender passes on and somebody else wrote; absent where all of it is the sender's own. */
+  forwarded: z.object({ text: z.string(), by: z.string() }).optional(),
   pressed: z.string().nullable(),
   files: z.array(plainFileSchema).default([]),
   /** Files that were over a bound. */
@@ -40,16 +45,22 @@ export type PlainMessage = z.infer<typeof plainMessageSchema>
  * too long stays so long that it is seen to be. Pure.
  */
 export function plainMessage(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
-  const { id, senderId, place, pressed, albumId = '' } = received
+  const { id, senderId, place, pressed, forwarded, albumId = '' } = received
   if (!place.isPrivate && !received.addressed) return null
   if (!channelIdentities[channel].form.test(senderId)) return null
   if (id === '' || id.length > channelLimits.messageIdMaxChars) return null
   const placeIds = [place.conversationId, place.threadId ?? '']
   if (placeIds.some((one) => one.length > channelLimits.placeIdMaxChars)) return null
-  const text = sanitizeForPrompt(received.text.slice(0, 2 * wireLimits.chatMessageMaxChars)).trim()
-  const files = received.attachments.filter(isFetched).slice(0, attachmentsMax).map(plainFile)
-  const filesLeftOut = received.attachments.length - files.length
-  if (text === '' && pressed === null && files.length === 0 && filesLeftOut === 0) return null
+  const text = plainText(received.text)
+  const passedOn = forwarded === undefined ? undefined : plainForwarded(forwarded)
+  const attachments = [
+    ...received.attachments,
+    ...(forwarded?.attachments ?? []).map((file) => ({ ...file, forwarded: true as const })),
+  ]
+  const files = attachments.filter(isFetched).slice(0, attachmentsMax).map(plainFile)
+  const filesLeftOut = attachments.length - files.length
+  const hasWords = text !== '' || pressed !== null || (passedOn !== undefined && passedOn.text !== '')
+  if (!hasWords && files.length === 0 && filesLeftOut === 0) return null
   return {
     id,
     senderId,
@@ -59,6 +70,7 @@ export function plainMessage(channel: ChannelName, received: ReceivedMessage): P
       isPrivate: place.isPrivate,
     },
     text,
+    ...(passedOn === undefined ? {} : { forwarded: passedOn }),
     pressed: pressed === null ? null : sanitizeForPrompt(pressed.slice(0, 2 * channelLimits.nameMaxChars)),
     files,
     filesLeftOut,
@@ -70,7 +82,27 @@ function isFetched({ reference }: ReceivedAttachment): boolean {
   return reference !== '' && reference.length <= referenceMaxChars
 }
 
-function plainFile({ kind, name, sizeBytes, reference }: ReceivedAttachment): PlainFile {
-  const words = sanitizeForPrompt(name.slice(0, 2 * fileNameMaxChars)).replace(/\s+/g, ' ')
-  return { kind, name: words.trim().slice(0, fileNameMaxChars) || 'file', sizeBytes, reference }
+function plainText(text: string): string {
+  return sanitizeForPrompt(text.slice(0, 2 * wireLimits.chatMessageMaxChars)).trim()
+}
+
+function plainForwarded({ text, by }: ForwardedWords): NonNullable<PlainMessage['forwarded']> {
+  return { text: plainText(text), by: plainName(by, channelLimits.nameMaxChars) }
+}
+
+function plainFile({
+  kind,
+  name,
+  sizeBytes,
+  reference,
+  ...file
+}: ReceivedAttachment & Pick<PlainFile, 'forwarded'>): PlainFile {
+  const shown = plainName(name, fileNameMaxChars) || 'file'
+  return { kind, name: shown, sizeBytes, reference, ...(file.forwarded ? { forwarded: true } : {}) }
+}
+
+/** On one line. */
+function plainName(name: string, maxChars: number): string {
+  const words = sanitizeForPrompt(name.slice(0, 2 * maxChars)).replace(/\s+/g, ' ')
+  return words.trim().slice(0, maxChars)
 }

@@ -8,6 +8,7 @@ import { channelLimits } from '../channel-limits.ts'
 import type { AnswerMessage } from '../commands/answer-message.ts'
 import { codeIn } from '../pairing/pairing-codes.ts'
 import type { PairingCodes } from '../pairing/pairing-codes.ts'
+import { withForwarded } from './forwarded-words.ts'
 import { hasRoom } from './join-album.ts'
 import { plainMessage } from './plain-message.ts'
 import type { PlainMessage } from './plain-message.ts'
@@ -62,7 +63,12 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
     // One that is told by time alone comes again: what was answered of the last says nothing of the next.
     const isNamed = message.albumId !== null && message.albumId !== albumByTime
     const albumKey = isNamed ? `${channel} ${message.senderId} ${message.albumId}` : null
-    if (albumKey !== null && message.text === '' && answeredAlbums.has(albumKey)) return
+    if (
+      albumKey !== null &&
+      withForwarded(message.text, message.forwarded) === '' &&
+      answeredAlbums.has(albumKey)
+    )
+      return
     const album = messages.openAlbum(channel, message, deps.clock.now())
     try {
       if (album === null || !hasRoom(album)) deps.rate.take(person)

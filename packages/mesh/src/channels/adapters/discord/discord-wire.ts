@@ -7,6 +7,8 @@ const nameMaxChars = 128
 const attachmentsMax = 10
 const mentionsMax = 100
 const channelsMax = 2000
+/** Discord puts one into a forward today. */
+const snapshotsMax = 10
 
 /** 64 bits, the upper 42 of them milliseconds: the later of two is the greater. */
 export const snowflake = z.string().regex(/^[1-9]\d{4,19}$/)
@@ -70,6 +72,16 @@ export const messageSchema = z.looseObject({
     .nullish()
     .catch(null),
   attachments: wireList(attachmentSchema, attachmentsMax),
+  /** Copies of the messages that a forward passes on. */
+  message_snapshots: wireList(
+    z.looseObject({
+      message: z.looseObject({
+        content: wireText(textMaxChars),
+        attachments: wireList(attachmentSchema, attachmentsMax),
+      }),
+    }),
+    snapshotsMax,
+  ),
 })
 export type DiscordMessage = z.infer<typeof messageSchema>
 

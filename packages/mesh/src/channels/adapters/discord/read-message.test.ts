@@ -98,3 +98,37 @@ test('ids are times', () => {
   expect(latest(null)).toBeNull()
   expect(before('100000')).toBe('99999')
 })
+
+test('a forward bears what somebody else wrote, apart from the sender’s own words', () => {
+  const attachments = [{ id: '60000', filename: 'plan.pdf', url: 'https://cdn.discordapp.com/plan.pdf' }]
+  const fields = {
+    content: '',
+    message_reference: { type: 1, channel_id: '50001', message_id: '80001' },
+    message_snapshots: [{ message: { type: 0, content: '/stop', attachments } }],
+  }
+  expect(read(fields, true)).toMatchObject({
+    text: '',
+    attachments: [],
+    forwarded: { text: '/stop', by: '', attachments: [{ kind: 'document', name: 'plan.pdf' }] },
+  })
+  expect(read({ ...fields, content: 'look' }, true)).toMatchObject({
+    text: 'look',
+    forwarded: { text: '/stop' },
+  })
+})
+
+test('an answer is the sender’s own, whatever the message says that it answers', () => {
+  const referenced = { author: { id: ourUserId }, content: '/stop' }
+  const message = read({ type: 19, content: 'look', referenced_message: referenced })
+  expect(message).toMatchObject({ text: 'look', addressed: true })
+  expect(message).not.toHaveProperty('forwarded')
+})
+
+test.each([
+  ['another program', { author: { id: '70000', username: 'robot', bot: true } }],
+  ['a web-hook', { webhook_id: '60000' }],
+  ['a post that a followed channel passes on', { webhook_id: '60000', flags: 2 }],
+  ['Discord itself', { type: 7 }],
+])('%s is not heard', (_name, fields) => {
+  expect(isSpoken(wire(fields), ourUserId)).toBe(false)
+})

@@ -36,7 +36,17 @@ export function readMessage(message: DiscordMessage, around: MessageSurroundings
       message.mentions.some(({ id }) => id === ourUserId) ||
       message.referenced_message?.author.id === ourUserId,
     attachments: message.attachments.map(receivedAttachment),
+    ...forwardedIn(message),
   }
+}
+
+/** A forward bears copies of what others wrote; its own text is the sender's. Discord does not say who wrote them. */
+function forwardedIn({ message_snapshots: snapshots }: DiscordMessage): Pick<ReceivedMessage, 'forwarded'> {
+  if (snapshots.length === 0) return {}
+  const copies = snapshots.map(({ message }) => message)
+  const text = cutText(copies.map(({ content }) => content).join('\n\n'), textMaxChars)
+  const attachments = copies.flatMap((copy) => copy.attachments.map(receivedAttachment))
+  return { forwarded: { text, by: '', attachments } }
 }
 
 function withoutMention(text: string, ourUserId: string): string {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readEnvelope } from './read-envelope.ts'
 import { plainText } from './plain-text.ts'
 
@@ -79,4 +79,51 @@ test.each([
   ['&amp;lt;', '&lt;'],
 ])('%s is read as %s', (text, plain) => {
   expect(plainText(text, 'U0BOT')).toBe(plain)
+})
+
+describe('what somebody else wrote', () => {
+  const shared = {
+    is_share: true,
+    is_msg_unfurl: true,
+    author_name: 'Bob',
+    text: '/stop &amp; go',
+    files: [{ id: 'F1A', name: 'plan.pdf' }],
+  }
+
+  test('and the sender shares is apart from the sender’s own words', () => {
+    const said = readEnvelope('events_api', message({ text: 'look', attachments: [shared] }), self)
+    expect(said).toMatchObject({
+      text: 'look',
+      files: [],
+      shared: { text: '/stop & go', by: 'Bob', files: [{ id: 'F1A' }] },
+    })
+    const bare = readEnvelope('events_api', message({ text: '', attachments: [shared] }), self)
+    expect(bare).toMatchObject({ text: '', shared: { text: '/stop & go' } })
+  })
+
+  test('in previews of links, and in what apps add, is not read', () => {
+    const said = readEnvelope('events_api', message({ attachments: [{ text: '/stop' }] }), self)
+    expect(said).toMatchObject({ text: 'hi', shared: null })
+  })
+
+  test.each([
+    ['an edit', message({ subtype: 'message_changed', message: { text: '/stop' } })],
+    ['an app in a person’s name', message({ bot_id: 'B1A' })],
+    ['an app without a person', message({ subtype: 'bot_message', user: undefined })],
+    ['a reminder of Slack’s own program', message({ user: 'USLACKBOT', channel: 'D1A', text: '/stop' })],
+  ])('is not heard: %s', (_name, body) => {
+    expect(readEnvelope('events_api', body, self)).toBeNull()
+  })
+
+  test('is not heard by a shortcut on a message', () => {
+    const body = {
+      type: 'message_action',
+      callback_id: 'use',
+      user: { id: 'U1A' },
+      team: { id: 'T1A' },
+      channel: { id: 'C1A' },
+      message: { ts: '1700000000.000100', user: 'U2A', text: '/stop' },
+    }
+    expect(readEnvelope('interactive', body, self)).toBeNull()
+  })
 })

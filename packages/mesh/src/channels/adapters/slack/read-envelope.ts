@@ -1,7 +1,7 @@
 import { cutText } from '../wire-text.ts'
 import { plainText } from './plain-text.ts'
 import { blockActionsSchema, eventCallbackSchema, slashCommandSchema } from './slack-wire.ts'
-import type { SlackFile } from './slack-wire.ts'
+import type { SlackFile, SlackMessageEvent } from './slack-wire.ts'
 
 /** What somebody did in Slack, read from an envelope and bounded; nothing was asked of Slack yet. */
 export interface SlackSaid {
@@ -22,10 +22,21 @@ export interface SlackSaid {
   /** Whether the envelope itself says that it is for us: a private conversation, a mention, a command, a button of ours. */
   readonly isForUs: boolean
   readonly files: readonly SlackFile[]
+  /** Messages that the sender shared and somebody else wrote; null where there are none. */
+  readonly shared: SlackShared | null
+}
+
+export interface SlackShared {
+  readonly text: string
+  readonly by: string
+  readonly files: readonly SlackFile[]
 }
 
 /** What people write comes under these; edits, joins, deletions and the like under others. */
 const spokenSubtypes = new Set(['file_share', 'thread_broadcast', 'me_message'])
+
+/** Slack's own program writes reminders and mails under this id. */
+const slackbot = 'USLACKBOT'
 
 export interface SlackSelf {
   readonly userId: string
@@ -52,7 +63,7 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
   if (!read.success) return null
   const { event, team_id: teamId } = read.data
   if (event.subtype && !spokenSubtypes.has(event.subtype)) return null
-  if (event.bot_id || event.user === self.userId) return null
+  if (event.bot_id || event.user === self.userId || event.user === slackbot) return null
   const isPrivate = event.channel_type === 'im' || event.channel.startsWith('D')
   const isMention = event.type === 'app_mention' || event.text.includes(`<@${self.userId}>`)
   return {
@@ -68,6 +79,18 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
     pressed: null,
     isForUs: isPrivate || isMention,
     files: event.files,
+    shared: sharedIn(event, self.userId),
+  }
+}
+
+/** A shared message stands in an attachment; the text of the event is the sender's own. */
+function sharedIn({ attachments }: SlackMessageEvent, ourUserId: string): SlackShared | null {
+  const shared = attachments.filter((one) => one.is_share === true || one.is_msg_unfurl === true)
+  if (shared.length === 0) return null
+  return {
+    text: shared.map(({ text }) => plainText(text, ourUserId)).join('\n\n'),
+    by: [...new Set(shared.map(({ author_name: name }) => name))].join(', '),
+    files: shared.flatMap(({ files }) => files),
   }
 }
 
@@ -89,6 +112,7 @@ function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
     pressed: null,
     isForUs: true,
     files: [],
+    shared: null,
   }
 }
 
@@ -114,5 +138,6 @@ function readPress(body: unknown): SlackSaid | null {
     pressed: cutText(action.value, pressedMaxChars),
     isForUs: true,
     files: [],
+    shared: null,
   }
 }

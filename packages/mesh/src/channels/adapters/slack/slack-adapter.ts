@@ -127,6 +127,9 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
       pressed: said.pressed,
       addressed,
       attachments: said.files.map(receivedFile),
+      ...(said.shared === null
+        ? {}
+        : { forwarded: { ...said.shared, attachments: said.shared.files.map(receivedFile) } }),
     }
   }
 

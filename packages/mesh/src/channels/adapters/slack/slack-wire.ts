@@ -33,7 +33,20 @@ export const messageEventSchema = z.looseObject({
   thread_ts: timestamp.nullish(),
   text: wireText(textMaxChars),
   files: wireList(slackFileSchema, attachmentsMax),
+  /** Messages that are passed on, among previews of links and what apps add. */
+  attachments: wireList(
+    z.looseObject({
+      is_share: z.boolean().nullish(),
+      is_msg_unfurl: z.boolean().nullish(),
+      text: wireText(textMaxChars),
+      author_name: wireText(nameMaxChars),
+      files: wireList(slackFileSchema, attachmentsMax),
+    }),
+    attachmentsMax,
+  ),
 })
+
+export type SlackMessageEvent = z.infer<typeof messageEventSchema>
 
 export const eventCallbackSchema = z.looseObject({ team_id: id, event: messageEventSchema })
 

@@ -44,6 +44,13 @@ test.each([
   ['another bot that names us', { message: said({ from: robot, chat: group, text: '@fleet_bot hi' }) }],
   ['another bot’s button', { callback_query: { id: '1', from: robot, message: said(), data: 'use:scout' } }],
   ['words that another bot wrote for a person', { message: said({ via_bot: robot }) }],
+  ['words that a program of the sender’s business wrote', { message: said({ sender_business_bot: robot }) }],
+  [
+    'a post of a channel that Telegram passes on to its group',
+    { message: said({ chat: group, is_automatic_forward: true }) },
+  ],
+  ['a poll', { message: said({ text: undefined, poll: { question: '/stop', options: [] } }) }],
+  ['a contact', { message: said({ text: undefined, contact: { first_name: '/stop', phone_number: '1' } }) }],
   ['a group that speaks as itself', { message: said({ sender_chat: group, chat: group }) }],
   ['somebody who came', { message: said({ text: undefined, new_chat_members: [ann] }) }],
 ])('%s is nobody’s words to us', (_name, update) => {
@@ -60,4 +67,43 @@ test.each([
   ['in answer to somebody else', { reply_to_message: said({ from: robot }) }],
 ])('what is said in a group %s is not for us', (_name, fields) => {
   expect(read({ message: said({ chat: group, ...fields }) })).toMatchObject({ addressed: false })
+})
+
+const channel = { id: -3000, type: 'channel', title: 'News' }
+test.each([
+  [
+    'a person',
+    { forward_origin: { type: 'user', date: 0, sender_user: { ...robot, first_name: 'Bob' } } },
+    'Bob',
+  ],
+  [
+    'a person who hides',
+    { forward_origin: { type: 'hidden_user', date: 0, sender_user_name: 'Eve' } },
+    'Eve',
+  ],
+  ['a group', { forward_origin: { type: 'chat', date: 0, sender_chat: group } }, 'Team'],
+  ['a channel', { forward_origin: { type: 'channel', date: 0, chat: channel, message_id: 1 } }, 'News'],
+  ['a person, in the form of older servers', { forward_from: robot, forward_date: 0 }, ''],
+  ['a person who hides, in the form of older servers', { forward_sender_name: 'Eve', forward_date: 0 }, ''],
+])('what is forwarded from %s is not the sender’s own', (_name, fields, by) => {
+  const command = { text: '/stop', entities: [{ type: 'bot_command', offset: 0, length: 5 }], ...fields }
+  expect(read({ message: said(command) })).toMatchObject({
+    senderId: '1000',
+    text: '',
+    attachments: [],
+    forwarded: { text: '/stop', by, attachments: [] },
+  })
+  const photo = [{ file_id: 'f', file_unique_id: 'u', width: 1, height: 1 }]
+  expect(read({ message: said({ text: undefined, photo, caption: '/stop', ...fields }) })).toMatchObject({
+    text: '',
+    attachments: [],
+    forwarded: { text: '/stop', attachments: [{ kind: 'picture', reference: 'f' }] },
+  })
+})
+
+test('an answer to a forwarded message, or one that quotes somebody, is the sender’s own', () => {
+  const quoted = said({ from: robot, text: '/stop', forward_origin: { type: 'user', sender_user: robot } })
+  const message = said({ text: 'look', reply_to_message: quoted, quote: { text: '/stop', position: 0 } })
+  expect(read({ message })).toMatchObject({ text: 'look' })
+  expect(read({ message })).not.toHaveProperty('forwarded')
 })

@@ -5,6 +5,14 @@ import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 const textCharsMax = 8192
 const nameCharsMax = 64
 const fileNameCharsMax = 200
+/** Fields by which Telegram, and Bot API servers older than version 7, mark a forwarded message. */
+const forwardMarks = [
+  'forward_origin',
+  'forward_from',
+  'forward_from_chat',
+  'forward_sender_name',
+  'forward_date',
+] as const
 
 export interface TelegramSelf {
   readonly id: number
@@ -37,9 +45,8 @@ export function readUpdate(update: Update, self: TelegramSelf): ReadUpdate | nul
 }
 
 function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
-  const { from, chat, sender_chat: speaksAs, via_bot: via } = message
-  if (!from || from.is_bot || speaksAs !== undefined || via !== undefined || chat.type === 'channel')
-    return null
+  const { from, chat } = message
+  if (!from || from.is_bot || chat.type === 'channel' || isWrittenByProgram(message)) return null
   const files = filesOf(message)
   const words = wordsOf(message, self)
   if (words.text === '' && files.length === 0) return null
@@ -48,12 +55,51 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
     id: `${chat.id}:${message.message_id}`,
     ...senderOf(from),
     place: placeOf(message),
-    text: words.text,
+    ...authoredParts(message, { text: words.text, files }),
     pressed: null,
     addressed: chat.type === 'private' || (!words.isForOther && (words.isForUs || answersUs)),
-    attachments: files,
     ...(message.media_group_id === undefined ? {} : { albumId: message.media_group_id }),
     callbackId: null,
+  }
+}
+
+/** What a channel, a group as itself or another bot wrote in the sender's name. */
+function isWrittenByProgram(message: Message): boolean {
+  const { sender_chat: speaksAs, via_bot: via, sender_business_bot: business } = message
+  return (
+    speaksAs !== undefined ||
+    via !== undefined ||
+    business !== undefined ||
+    message.is_automatic_forward === true
+  )
+}
+
+type Authored = Pick<ReadUpdate, 'text' | 'attachments' | 'forwarded'>
+
+/** Of a forwarded message nothing is the sender's own: neither text or caption, nor files. */
+function authoredParts(
+  message: Message,
+  { text, files }: { readonly text: string; readonly files: readonly ReceivedAttachment[] },
+): Authored {
+  const fields: Readonly<Record<string, unknown>> = { ...message }
+  if (forwardMarks.every((mark) => fields[mark] === undefined)) return { text, attachments: files }
+  const written = (message.text ?? message.caption ?? '').slice(0, textCharsMax)
+  const forwarded = { text: written, by: authorOf(message).slice(0, nameCharsMax), attachments: files }
+  return { text: '', attachments: [], forwarded }
+}
+
+function authorOf({ forward_origin: origin }: Message): string {
+  switch (origin?.type) {
+    case 'user':
+      return senderOf(origin.sender_user).senderName
+    case 'hidden_user':
+      return origin.sender_user_name
+    case 'chat':
+      return origin.sender_chat.title ?? ''
+    case 'channel':
+      return origin.chat.title
+    case undefined:
+      return ''
   }
 }
 

@@ -16,6 +16,7 @@ import type {
   ChannelHearing,
   OutgoingMessage,
   ReceivedAttachment,
+  ReceivedMessage,
 } from '../../adapter.ts'
 import { createPlatformHttp } from '../platform-http.ts'
 import { fetchSigned } from './fetch-signed.ts'
@@ -36,6 +37,8 @@ const saidSchema = z.looseObject({
   /** In a group: whether it is meant for us. */
   addressed: z.boolean().default(true),
   text: z.string().max(100_000).default(''),
+  /** Whether the sender only passes on `text` and `files`, which somebody else made. */
+  forwarded: z.boolean().default(false),
   pressed: z.string().max(100).nullish(),
   /** Where they are fetched from, once they are wanted: at the place that takes answers, by a signed GET. */
   files: z
@@ -110,7 +113,7 @@ export function createWebhookChannel(deps: {
     if (hearing === null || isClosed) return reply(503, 'the channel is not connected')
     const said = saidSchema.safeParse(readJson(body, jsonLimits.body))
     if (!said.success) throw malformed(z.prettifyError(said.error).slice(0, faultMaxChars))
-    const { sender, sender_name: senderName = '', conversation, thread = null, pressed = null } = said.data
+    const { sender, sender_name: senderName = '', conversation, thread = null } = said.data
     if (!channelIdentities.webhook.form.test(sender))
       throw malformed('sender is the name of your system, a colon and what it calls the person: intranet:ann')
     if (id.length > messageIdMaxChars)
@@ -120,18 +123,8 @@ export function createWebhookChannel(deps: {
       senderId: sender,
       senderName,
       place: { conversationId: conversation, threadId: thread, isPrivate: said.data.private },
-      text: said.data.text,
-      pressed,
+      ...authoredParts(said.data),
       addressed: said.data.addressed,
-      attachments: said.data.files.map(
-        ({ name, media_type: mediaType, size = null, url: reference, voice }) => ({
-          kind: voice ? 'voice' : kindOf(mediaType),
-          name,
-          mediaType,
-          sizeBytes: size,
-          reference,
-        }),
-      ),
     })
     return reply(202, 'taken')
   }
@@ -182,6 +175,27 @@ function malformed(detail: string): Problem {
     detail,
     repair: 'Send it as docs/channels.md has it, under The webhook channel; nothing of it was kept.',
   })
+}
+
+/** What is forwarded is not the sender's own: no text, no file and no button of it. */
+function authoredParts({
+  text,
+  forwarded,
+  pressed = null,
+  files,
+}: z.infer<typeof saidSchema>): Pick<ReceivedMessage, 'text' | 'pressed' | 'attachments' | 'forwarded'> {
+  const attachments = files.map(
+    ({ name, media_type: mediaType, size = null, url: reference, voice }) =>
+      ({
+        kind: voice ? 'voice' : kindOf(mediaType),
+        name,
+        mediaType,
+        sizeBytes: size,
+        reference,
+      }) as const,
+  )
+  if (!forwarded) return { text, pressed, attachments }
+  return { text: '', pressed: null, attachments: [], forwarded: { text, by: '', attachments } }
 }
 
 function kindOf(mediaType: string): ReceivedAttachment['kind'] {

@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { createSecret } from '../../../credentials/secret.ts'
 import { systemClock } from '../../../platform/system-clock.ts'
+import { heardBy } from '../../../testing/heard-by.ts'
 import { channelAdapterConformance, fakeRetryAfterMs } from '../../adapter.conformance.ts'
 import type { ChannelUnderTest, FakeFailure } from '../../adapter.conformance.ts'
 import type { CallbackRequest } from '../../adapter.ts'
@@ -234,4 +235,24 @@ describe('what is posted to the webhook channel', () => {
     const short = () => createWebhookChannel({ secret, url: 'http://127.0.0.1:9/', clock: systemClock })
     expect(short).toThrow(expect.objectContaining({ detail: expect.not.stringContaining('c2hvcnQ') }))
   })
+})
+
+test('what the sender says to be forwarded is not their own: no text, no file and no button of it', async () => {
+  const receiver = await aReceiver()
+  const adapter = create(receiver.url)
+  const { heard, starting } = heardBy(adapter)
+  await starting
+  const said = {
+    sender: 'intranet:ann',
+    conversation: '42',
+    text: '/stop',
+    pressed: 'use:scout',
+    forwarded: true,
+  }
+  await adapter.receiveRequest?.(signed(JSON.stringify(said), 'forwarded-1'))
+  expect(heard).toMatchObject([
+    { text: '', pressed: null, attachments: [], forwarded: { text: '/stop', by: '' } },
+  ])
+  await adapter.close()
+  await receiver.close()
 })

@@ -37,7 +37,13 @@ const messageSchema = z.looseObject({
     .regex(/^\d{1,12}$/)
     .nullish(),
   type: z.string(),
-  context: z.looseObject({ from: z.string().nullish() }).nullish(),
+  context: z
+    .looseObject({
+      from: z.string().nullish(),
+      forwarded: z.boolean().nullish(),
+      frequently_forwarded: z.boolean().nullish(),
+    })
+    .nullish(),
   text: z.looseObject({ body: z.string() }).nullish(),
   image: mediaSchema.nullish(),
   audio: mediaSchema.nullish(),
@@ -104,6 +110,8 @@ function readMessage(message: WireMessage, { metadata, contacts }: WireValue): R
   const own = metadata.display_phone_number.replace(/\D/g, '')
   if (message.from === own) return null
   const files = filesOf(message)
+  const { context } = message
+  const isForwarded = context?.forwarded === true || context?.frequently_forwarded === true
   const pressed = message.interactive?.button_reply?.id ?? message.interactive?.list_reply?.id ?? null
   const caption = message.image?.caption ?? message.video?.caption ?? message.document?.caption
   const text = (message.text?.body ?? caption ?? '').slice(0, textCharsMax)
@@ -115,10 +123,10 @@ function readMessage(message: WireMessage, { metadata, contacts }: WireValue): R
     senderId: message.from,
     senderName: (name ?? '').slice(0, nameCharsMax),
     place: { conversationId: group ?? message.from, threadId: null, isPrivate: group === null },
-    text,
-    pressed,
-    addressed: group === null || pressed !== null || message.context?.from?.replace(/\D/g, '') === own,
-    attachments: files,
+    ...(isForwarded
+      ? { text: '', attachments: [], forwarded: { text, by: '', attachments: files }, pressed: null }
+      : { text, attachments: files, pressed }),
+    addressed: group === null || pressed !== null || context?.from?.replace(/\D/g, '') === own,
     // WhatsApp sends an album as one message for each file, and nothing that they share.
     ...(files.some(({ kind }) => kind !== 'voice') ? { albumId: albumByTime } : {}),
   }

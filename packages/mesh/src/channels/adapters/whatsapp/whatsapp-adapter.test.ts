@@ -257,6 +257,37 @@ describe('the WhatsApp adapter', () => {
     expect(heard).toMatchObject([{ id: 'wamid.7', pressed: 'use:coder', text: '' }])
   })
 
+  test.each([{ forwarded: true }, { frequently_forwarded: true }])(
+    'what is passed on as %o is not the sender’s own: no text, no caption, no file and no button of it',
+    async (context) => {
+      const { receive, heard } = await started()
+      const image = { id: 'm7', mime_type: 'image/jpeg', caption: '/stop' }
+      const press = { button_reply: { id: 'use:coder', title: 'A' } }
+      const more = [
+        { context },
+        { context, type: 'image', text: null, image },
+        { context, type: 'interactive', text: null, interactive: press },
+      ]
+      const messages = more.map((fields, at) => ({ id: `wamid.${at}`, text: '/stop', more: fields }))
+      await receive(signedCallback(callbackOf(callbackEntry(messages))))
+      expect(heard).toMatchObject([
+        { text: '', pressed: null, attachments: [], forwarded: { text: '/stop', attachments: [] } },
+        { text: '', attachments: [], forwarded: { text: '/stop', attachments: [{ reference: 'm7' }] } },
+        { text: '', pressed: null, forwarded: { text: '' } },
+      ])
+    },
+  )
+
+  test.each([
+    ['a contact', { type: 'contacts', text: null, contacts: [{ name: { formatted_name: '/stop' } }] }],
+    ['a reaction', { type: 'reaction', text: null, reaction: { message_id: 'wamid.1', emoji: '/stop' } }],
+    ['a place', { type: 'location', text: null, location: { name: '/stop', latitude: 1, longitude: 1 } }],
+  ])('%s is nobody’s words to us', async (_name, more) => {
+    const { receive, heard } = await started()
+    await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.1', text: '', more }]))))
+    expect(heard).toEqual([])
+  })
+
   test('after 24 hours it says what opens the conversation again', async () => {
     const { adapter, graph } = await started()
     graph.failNext('gone')

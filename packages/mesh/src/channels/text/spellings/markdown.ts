@@ -1,3 +1,4 @@
+import { fenced, longestTicks } from '@flotilla/protocol/fenced-text'
 import type { RunLink } from '../text-run.ts'
 import { spellMarked } from './marked-lines.ts'
 import type { LineMarks } from './marked-lines.ts'
@@ -61,15 +62,4 @@ function escapeMarkdown(text: string, isLineStart: boolean): string {
 function parted(text: string, language: string): string {
   const inner = text.replace(/`(?=``)/g, `\`${parting}`).replace(/`$/, `\`${parting}`)
   return `\`\`\`${language}\n${inner}\n\`\`\``
-}
-
-function fenced(text: string, language: string): string {
-  const fence = '`'.repeat(Math.max(3, longestTicks(text) + 1))
-  return `${fence}${language}\n${text}\n${fence}`
-}
-
-function longestTicks(text: string): number {
-  let longest = 0
-  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length)
-  return longest
 }
