@@ -108,19 +108,9 @@ export const tallClosures: readonly TallClosure[] = [
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
-    name: 'mesh/channels/adapters/slack/slack-adapter.ts createSlackAdapter',
-    allLinesMax: 153,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
-  {
     name: 'mesh/channels/channel-desk.ts createChannelDesk',
     allLinesMax: 168,
     why: 'the list of the parts that every channel is given',
-  },
-  {
-    name: 'mesh/channels/intake/bring-files.ts createBringFiles',
-    allLinesMax: 151,
-    why: 'state and its steps in one closure; to be taken apart',
   },
   {
     name: 'mesh/models/providers/reply-reader.ts createReplyReader',

@@ -1,38 +1,25 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { ChannelName } from '@flotilla/protocol/people'
-import type { Guard, HumanCaller } from '../../access/index.ts'
+import type { HumanCaller } from '../../access/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { problemText, writeAnswered, writeReply } from '../intake/write-answer.ts'
-import type { WriteDeps } from '../intake/write-answer.ts'
 import { withForwarded } from '../intake/forwarded-words.ts'
-import { voiceRefusal } from '../intake/bring-files.ts'
-import { albumTimes, joinAlbum } from '../intake/join-album.ts'
-import type { FileWork } from '../intake/message-table.ts'
-import type { PlainFile } from '../intake/plain-message.ts'
-import type { StrangerTable } from '../intake/stranger-table.ts'
-import { channelLimits } from '../channel-limits.ts'
-import type { CommandCall, CommandDeps, CommandReply } from './channel-command.ts'
+import type { CommandCall, CommandReply } from './channel-command.ts'
 import { parseText } from './command-table.ts'
 import type { ParsedText } from './command-table.ts'
 import { use } from './looking-commands.ts'
-import { agentButtons, agentHere, agentOfButton, namedAgent, noAgentWords } from './find-agent.ts'
-import { giveToAgent } from './give-to-agent.ts'
+import { agentOfButton, namedAgent } from './find-agent.ts'
+import { createSpeakToAgent } from './speak-to-agent.ts'
+import type { SpeakDeps } from './speak-to-agent.ts'
 import { whereElse } from './where-else.ts'
 
 /** Does what a known person said, once. Throws Problems, of which nothing stands then. */
 export type AnswerMessage = (call: CommandCall) => void
 
-type Deps = CommandDeps &
-  WriteDeps & {
-    readonly strangers: Pick<StrangerTable, 'forget'>
-    readonly guard: Guard
-    readonly log: Log
-    /** Messages with files were written down. */
-    readonly wakeFiles: (channel: ChannelName) => void
-    readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
-    /** Whether the owner set a model that writes down what voice notes say. */
-    readonly hearsVoice: () => boolean
-  }
+type Deps = SpeakDeps & {
+  readonly log: Log
+  readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
+}
 
 export function createAnswerMessage(deps: Deps): {
   readonly answer: AnswerMessage
@@ -52,80 +39,22 @@ export function createAnswerMessage(deps: Deps): {
     })
   }
 
-  function toAgent(call: CommandCall, agentId: string, text: string): void {
-    // Before the transaction: a refusal is counted and journaled, which nothing may take back.
-    deps.guard(call.caller, { do: 'submit-run', to: agentId })
-    const { files, filesLeftOut, senderId } = call.message
-    const isVoice = files.length > 0 && files.every(({ kind }) => kind === 'voice')
-    if (text === '' && isVoice && !deps.hearsVoice()) return atOnce(call, () => ({ text: voiceRefusal }))
-    const open = deps.messages.openFiles(call.channel, senderId)
-    // Words wait for the files that were sent before them.
-    if (files.length > 0 || filesLeftOut > 0 || open.own > 0) return withFiles(call, { agentId, text }, open)
-    atOnce(call, () => ({ text: '', became: 'run', runId: giveToAgent(deps, call, { agentId, text }) }))
-  }
-
-  /** What came before of the same album, while it is open. */
-  const albumOf = ({ channel, message }: CommandCall) =>
-    deps.messages.openAlbum(channel, message, deps.clock.now())
-
-  function join(call: CommandCall, album: FileWork, said: Pick<FileWork, 'agentId' | 'text'> | null): void {
-    const { channel, message } = call
-    const now = deps.clock.now()
-    deps.database.transaction(() => {
-      const { id: messageId, senderId } = message
-      if (!deps.messages.take({ channel, messageId, senderId, became: 'album', at: now })) return
-      deps.messages.changeAlbum(channel, joinAlbum(album, message, { said, now }))
-      deps.database.afterCommit(() => deps.wakeFiles(channel))
-    })
-  }
-
-  function withFiles(
-    call: CommandCall,
-    { agentId, text }: Pick<FileWork, 'agentId' | 'text'>,
-    open: { readonly all: number; readonly own: number },
-  ): void {
-    const { channel, message, person } = call
-    // What is only said becomes words of the message, and nothing is put into the agent's files.
-    const isStored = ({ kind }: PlainFile) => kind !== 'voice' || !deps.hearsVoice()
-    if (message.files.some(isStored)) deps.guard(call.caller, { do: 'manage-agent', agentId })
-    const before = albumOf(call)
-    if (before !== null) return join(call, before, { agentId, text })
-    if (open.own >= channelLimits.openFilesPerPersonMax || open.all >= channelLimits.openFilesMax) {
-      throw new Problem('lane-full', {
-        detail: 'files that were sent before are still being fetched; send it again in a while',
-      })
-    }
-    const at = deps.clock.now()
-    const album = message.albumId === null ? null : albumTimes(at)
-    deps.database.transaction(() => {
-      const row = { channel, messageId: message.id, senderId: message.senderId, at } as const
-      if (!deps.messages.take({ ...row, became: 'files', open: { message, agentId, text, album } })) return
-      deps.strangers.forget(channel, message.senderId)
-      deps.talks.spoke({ channel, person, place: message.place }, message.senderId, at)
-      deps.database.afterCommit(() => deps.wakeFiles(channel))
-    })
-  }
-
-  function words(call: CommandCall, text: string): void {
-    const agentId = agentHere(deps, call)
-    if (agentId !== null) return toAgent(call, agentId, text)
-    const buttons = agentButtons(deps, call)
-    const names = buttons.map(({ label }) => label).join(', ')
-    const reply =
-      names === '' ? noAgentWords : `Who is it for? Choose with /use and a name, then say it again: ${names}`
-    atOnce(call, () => ({ text: reply, buttons }))
-  }
+  const { toAgent, words, albumOf, join } = createSpeakToAgent(deps, atOnce)
 
   function command(call: CommandCall, { command: found, argument }: ParsedText & { kind: 'command' }): void {
     const given = { ...call, argument }
     deps.guard(call.caller, { do: 'call-route', role: found.role })
     for (const action of found.asks?.(deps, given) ?? []) deps.guard(call.caller, action)
     if (found.when === 'later') return begin(given)
+    const { channel, person, message } = call
+    const isAlone = found.answersAlone === true && !message.place.isPrivate
+    const aloneAt = isAlone ? deps.talks.alonePlaceOf(channel, person) : null
+    if (isAlone && aloneAt === null) return atOnce(given, () => ({ text: aloneOnly(found.name) }))
     atOnce(given, () => {
       const reply = found.run(deps, given)
       if (reply instanceof Promise) throw new Error(`/${found.name} takes time and says that it does not`)
-      const notes = notTaken(call.message)
-      return notes === '' ? reply : { ...reply, text: `${reply.text}\n${notes}` }
+      const text = [reply.text, notTaken(message)].filter((part) => part !== '').join('\n')
+      return { ...reply, text, ...(aloneAt === null ? {} : { aloneAt }) }
     })
   }
 
@@ -151,7 +80,7 @@ export function createAnswerMessage(deps: Deps): {
   async function finish(call: CommandCall): Promise<void> {
     const { channel, message, person } = call
     const reply = await later(call).catch((error: unknown): CommandReply => {
-      if (error instanceof Problem) return { text: problemText(error) }
+      if (error instanceof Problem) return { text: problemText(error, message.place) }
       deps.log.error(
         { channel, err: error },
         'a command from a channel met an error of ours; its sender is told that it went wrong',
@@ -197,6 +126,11 @@ export function createAnswerMessage(deps: Deps): {
   }
 
   return { answer, resume: () => resume(deps, finish) }
+}
+
+/** In a group, to a person who never spoke alone with the bot. Pure. */
+function aloneOnly(name: string): string {
+  return `/${name} is answered only in a direct conversation: write to this bot there first, then ask again.`
 }
 
 /** Beside what a command answers. Pure. */

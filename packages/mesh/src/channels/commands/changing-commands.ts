@@ -22,9 +22,12 @@ export const broadcast: ChannelCommand = {
     }
     const given = open.map(({ id }) => giveToAgent(deps, call, { agentId: id, text: call.argument }))
     const [first] = given
+    // In a group the agents are counted and not listed.
+    const told = call.message.place.isPrivate
+      ? open.map(({ id }) => id).join(', ')
+      : `${open.length} agent${open.length === 1 ? '' : 's'}`
     return {
-      text:
-        given.length === 0 ? 'There is no agent to tell.' : `Said to ${open.map(({ id }) => id).join(', ')}.`,
+      text: given.length === 0 ? 'There is no agent to tell.' : `Said to ${told}.`,
       ...(first === undefined ? {} : { runId: first, became: 'run' }),
     }
   },

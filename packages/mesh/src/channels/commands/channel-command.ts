@@ -4,7 +4,7 @@ import type { ChannelName, PersonRole } from '@flotilla/protocol/people'
 import type { Action, Decision, Guard, HumanCaller } from '../../access/index.ts'
 import type { RunLifecycle, RunQueries, RunQueue, RunSteering, Runs } from '../../runs/index.ts'
 import type { Spending } from '../../spending/index.ts'
-import type { ChannelButton } from '../adapter.ts'
+import type { ChannelButton, ConversationPlace } from '../adapter.ts'
 import type { RunPlaces } from '../delivery/run-places.ts'
 import type { PlainMessage } from '../intake/plain-message.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
@@ -48,6 +48,8 @@ export interface CommandReply {
   /** What it began, for the message's row. */
   readonly runId?: string
   readonly became?: 'run' | 'steer'
+  /** A direct conversation that gets the text instead of the place of the message, which gets a hint. */
+  readonly aloneAt?: ConversationPlace
 }
 
 export interface ChannelCommand {
@@ -55,6 +57,8 @@ export interface ChannelCommand {
   /** What is written behind the name. */
   readonly usage: string
   readonly help: string
+  /** Its answer holds figures or a list of the fleet: in a group it is told only in a direct conversation. */
+  readonly answersAlone?: true
   /** The least role that may; the use case decides about the agent. */
   readonly role: PersonRole
   /**

@@ -26,6 +26,8 @@ export const use: ChannelCommand = {
       const here = agentHere(deps, call)
       const buttons = agentButtons(deps, call)
       const now = here === null ? 'You talk to nobody here yet.' : `You talk to ${here} here.`
+      if (!call.message.place.isPrivate && buttons.length > 0)
+        return { text: `${now} Choose with /use and a name; /agents lists them in a direct conversation.` }
       const names = buttons.map(({ label }) => label).join(', ')
       if (names === '') return { text: `${now} ${noAgentWords}` }
       return { text: `${now} Choose with /use and a name: ${names}`, buttons }
@@ -40,6 +42,7 @@ export const agents: ChannelCommand = {
   name: 'agents',
   usage: '',
   help: 'who there is, and what each does',
+  answersAlone: true,
   role: 'viewer',
   when: 'at-once',
   asks: viewFleet,
@@ -56,6 +59,7 @@ export const status: ChannelCommand = {
   name: 'status',
   usage: '[agent]',
   help: 'how the fleet is, or one agent',
+  answersAlone: true,
   role: 'viewer',
   when: 'at-once',
   asks: viewFleet,
@@ -85,6 +89,7 @@ export const costs: ChannelCommand = {
   name: 'costs',
   usage: '',
   help: 'what was spent today, and in the last 30 days',
+  answersAlone: true,
   role: 'viewer',
   when: 'at-once',
   asks: viewFleet,
@@ -106,6 +111,7 @@ export const pending: ChannelCommand = {
   name: 'pending',
   usage: '',
   help: 'what waits for a person, and where to decide it',
+  answersAlone: true,
   role: 'owner',
   when: 'at-once',
   run: (deps, call) => {

@@ -44,7 +44,7 @@ export function createDeliverOutcomes(deps: {
       if (place === null || !deps.talks.isTold({ channel, person, place })) return
       const made = deps.files.of(id)
       const files = made.slice(0, channelLimits.filesPerAnswerMax)
-      const text = outcomeText(outcome) + restText(made.length - files.length)
+      const text = outcomeText(outcome, place) + restText(made.length - files.length)
       const letter = { channel, place, source: `run:${id}`, runId: id, agentId, person, text, files }
       letters.add({ ...letter, replyToId: known?.replyToId ?? null }, now)
       database.afterCommit(() => deps.wake(channel))

@@ -87,48 +87,6 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
   const tries = new Map<string, { readonly count: number; readonly dueAt: number }>()
   const loop = createRungWork(clock)
 
-  async function bring(
-    adapter: ChannelAdapter,
-    { caller, message, agentId }: FileWork & { readonly caller: HumanCaller },
-    signal: AbortSignal,
-  ): Promise<Brought> {
-    const isLastTry = (tries.get(message.id)?.count ?? 0) + 1 >= channelLimits.fileTriesMax
-    const attachments: Attachment[] = []
-    const spoken: SpokenWords[] = []
-    const forwarded: string[] = []
-    const leftOut: string[] = message.filesLeftOut === 0 ? [] : [`${message.filesLeftOut} more: too many`]
-    for (const [index, file] of message.files.entries()) {
-      const fault = fileFault(adapter, file, deps.voice.isSet())
-      if (fault !== null) {
-        leftOut.push(`${file.name}: ${fault}`)
-        continue
-      }
-      try {
-        if (file.kind === 'voice') {
-          const note = { caller, agentId, messageId: message.id, index }
-          const fetch = () => fetchFile(adapter, file, { clock, signal })
-          spoken.push({
-            words: await deps.voice.words(note, fetch, signal),
-            forwarded: file.forwarded,
-          })
-          continue
-        }
-        const content = await fetchFile(adapter, file, { clock, signal })
-        const path = uploadPath(file.name, markOf(adapter.name, message.id, index))
-        await deps.writeFile(caller, { agentId, path, content })
-        signal.throwIfAborted()
-        if (file.forwarded) forwarded.push(path)
-        attachments.push({ path, size: content.length, isPicture: imageTypeOf(content) !== null })
-      } catch (error) {
-        signal.throwIfAborted()
-        const why = whyNoFile(file, error)
-        if (why.waitMs !== null && !isLastTry) throw new NotYet(why.detail, why.waitMs)
-        leftOut.push(`${file.name}: ${why.detail}`)
-      }
-    }
-    return { attachments, spoken, forwarded, leftOut }
-  }
-
   async function take(adapter: ChannelAdapter, work: FileWork, signal: AbortSignal): Promise<void> {
     const channel = adapter.name
     const { message } = work
@@ -141,12 +99,12 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     const isPaid = deps.voice.isSet() && message.files.some(({ kind }) => kind === 'voice')
     const mayBe = () => deps.requireTaken({ ...work, caller, channel })
     if (isPaid && !refusable(channel, work, mayBe)) return
-    const { attachments, spoken, forwarded, leftOut } = await bring(adapter, { ...work, caller }, signal)
+    const isLastTry = (tries.get(message.id)?.count ?? 0) + 1 >= channelLimits.fileTriesMax
+    const brought = await bring(deps, { adapter, work: { ...work, caller }, isLastTry }, signal)
+    const { attachments, spoken, leftOut } = brought
     const refusal = leftOut.length === 0 ? '' : `Left out: ${leftOut.join('; ')}.`
     if (work.text === '' && attachments.length + spoken.length === 0) return over(channel, work, refusal)
-    const note = leftOut.length === 0 ? '' : `\n\n[Not passed on: ${leftOut.join('; ')}]`
-    const words = withAttachments(withSpoken(work.text, spoken), attachments)
-    const text = words + forwardedFiles(forwarded) + note
+    const text = textWith(work, brought)
     refusable(channel, work, () => {
       // Before the transaction: a refusal is counted and journaled, which nothing may take back.
       deps.guard(caller, { do: 'submit-run', to: work.agentId })
@@ -165,7 +123,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       return true
     } catch (error) {
       if (!(error instanceof Problem) || error.code === 'disk-full') throw error
-      over(channel, work, problemText(error))
+      over(channel, work, problemText(error, work.message.place))
       return false
     }
   }
@@ -245,6 +203,62 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       settled.abort()
     },
   }
+}
+
+interface Bringing {
+  readonly adapter: ChannelAdapter
+  readonly work: FileWork & { readonly caller: HumanCaller }
+  /** What cannot be had now is left out. */
+  readonly isLastTry: boolean
+}
+
+async function bring(
+  deps: BringFilesDeps,
+  { adapter, work: { caller, message, agentId }, isLastTry }: Bringing,
+  signal: AbortSignal,
+): Promise<Brought> {
+  const { clock } = deps
+  const attachments: Attachment[] = []
+  const spoken: SpokenWords[] = []
+  const forwarded: string[] = []
+  const leftOut: string[] = message.filesLeftOut === 0 ? [] : [`${message.filesLeftOut} more: too many`]
+  for (const [index, file] of message.files.entries()) {
+    const fault = fileFault(adapter, file, deps.voice.isSet())
+    if (fault !== null) {
+      leftOut.push(`${file.name}: ${fault}`)
+      continue
+    }
+    try {
+      if (file.kind === 'voice') {
+        const { isPrivate } = message.place
+        const note = { caller, agentId, messageId: message.id, index, isPrivate }
+        const fetch = () => fetchFile(adapter, file, { clock, signal })
+        spoken.push({
+          words: await deps.voice.words(note, fetch, signal),
+          forwarded: file.forwarded,
+        })
+        continue
+      }
+      const content = await fetchFile(adapter, file, { clock, signal })
+      const path = uploadPath(file.name, markOf(adapter.name, message.id, index))
+      await deps.writeFile(caller, { agentId, path, content })
+      signal.throwIfAborted()
+      if (file.forwarded) forwarded.push(path)
+      attachments.push({ path, size: content.length, isPicture: imageTypeOf(content) !== null })
+    } catch (error) {
+      signal.throwIfAborted()
+      const why = whyNoFile(file, error)
+      if (why.waitMs !== null && !isLastTry) throw new NotYet(why.detail, why.waitMs)
+      leftOut.push(`${file.name}: ${why.detail}`)
+    }
+  }
+  return { attachments, spoken, forwarded, leftOut }
+}
+
+/** What the agent reads: what was typed and said, which files came, whose they are, and what is missing. Pure. */
+function textWith({ text }: FileWork, { attachments, spoken, forwarded, leftOut }: Brought): string {
+  const note = leftOut.length === 0 ? '' : `\n\n[Not passed on: ${leftOut.join('; ')}]`
+  return withAttachments(withSpoken(text, spoken), attachments) + forwardedFiles(forwarded) + note
 }
 
 /** The same for the same file of the same message. Pure. */

@@ -4,6 +4,7 @@ import type { Settings } from '../../config/index.ts'
 import type { Transcribe } from '../../models/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
+import { tellableDetail } from '../delivery/owner-figures.ts'
 import { withForwarded } from './forwarded-words.ts'
 
 export interface SpokenNote {
@@ -12,6 +13,8 @@ export interface SpokenNote {
   readonly messageId: string
   /** Of the file in its message. */
   readonly index: number
+  /** Whether only the sender reads what is told of it. */
+  readonly isPrivate: boolean
 }
 
 /** What voice notes say, where the owner set a model that writes it down. */
@@ -53,7 +56,8 @@ export function createHearVoice(deps: {
       const said = await deps.transcribe(caller, { agentId, audio, model, usdPerMinute, signal })
       if ('failed' in said) {
         const { failed, waitMs } = said
-        throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', failed.detail, waitMs)
+        const detail = tellableDetail(failed, note)
+        throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', detail, waitMs)
       }
       const words = sanitizeForPrompt(said.text).trim()
       if (words === '') throw new ChannelFailure('refused', 'no words were heard in it')

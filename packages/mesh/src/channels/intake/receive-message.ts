@@ -87,7 +87,11 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
     } catch (error) {
       if (!(error instanceof Problem) || error.code === 'disk-full') throw error
       if (albumKey !== null) answeredAlbums.add(albumKey)
-      writeAnswered(deps, { channel, message, person, became: 'refused' }, { text: problemText(error) })
+      writeAnswered(
+        deps,
+        { channel, message, person, became: 'refused' },
+        { text: problemText(error, message.place) },
+      )
     }
   }
 
@@ -147,7 +151,7 @@ async function pair(
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     deps.codes.settle(channel, 'refused', error.detail)
-    writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error) })
+    writeAnswered(deps, { channel, message, became: 'refused' }, { text: problemText(error, message.place) })
     return
   }
   deps.database.transaction(() => {

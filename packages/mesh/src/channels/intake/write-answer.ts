@@ -2,10 +2,12 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Problem } from '@flotilla/protocol/problem'
 import type { Database } from '../../storage/index.ts'
+import type { ConversationPlace } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { CommandReply } from '../commands/channel-command.ts'
 import { spellCommands } from '../commands/spell-commands.ts'
 import type { LetterTable } from '../delivery/letter-table.ts'
+import { tellableDetail } from '../delivery/owner-figures.ts'
 import type { Became, MessageTable } from './message-table.ts'
 import type { PlainMessage } from './plain-message.ts'
 
@@ -18,9 +20,13 @@ export interface WriteDeps {
   readonly wake: (channel: ChannelName) => void
 }
 
-/** What a refusal says, with its repair where it has one. Pure. */
-export function problemText(problem: Problem): string {
-  const detail = problem.detail === '' ? problem.code : problem.detail
+/** In a group, where the answer went to a direct conversation. */
+const answeredAlone = 'The answer is in our direct conversation.'
+
+/** What a refusal says at that place. Pure. */
+export function problemText(problem: Problem, place: ConversationPlace): string {
+  const told = tellableDetail(problem, place)
+  const detail = told === '' ? problem.code : told
   return `That was not done: ${detail}${/[.!?]$/.test(detail) ? '' : '.'}`
 }
 
@@ -71,6 +77,13 @@ export function writeReply(
   const { id, place, senderId } = message
   const letter = { channel, place, source: `message:${id}`, replyToId: id, person, senderId }
   const text = spellCommands(channel, reply.text)
-  deps.letters.add({ ...letter, text, buttons: reply.buttons ?? [] }, deps.clock.now())
+  const words = { text, buttons: reply.buttons ?? [] }
+  const now = deps.clock.now()
+  if (reply.aloneAt === undefined) deps.letters.add({ ...letter, ...words }, now)
+  else {
+    const source = `${letter.source}:alone`
+    deps.letters.add({ ...letter, ...words, source, place: reply.aloneAt, replyToId: null }, now)
+    deps.letters.add({ ...letter, text: answeredAlone }, now)
+  }
   deps.database.afterCommit(() => deps.wake(channel))
 }

@@ -13,10 +13,7 @@ export interface SlackSaid {
   readonly userName: string | null
   readonly channelId: string
   readonly isPrivate: boolean
-  /** The thread that it stands in; null at the top. */
-  readonly threadTs: string | null
-  /** Of a message: when it was written, which names the thread that it begins. */
-  readonly ts: string | null
+  readonly at: SlackPosition
   readonly text: string
   readonly pressed: string | null
   /** Whether the envelope itself says that it is for us: a private conversation, a mention, a command, a button of ours. */
@@ -24,6 +21,13 @@ export interface SlackSaid {
   readonly files: readonly SlackFile[]
   /** Messages that the sender shared and somebody else wrote; null where there are none. */
   readonly shared: SlackShared | null
+}
+
+export interface SlackPosition {
+  /** The thread of the message; null at the top. */
+  readonly threadTs: string | null
+  /** When the message was written, which names the thread that it begins; null of commands and buttons. */
+  readonly ts: string | null
 }
 
 export interface SlackShared {
@@ -73,8 +77,7 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
     userName: null,
     channelId: event.channel,
     isPrivate,
-    threadTs: event.thread_ts ?? null,
-    ts: event.ts,
+    at: { threadTs: event.thread_ts ?? null, ts: event.ts },
     text: plainText(event.text, self.userId),
     pressed: null,
     isForUs: isPrivate || isMention,
@@ -106,8 +109,7 @@ function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
     userName: said.user_name,
     channelId: said.channel_id,
     isPrivate: said.channel_id.startsWith('D'),
-    threadTs: null,
-    ts: null,
+    at: { threadTs: null, ts: null },
     text: command === self.command ? `/${words === '' ? 'help' : words}` : `${command} ${words}`.trim(),
     pressed: null,
     isForUs: true,
@@ -132,8 +134,7 @@ function readPress(body: unknown): SlackSaid | null {
     userName: user.username,
     channelId: channel.id,
     isPrivate: channel.id.startsWith('D'),
-    threadTs: message.thread_ts ?? null,
-    ts: null,
+    at: { threadTs: message.thread_ts ?? null, ts: null },
     text: '',
     pressed: cutText(action.value, pressedMaxChars),
     isForUs: true,

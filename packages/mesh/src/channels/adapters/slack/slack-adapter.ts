@@ -2,15 +2,16 @@ import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ChannelAdapter, ChannelHearing, ReceivedMessage } from '../../adapter.ts'
+import type { ChannelAdapter, ChannelHearing } from '../../adapter.ts'
 import { slackCommand } from '../../commands/command-for-all.ts'
 import type { Fetch } from '../bounded-download.ts'
 import { createEventLanes } from '../event-lanes.ts'
 import { createRecentIds } from '../../recent-ids.ts'
 import { readEnvelope } from './read-envelope.ts'
-import type { SlackSaid, SlackSelf } from './read-envelope.ts'
+import { completeSaid } from './complete-said.ts'
+import type { SlackSelf } from './read-envelope.ts'
 import { createSlackCalls } from './slack-calls.ts'
-import { createFetchFile, receivedFile } from './slack-files.ts'
+import { createFetchFile } from './slack-files.ts'
 import { createSlackMemory } from './slack-memory.ts'
 import type { SlackMemory } from './slack-memory.ts'
 import { messageBlocks } from './message-blocks.ts'
@@ -102,35 +103,13 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
     lanes.run(said.channelId, async () => {
       if (isClosing) return
       if (!stood.has(said.id)) {
-        const message = await complete(said, at.known)
+        const message = await completeSaid(said, at.known, ending.signal)
         ending.signal.throwIfAborted()
         await at.hearing.received(message)
         stood.add(said.id)
       }
       await envelope.acknowledge()
     })
-  }
-
-  async function complete(said: SlackSaid, known: SlackMemory): Promise<ReceivedMessage> {
-    const { channelId, isPrivate, threadTs } = said
-    const addressed =
-      said.isForUs || (threadTs !== null && (await known.isOurThread({ channelId, threadTs }, ending.signal)))
-    // Our answer to words at the top of a channel begins a thread, which is their session.
-    const threadId = threadTs ?? (addressed && !isPrivate ? said.ts : null)
-    if (addressed && threadId !== null) known.joined({ channelId, threadTs: threadId })
-    return {
-      id: said.id,
-      senderId: `${said.teamId}:${said.userId}`,
-      senderName: said.userName || (await known.nameOf(said.userId, ending.signal)),
-      place: { conversationId: channelId, threadId, isPrivate },
-      text: said.text,
-      pressed: said.pressed,
-      addressed,
-      attachments: said.files.map(receivedFile),
-      ...(said.shared === null
-        ? {}
-        : { forwarded: { ...said.shared, attachments: said.shared.files.map(receivedFile) } }),
-    }
   }
 
   return {
