@@ -56,8 +56,16 @@ export interface ChannelHearing {
   readonly received: (message: ReceivedMessage) => Promise<void>
   /** Something was said that cannot be read, whatever is tried: the adapter goes on behind it, and it is written down and told. */
   readonly passedOver: (what: PassedOver) => void
+  /** The platform gives a conversation another id from now on. Durable when it returns; absent where no id changes. */
+  readonly moved?: (what: MovedConversation) => void
   /** What people read of the channel's state. */
   readonly stateChanged: (state: ChannelState) => void
+}
+
+/** Ids of the same conversation; the platform never gives `from` to another one. */
+export interface MovedConversation {
+  readonly from: string
+  readonly to: string
 }
 
 export interface PassedOver {

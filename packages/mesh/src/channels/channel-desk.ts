@@ -5,11 +5,12 @@ import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Transcribe } from '../models/index.ts'
 import type { RunDelivery } from '../runs/index.ts'
-import type { ChannelAdapter, PassedOver } from './adapter.ts'
+import type { ChannelAdapter, MovedConversation, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
 import { giveToAgent } from './commands/give-to-agent.ts'
 import { createIsWanted } from './delivery/is-wanted.ts'
+import { createConversationMoves, createKeepMove, sendingToNewest } from './conversation-moves.ts'
 import { createDeliverOutcomes } from './delivery/deliver-outcomes.ts'
 import { createLetterTable } from './delivery/letter-table.ts'
 import type { LetterTable } from './delivery/letter-table.ts'
@@ -41,6 +42,8 @@ export interface ChannelDesk {
   readonly letters: LetterTable
   readonly receive: ReceiveMessage
   readonly passOver: (channel: ChannelName, what: PassedOver) => void
+  /** Keeps that a platform gave a conversation another id. */
+  readonly moved: (channel: ChannelName, what: MovedConversation) => void
   /** Takes up what a mesh that died left undone. */
   readonly resume: () => Promise<void>
   /** Sends, shows and types on one channel until the signal aborts. */
@@ -82,6 +85,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   const isWanted = createIsWanted({ ...people, isTheirs, talks })
   const messages = createMessageTable(database)
   const strangers = createStrangerTable(database)
+  const moves = createConversationMoves(database)
   const offices = new Map<ChannelName, PostOffice>()
   const porters = new Map<ChannelName, BringFiles>()
   const wakeFiles = (channel: ChannelName) => porters.get(channel)?.wake()
@@ -135,15 +139,6 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     perMinute: () => kernel.settings().channels.per_minute,
     what: 'channels.per_minute',
   })
-  /** Whoever asked for the run is told all that came of it, as the ledger has it. */
-  async function readArtifact({ agentId, name }: SentFile): Promise<Uint8Array | null> {
-    try {
-      return (await needs.artifacts.read({ kind: 'system' }, agentId, name)).content
-    } catch (error) {
-      if (error instanceof Problem && error.code === 'not-found') return null
-      throw error
-    }
-  }
   const passOver = createPassOver({ ...shared, ownersOn: people.ownersOn })
   const receive = createPatientReceive({
     receive: createReceiveMessage({
@@ -159,14 +154,17 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
 
   return {
     letters,
-    receive,
+    receive: (channel, received) =>
+      receive(channel, { ...received, place: moves.first(channel, received.place) }),
     passOver,
+    moved: createKeepMove({ ...kernel, moves, wake }),
     resume: async () => {
       notices.catchUp()
       messages.gatherAgain(albumTimes(clock.now()))
       await answering.resume()
     },
-    serve: async (adapter, signal) => {
+    serve: async (platform, signal) => {
+      const adapter = sendingToNewest(platform, moves)
       const live = createLiveText({
         adapter,
         events: kernel.events,
@@ -181,7 +179,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
         database,
         letters,
         split,
-        readArtifact,
+        readArtifact: (file) => artifactOf(needs.artifacts, file),
         clock,
         liveMessageOf: live.finish,
         settle: delivering.letterSettled,
@@ -233,5 +231,18 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
       for (const table of [messages, strangers, talks, places, runFiles, letters]) table.trim(now)
     },
     close: notices.close,
+  }
+}
+
+/** Null where it is not there any more. */
+async function artifactOf(
+  artifacts: ChannelDeskNeeds['artifacts'],
+  { agentId, name }: SentFile,
+): Promise<Uint8Array | null> {
+  try {
+    return (await artifacts.read({ kind: 'system' }, agentId, name)).content
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not-found') return null
+    throw error
   }
 }

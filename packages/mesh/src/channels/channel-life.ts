@@ -34,11 +34,12 @@ export async function createChannelLife(deps: {
   readonly create: () => ChannelAdapter | Promise<ChannelAdapter>
   readonly received: ChannelHearing['received']
   readonly passedOver: ChannelHearing['passedOver']
+  readonly moved: NonNullable<ChannelHearing['moved']>
   readonly howTo: string
   readonly clock: Clock
   readonly log: Log
 }): Promise<ChannelLife> {
-  const { name, clock, log, received, passedOver } = deps
+  const { name, clock, log, received, passedOver, moved } = deps
   let state: ChannelState = { state: 'connecting', detail: '', repair: '' }
   const { promise: answered, resolve: hasAnswered } = Promise.withResolvers<void>()
 
@@ -61,7 +62,7 @@ export async function createChannelLife(deps: {
   async function connect(to: ChannelAdapter, signal: AbortSignal): Promise<boolean> {
     for (let attempts = 0; !signal.aborted; attempts++) {
       try {
-        await to.start({ received, passedOver, stateChanged: become })
+        await to.start({ received, passedOver, moved, stateChanged: become })
         return true
       } catch (error) {
         const detail = error instanceof Error ? error.message : 'it does not answer'

@@ -105,6 +105,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
       create: () => factory.create({ ...given, menu }),
       received: (message) => desk.receive(name, message),
       passedOver: (what) => desk.passOver(name, what),
+      moved: (what) => desk.moved(name, what),
       clock: kernel.clock,
       log: kernel.log,
     })

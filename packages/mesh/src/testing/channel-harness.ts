@@ -178,6 +178,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
       received: (message) => desk.receive(adapter.name, message),
       stateChanged: () => {},
       passedOver: (what) => desk.passOver(adapter.name, what),
+      moved: (what) => desk.moved(adapter.name, what),
     })
   }
   const serving = options.adapters.map((adapter) => desk.serve(adapter, stopped.signal))

@@ -23,6 +23,8 @@ export interface FakeTelegram {
   readonly failNext: (how: FakeFailure) => void
   /** The next so many polls meet another one. */
   readonly conflict: (polls: number) => void
+  /** The group becomes a supergroup: calls for its old id are refused with the new one, and nothing is told unasked. */
+  readonly migrate: (from: string, to: number) => void
   readonly acceptToken: (isAccepted: boolean) => void
   /** Bytes that a file's path gives. */
   readonly file: (path: string, bytes: Uint8Array) => void
@@ -66,6 +68,7 @@ export async function startFakeTelegram(): Promise<FakeTelegram> {
   const messages: { chat: string; id: number; text: string }[] = []
   const shownFiles: ShownFileOnPlatform[] = []
   const polls = new Set<() => void>()
+  const migrated = new Map<string, number>()
   let updates: Record<string, unknown>[] = []
   let [count, taken, conflicts, isAccepted] = [0, 0, 0, true]
 
@@ -114,6 +117,14 @@ export async function startFakeTelegram(): Promise<FakeTelegram> {
     return { message_id: count, date: 0, chat: { id: Number(chat), type: 'private' }, text: body.text }
   }
 
+  function refusalOfMoved(method: string, body: TelegramBody): Refusal | true | null {
+    const chat = body.chat_id ?? /name="chat_id"\r\n\r\n([^\r\n]+)\r\n/.exec(body.raw ?? '')?.[1] ?? ''
+    const to = migrated.get(chat)
+    if (to === undefined) return method === 'sendChatAction' ? true : null
+    const told = refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat')
+    return { ...told, parameters: { migrate_to_chat_id: to } }
+  }
+
   async function answer(method: string, body: TelegramBody): Promise<unknown> {
     if (!isAccepted) return refusal(401, 'Unauthorized')
     switch (method) {
@@ -131,10 +142,11 @@ export async function startFakeTelegram(): Promise<FakeTelegram> {
           file_unique_id: 'x',
           file_path: `files/${body.file_id ?? ''}`,
         }
+      case 'sendChatAction':
       case 'sendMessage':
       case 'editMessageText':
       case 'sendDocument':
-        return show(method, body)
+        return refusalOfMoved(method, body) ?? show(method, body)
       default:
         return true
     }
@@ -199,6 +211,7 @@ export async function startFakeTelegram(): Promise<FakeTelegram> {
       if (how === 'unreachable') throw new Error('a server that runs can be reached')
       failures.push(how)
     },
+    migrate: (from, to) => void migrated.set(from, to),
     conflict: (polls) => void (conflicts = polls),
     acceptToken: (accepted) => void (isAccepted = accepted),
     file: (path, bytes) => void files.set(path, bytes),
@@ -241,7 +254,7 @@ interface Refusal {
   readonly ok: false
   readonly error_code: number
   readonly description: string
-  readonly parameters?: { readonly retry_after: number }
+  readonly parameters?: { readonly retry_after: number } | { readonly migrate_to_chat_id: number }
 }
 
 function refusal(code: number, description: string): Refusal {

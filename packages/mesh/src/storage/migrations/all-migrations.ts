@@ -57,6 +57,7 @@ import { permissionRowsMigration } from './20261123045500-permission-rows.ts'
 import { spansMigration } from './20261123013500-spans.ts'
 import { templatesMigration } from './20261123012500-templates.ts'
 import { runRecordsMigration } from './20261123012600-run-records.ts'
+import { channelMovesMigration } from './20261128071500-channel-moves.ts'
 
 /**
  * Every step of the schema. A new one is a file of this folder, `YYYYMMDDHHMMSS-name.ts` with that moment (UTC) as its
@@ -121,4 +122,5 @@ export const allMigrations: readonly Migration[] = [
   walletPaymentsMigration,
   captchaSolverMigration,
   walletReplacementsMigration,
+  channelMovesMigration,
 ]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readEnvelope } from './read-envelope.ts'
+import { readEnvelope, readMoved } from './read-envelope.ts'
 import { plainText } from './plain-text.ts'
 
 const self = { userId: 'U0BOT', command: '/flotilla' }
@@ -126,4 +126,13 @@ describe('what somebody else wrote', () => {
     }
     expect(readEnvelope('interactive', body, self)).toBeNull()
   })
+})
+
+test('a channel whose id changes is told of by Slack itself', () => {
+  const event = { type: 'channel_id_changed', old_channel_id: 'G012', new_channel_id: 'C345' }
+  expect(readMoved('events_api', { team_id: 'T1A', event })).toEqual({ from: 'G012', to: 'C345' })
+  expect(readMoved('slash_commands', { team_id: 'T1A', event })).toBeNull()
+  expect(readMoved('events_api', { event: { ...event, new_channel_id: 'G012' } })).toBeNull()
+  expect(readMoved('events_api', { event: { ...event, new_channel_id: '../C345' } })).toBeNull()
+  expect(readMoved('events_api', message({}))).toBeNull()
 })

@@ -1,6 +1,12 @@
+import type { MovedConversation } from '../../adapter.ts'
 import { cutText } from '../wire-text.ts'
 import { plainText } from './plain-text.ts'
-import { blockActionsSchema, eventCallbackSchema, slashCommandSchema } from './slack-wire.ts'
+import {
+  blockActionsSchema,
+  channelMovedSchema,
+  eventCallbackSchema,
+  slashCommandSchema,
+} from './slack-wire.ts'
 import type { SlackFile, SlackMessageEvent } from './slack-wire.ts'
 
 /** What somebody did in Slack, read from an envelope and bounded; nothing was asked of Slack yet. */
@@ -60,6 +66,14 @@ export function readEnvelope(type: string, body: unknown, self: SlackSelf): Slac
     default:
       return null
   }
+}
+
+/** A channel whose id changes, as Slack tells it; null for any other envelope. Pure. */
+export function readMoved(type: string, body: unknown): MovedConversation | null {
+  const read = type === 'events_api' ? channelMovedSchema.safeParse(body) : null
+  if (read?.success !== true) return null
+  const { old_channel_id: from, new_channel_id: to } = read.data.event
+  return from === to ? null : { from, to }
 }
 
 function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {

@@ -7,7 +7,7 @@ import { slackCommand } from '../../commands/command-for-all.ts'
 import type { Fetch } from '../bounded-download.ts'
 import { createEventLanes } from '../event-lanes.ts'
 import { createRecentIds } from '../../recent-ids.ts'
-import { readEnvelope } from './read-envelope.ts'
+import { readEnvelope, readMoved } from './read-envelope.ts'
 import { completeSaid } from './complete-said.ts'
 import type { SlackSelf } from './read-envelope.ts'
 import { createSlackCalls } from './slack-calls.ts'
@@ -94,6 +94,12 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
     at: { self: SlackSelf; known: SlackMemory; hearing: ChannelHearing },
   ) {
     if (isClosing) return
+    const moved = readMoved(envelope.type, envelope.body)
+    if (moved !== null) {
+      at.hearing.moved?.(moved)
+      void envelope.acknowledge()
+      return
+    }
     const said = readEnvelope(envelope.type, envelope.body, at.self)
     // What need not be heard, or cannot be read, does not become better by being sent again.
     if (said === null) {

@@ -50,6 +50,11 @@ export type SlackMessageEvent = z.infer<typeof messageEventSchema>
 
 export const eventCallbackSchema = z.looseObject({ team_id: id, event: messageEventSchema })
 
+/** A channel that became shared with another workspace may have another id. */
+export const channelMovedSchema = z.looseObject({
+  event: z.looseObject({ type: z.literal('channel_id_changed'), old_channel_id: id, new_channel_id: id }),
+})
+
 export const slashCommandSchema = z.looseObject({
   command: z.string().max(64),
   text: wireText(textMaxChars),

@@ -9,7 +9,13 @@ import { createSecret } from '../../../credentials/index.ts'
 import { silentLog, systemClock } from '../../../platform/index.ts'
 import { fakeTelegramPlaces as places, startFakeTelegram } from '../../../testing/fake-telegram.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
-import type { ChannelAdapter, ChannelState, PassedOver, ReceivedMessage } from '../../adapter.ts'
+import type {
+  ChannelAdapter,
+  ChannelState,
+  MovedConversation,
+  PassedOver,
+  ReceivedMessage,
+} from '../../adapter.ts'
 import { channelLimits } from '../../channel-limits.ts'
 import { createPatientReceive } from '../../intake/pass-over.ts'
 import { createTelegramAdapter } from './index.ts'
@@ -70,13 +76,55 @@ describe('the Telegram adapter', () => {
     const heard: ReceivedMessage[] = []
     const states: ChannelState[] = []
     const passed: PassedOver[] = []
+    const moved: MovedConversation[] = []
     await adapter.start({
       received: async (one) => void heard.push(one),
       stateChanged: (state) => void states.push(state),
       passedOver: (what) => void passed.push(what),
+      moved: (what) => void moved.push(what),
     })
-    return { heard, states, passed }
+    return { heard, states, passed, moved }
   }
+
+  test.each([
+    ['the group', { chat: { id: -2000, type: 'group' }, migrate_to_chat_id: -1002000 }],
+    ['the supergroup', { chat: { id: -1002000, type: 'supergroup' }, migrate_from_chat_id: -2000 }],
+  ])('a group that becomes a supergroup is told of by a message in %s', async (_name, fields) => {
+    const { platform, heard, moved } = await started()
+    const from = { id: 1000, is_bot: false, first_name: 'Ann' }
+    const mark = platform.push({ message: { message_id: 7, date: 0, from, ...fields } })
+    await vi.waitFor(() => expect(platform.isTaken(mark)).toBe(true))
+    expect(moved).toEqual([{ from: '-2000', to: '-1002000' }])
+    expect(heard).toEqual([])
+  })
+
+  test('what is sent to a group that became a supergroup meanwhile goes there at once, as do edits and files', async () => {
+    const { platform, adapter, moved } = await started()
+    const place = places.group
+    const before = await adapter.send(message('before', { place }), never)
+    platform.migrate('-2000', -1002000)
+    const replyToId = before.id
+    const sent = await adapter.send(message('after', { place, replyToId }), never)
+    expect(sent.id).toMatch(/^-1002000:/)
+    expect(platform.calls.at(-1)?.body).not.toHaveProperty('reply_parameters')
+    await adapter.upload?.(
+      { ...message('', { place }), name: 'a.txt', mediaType: 'text/plain', bytes: Buffer.from('x') },
+      never,
+    )
+    expect(platform.shown().map(({ conversationId }) => conversationId)).toEqual(['-2000', '-1002000'])
+    expect(platform.shownFiles()).toMatchObject([{ conversationId: '-1002000' }])
+    const moves = [{ from: '-2000', to: '-1002000' }]
+    expect(moved).toEqual([...moves, ...moves])
+    // The message of the group is not one of the supergroup, whatever number it has.
+    const edited = { place, messageId: before.id, text: 'new', buttons: [] }
+    await expect(adapter.edit?.(edited, never)).rejects.toMatchObject({ kind: 'gone' })
+    const supergroup = { ...place, conversationId: '-1002000' }
+    await expect(adapter.edit?.({ ...edited, place: supergroup }, never)).rejects.toMatchObject({
+      kind: 'gone',
+    })
+    await adapter.edit?.({ ...edited, place: supergroup, messageId: sent.id }, never)
+    expect(platform.shown().at(-1)?.text).toBe('new')
+  })
 
   test('it takes away the webhook, writes the menu, and its first poll waits for nothing', async () => {
     heedsLesson(134)

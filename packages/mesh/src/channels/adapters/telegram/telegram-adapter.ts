@@ -18,6 +18,7 @@ import { backOff, pollUpdates, refused, stateAfter } from './poll-updates.ts'
 import type { GrammySignal } from './poll-updates.ts'
 import { readUpdate } from './read-update.ts'
 import type { TelegramSelf } from './read-update.ts'
+import { movedByError, movedByUpdate } from './moved-chat.ts'
 import { telegramFailure } from './telegram-failure.ts'
 
 export interface TelegramConfig {
@@ -61,6 +62,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
   const ending = new AbortController()
   let polling: Promise<void> = Promise.resolve()
+  let heardBy: ChannelHearing | null = null
 
   /** Resolves once Telegram answered; rejects where it does not accept the token. */
   async function greet(hearing: ChannelHearing): Promise<TelegramSelf> {
@@ -91,7 +93,31 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     await api.setMyCommands(commands, {}, ending.signal as GrammySignal).catch(() => {})
   }
 
+  /** Calls for a place; where its group became a supergroup, the mesh is told and the supergroup is called. */
+  async function askedAt<T>(
+    place: ConversationPlace,
+    signal: AbortSignal,
+    ask: (conversationId: string, signal: GrammySignal) => Promise<T>,
+  ): Promise<T> {
+    return asked(signal, async (signal) => {
+      try {
+        return await ask(place.conversationId, signal)
+      } catch (error) {
+        const moved = movedByError(error, place.conversationId)
+        if (moved === null) throw error
+        try {
+          heardBy?.moved?.(moved)
+        } catch {
+          throw new ChannelFailure('unreachable', 'the new id of a group could not be written down')
+        }
+        return await ask(moved.to, signal)
+      }
+    })
+  }
+
   async function take(update: Update, self: TelegramSelf, hearing: ChannelHearing): Promise<void> {
+    const moved = movedByUpdate(update)
+    if (moved !== null) return hearing.moved?.(moved)
     const read = readOrPassOver(update, self, hearing)
     if (read === null) return
     const { callbackId, ...message } = read
@@ -105,6 +131,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     name: 'telegram',
     traits,
     start: async (hearing) => {
+      heardBy = hearing
       hearing.stateChanged({ state: 'connecting', detail: '', repair: '' })
       const self = await greet(hearing)
       await setMenu()
@@ -112,13 +139,13 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
       polling = pollUpdates(deps, ending.signal)
     },
     send: ({ place, text, buttons, replyToId }, signal) =>
-      asked(signal, async (signal) => {
+      askedAt(place, signal, async (chat, signal) => {
         const sent = await api.sendMessage(
-          place.conversationId,
+          chat,
           text,
           {
             ...written(place, buttons),
-            ...(replyToId === null || !isMessageId(replyToId)
+            ...(replyToId === null || !isMessageIn(chat, replyToId)
               ? {}
               : {
                   reply_parameters: {
@@ -129,23 +156,25 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
           },
           signal,
         )
-        return { id: `${place.conversationId}:${sent.message_id}` }
+        return { id: `${chat}:${sent.message_id}` }
       }),
     edit: ({ place, messageId, text, buttons }, signal) =>
-      asked(signal, async (signal) => {
+      askedAt(place, signal, async (chat, signal) => {
+        if (!isMessageIn(chat, messageId))
+          throw new ChannelFailure('gone', 'the message is in the group that became a supergroup')
         const { message_thread_id: _thread, ...options } = written(place, buttons)
         await api
-          .editMessageText(place.conversationId, messageNumber(messageId), text, options, signal)
+          .editMessageText(chat, messageNumber(messageId), text, options, signal)
           .catch((error: unknown) => {
             if (!(error instanceof Error && error.message.includes('message is not modified'))) throw error
           })
       }),
     download,
     upload: ({ place, name, bytes }, signal) =>
-      asked(signal, async (signal) => {
+      askedAt(place, signal, async (chat, signal) => {
         const document = new InputFile(bytes, plainName(name))
-        const sent = await api.sendDocument(place.conversationId, document, threadOf(place), signal)
-        return { id: `${place.conversationId}:${sent.message_id}` }
+        const sent = await api.sendDocument(chat, document, threadOf(place), signal)
+        return { id: `${chat}:${sent.message_id}` }
       }),
     showTyping: async (place) => {
       await api.sendChatAction(place.conversationId, 'typing', threadOf(place), ending.signal as GrammySignal)
@@ -200,8 +229,9 @@ function threadOf({ threadId }: ConversationPlace): { message_thread_id?: number
   return threadId === null ? {} : { message_thread_id: Number(threadId) }
 }
 
-function isMessageId(id: string): boolean {
-  return /^-?\d+:\d+$/.test(id)
+/** Numbers of messages begin anew in a supergroup, so that one of the group before is none there. */
+function isMessageIn(chat: string, id: string): boolean {
+  return /^-?\d+:\d+$/.test(id) && id.startsWith(`${chat}:`)
 }
 
 function messageNumber(id: string): number {
