@@ -25,6 +25,8 @@ export interface LlmGatewayUnderTest {
   readonly rootUrl: string
   readonly upstream: LlmUpstream
   spentNano(): number
+  /** The owner has put a new key into the vault, so that each model gets a fresh chance. */
+  newKey(): void
   close(): Promise<void>
 }
 
@@ -101,6 +103,7 @@ export async function startLlmGateway(
   return {
     rootUrl,
     upstream,
+    newKey: parts.newKey,
     spentNano: () => parts.spent(agentScope('scout'), utcDay(systemClock.now())).spentNano,
     close: async () => {
       await server.close()

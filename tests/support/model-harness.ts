@@ -46,6 +46,8 @@ export interface LlmParts {
   readonly events: ReturnType<typeof collectEvents>
   readonly runCosts: { runId: string; costUsd: number; tokens: number }[]
   readonly deps: CompleteDeps
+  /** The owner has put a new key of OpenAI into the vault. */
+  newKey(): void
   close(): Promise<void>
 }
 
@@ -85,12 +87,12 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     treeOf: options.treeOf ?? ((runId) => [runId]),
     addRunCost: (runId, cost) => runCosts.push({ runId, ...cost }),
   })
+  const key = options.key ?? (options.baseUrl === undefined ? undefined : 'sk-test-key-0123456789')
+  const keys = { openai_base_url: options.baseUrl, openai_api_key: key }
+  let vault = aVault(keys)
   const catalog = createModelCatalog({
     settings: () => settings,
-    vault: aVault({
-      openai_base_url: options.baseUrl,
-      openai_api_key: options.key ?? (options.baseUrl === undefined ? undefined : 'sk-test-key-0123456789'),
-    }),
+    vault: { ...vault, system: (name) => vault.system(name) },
     environmentDefaultModel: null,
     environmentDefaultModelFrom: 'environment',
     makeProvider: createMakeProvider({
@@ -132,6 +134,9 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     events,
     runCosts,
     deps,
+    newKey: () => {
+      vault = aVault(keys)
+    },
     close: async () => {
       await catalog.close()
       spending.flush()

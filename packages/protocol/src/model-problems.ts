@@ -9,6 +9,13 @@ export const modelProblems = {
     repair:
       'Send less of the conversation, use a model with a larger context, or set models.*.context in config/settings.json.',
   },
+  'history-refused': {
+    status: 400,
+    title: 'The model provider refuses something in the conversation',
+    retryable: false,
+    repair:
+      'Leave out or rewrite the part that the detail names. An agent does so once by itself; after that, say it in other words, or begin the conversation anew with flotilla reset.',
+  },
   'model-call-rejected': {
     status: 400,
     title: 'The model provider rejects what the call says',
@@ -36,6 +43,13 @@ export const modelProblems = {
     retryable: true,
     repair:
       'Try again in some seconds, or name others that may answer in models.*.fallback of config/settings.json.',
+  },
+  'provider-quota-exhausted': {
+    status: 402,
+    title: 'The account at the model provider has no credit or quota left',
+    retryable: false,
+    repair:
+      'Add credit or raise the quota where the account is kept, or set another model with flotilla init; flotilla models shows how each does.',
   },
   'provider-refused': {
     status: 502,

@@ -27,6 +27,9 @@ const here: Partial<Record<ProblemCode, string>> = {
   'upstream-failed': 'Try again later; Settings, Providers and models, shows how models do.',
   'upstream-timeout': 'Try again later; Settings, Providers and models, shows how models do.',
   'provider-refused': 'Check its key and its model under Settings, Providers and models.',
+  'provider-quota-exhausted':
+    'Add credit where the account is kept, or choose another model under Settings, Providers and models.',
+  'history-refused': 'Say it in other words, or begin a new session in Chat.',
   'provider-unreachable':
     'Check its address under Settings, Providers and models, and the network of the mesh.',
   'model-call-rejected':

@@ -92,7 +92,8 @@ export function createTryProvider(deps: {
           const reply = await asked
           if (reply.status < 200 || reply.status > 299) {
             const secrets = 'apiKey' in setup && setup.apiKey ? [setup.apiKey] : []
-            throw await problemFromRefusal(reply, candidate.provider, secrets)
+            const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
+            throw await problemFromRefusal(reply, { provider: candidate.provider, baseUrl, secrets })
           }
           await readReplyText(reply, answerMaxBytes)
         } catch (error) {

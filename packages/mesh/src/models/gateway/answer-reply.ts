@@ -73,7 +73,7 @@ function spokenStream({ watch, apiFormat, hearing, waits }: Streaming, answered:
     signature: () => Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`),
     waiting: () => waits.asking(model),
     broke: (problem) => {
-      const failure = failureFromError(problem, model.provider)
+      const failure = failureFromError(problem, model)
       if (failure) watch.failed(model, failure, askedAt)
     },
     ...('whole' in answer ? asStream(answer.whole, { apiFormat, hearing }) : answer),

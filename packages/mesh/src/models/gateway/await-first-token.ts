@@ -1,11 +1,11 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { Problem } from '@flotilla/protocol/problem'
 import { readJsonQuietly } from '../../intake/index.ts'
-import { redact } from '../../credentials/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import { createByteStream, pipeBytes } from '../providers/byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from '../providers/byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
+import { refusalInBody } from './provider-problem.ts'
+import type { RefusedBy } from './provider-problem.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
@@ -19,7 +19,7 @@ const silentMaxBytes = 64 * 1024
 /**
  * The same reply, once its stream has said something; nothing is lost of what came before. Until then nobody has
  * heard of it, so that an empty, broken or failed answer can still be given by another. Rejects with the Problem
- * `model-failed` for a stream that ends without a word, with `upstream-failed` for one that tells an error, or with
+ * `model-failed` for a stream that ends without a word, with what its provider refuses for one that tells an error, or with
  * what the reply fails with; then the account is settled by the usage that the stream told, or by all that was set aside.
  */
 export async function awaitFirstToken(reply: ProviderReply, of: Told): Promise<ProviderReply> {
@@ -38,6 +38,8 @@ interface Told {
   readonly hearing: Hearing
   readonly apiFormat: ApiFormat
   readonly secrets: readonly Secret[]
+  /** Who answers, for the words of a refusal. */
+  readonly model?: Pick<RefusedBy, 'provider' | 'baseUrl'>
 }
 
 /** Reads on its own until the first words; from then on, and with them, it waits for its reader. */
@@ -107,23 +109,16 @@ function createListener(of: Told): (bytes: Uint8Array) => boolean {
   }
 }
 
-function isSpoken(event: Buffer, { apiFormat, secrets }: Told): boolean {
+function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {
   const text = dataOf(event).trim()
   if (text === '' || text === '[DONE]') return false
   const value = readJsonQuietly(text, jsonLimits.modelAnswer)
   // What is no JSON is not ours to judge.
   if (!isRecord(value)) return true
-  const { error } = value
-  if (error === undefined || error === null) return !apiFormat.saysNothing(value)
-  const message = redact(messageOf(error), secrets).slice(0, messageMaxChars)
-  throw new Problem('upstream-failed', { detail: `the stream told an error: ${message}` })
-}
-
-const messageMaxChars = 500
-
-function messageOf(error: unknown): string {
-  const message = isRecord(error) ? error['message'] : error
-  return typeof message === 'string' ? message : 'without a message'
+  const by = { provider: 'the provider', baseUrl: null, ...model, secrets }
+  const refusal = refusalInBody(value, { by, where: 'stream' })
+  if (refusal === null) return !apiFormat.saysNothing(value)
+  throw refusal.problem
 }
 
 function settleByWhatCame(held: readonly Uint8Array[], { account, hearing, apiFormat }: Told): void {

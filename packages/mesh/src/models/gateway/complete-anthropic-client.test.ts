@@ -132,6 +132,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     { words: 'status-529', status: 529, type: 'overloaded_error', code: 'model-overloaded' },
   ])('is told $words as $status $type', async ({ words, status, type, code }) => {
     const error = await say(words).catch((thrown: unknown) => thrown)
+    gateway.newKey()
     expect(error).toBeInstanceOf(APIError)
     expect(error).toMatchObject({ status, type, errorCode: code })
     expect(JSON.stringify(error) + String(error)).not.toContain('sk-upstream-key')

@@ -123,7 +123,6 @@ describe('a chain of three models', () => {
 
   test.each([
     { status: 400, code: 'model-call-rejected' },
-    { status: 402, code: 'provider-refused' },
     { status: 404, code: 'model-unknown' },
     { status: 413, code: 'model-call-rejected' },
     { status: 422, code: 'model-call-rejected' },

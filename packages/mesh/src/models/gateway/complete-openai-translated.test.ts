@@ -102,6 +102,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     { words: 'status-529', status: 529, name: 'InternalServerError', code: 'model-overloaded' },
   ])('is told $words as $status $name', async ({ words, status, name, code }) => {
     const error = await say(words).catch((thrown: unknown) => thrown)
+    gateway.newKey()
     expect(error).toBeInstanceOf(APIError)
     expect((error as APIError).constructor.name).toBe(name)
     expect(error).toMatchObject({ status, code })

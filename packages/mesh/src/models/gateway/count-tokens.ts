@@ -50,7 +50,7 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
       body: JSON.stringify({ model: model.model, ...forwarded }),
     }
     const reply = await replyOf(model.llm.complete(request, { signal, hold }), model.provider)
-    if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
+    if (reply.status !== 200) throw await problemFromRefusal(reply, model)
     return { body: await collect(reply, { hold }, (text) => text) }
   }
 }

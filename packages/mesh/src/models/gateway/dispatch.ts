@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem } from '@flotilla/protocol/problem'
 import type { Log } from '../../platform/index.ts'
 import { chooseModel, nextStep } from './failover.ts'
 import type { Candidate, Choice, Failure } from './failover.ts'
@@ -8,6 +8,7 @@ import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { Opened } from './open-call.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
 import type { Hearing } from './read-on.ts'
+import { rememberedRefusal, whyNoAnswer } from './why-no-answer.ts'
 import { spendIn } from '../providers/collect-reply.ts'
 import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
@@ -48,7 +49,8 @@ interface DispatchDeps {
 /**
  * One answer, by the model that was asked for or by one behind it in the chain.
  *
- * 1. The same model is asked again first, where that can heal; then the next. Permanent failures end the call.
+ * 1. The same model is asked again first, where that can heal; then the next. A refusal of key, account or model leads to
+ *    the next at once; what the call itself has to change ends it. A model that is refused for good is not asked.
  * 2. Each attempt that may be billed is settled by itself; money for the next is set aside anew, and what was never
  *    sent keeps its reservation. No attempt leaves without one.
  * 3. Every account that was opened is closed when this rejects.
@@ -83,7 +85,7 @@ export async function dispatch<Answer>(
       )
     }
   }
-  throw toldWithAttempts(walk)
+  throw whyNoAnswer(walk, rememberedRefusal(deps.watch, call.chain))
 }
 
 /** One call on its way along the chain. */
@@ -169,7 +171,7 @@ export async function attemptOnce<Answer>(
     if (failure.mayBeBilled) settleUnseen()
     return { failure }
   } catch (error) {
-    const failure = hearing.cut.aborted ? null : failureFromError(error, model.provider)
+    const failure = hearing.cut.aborted ? null : failureFromError(error, model)
     if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
     return { failure }
@@ -197,18 +199,11 @@ async function openNext(
   }
 }
 
-function candidates(deps: DispatchDeps, chain: readonly CatalogModel[], walk: Walk): Candidate[] {
-  const left: Candidate[] = []
-  for (const index of walk.untried) {
+function candidates({ watch }: DispatchDeps, chain: readonly CatalogModel[], walk: Walk): Candidate[] {
+  return [...walk.untried].flatMap((index) => {
     const model = chain[index]
-    if (model) left.push({ index, coolDownLeftMs: deps.watch.coolDownLeftMs(model) })
-  }
-  return left
-}
-
-/** Whoever is told of it need not try again what was tried here: that would multiply the attempts. */
-function toldWithAttempts({ failure, refusal, attempts }: Walk): Problem {
-  if (failure === null)
-    return refusal ?? new Problem('not-configured', { detail: 'there is no model to ask' })
-  return retold(failure.problem, { extra: { attempts } })
+    return model
+      ? [{ index, coolDownLeftMs: watch.coolDownLeftMs(model), isShut: watch.refusalOf(model) !== null }]
+      : []
+  })
 }

@@ -39,8 +39,19 @@ describe('the next step after a failure', () => {
     },
   )
 
-  test.each(['credential', 'timeout'] as const)('%s: the next model at once', (kind) => {
-    expect(nextStep(standing({ failure: aFailure(kind), others: [rested] }))).toMatchObject({ do: 'switch' })
+  test.each(['credential', 'account', 'unknown-model', 'too-large', 'timeout'] as const)(
+    '%s: the next model at once',
+    (kind) => {
+      expect(nextStep(standing({ failure: aFailure(kind), others: [rested] }))).toMatchObject({
+        do: 'switch',
+      })
+    },
+  )
+
+  test('what the provider calls final is not asked again, whatever it is', () => {
+    const failure = { ...aFailure('outage'), isFinal: true }
+    expect(nextStep(standing({ failure, others: [rested] }))).toMatchObject({ do: 'switch' })
+    expect(nextStep(standing({ failure }))).toEqual({ do: 'give-up' })
   })
 
   test('what is permanent never cascades, whoever stands ready', () => {
@@ -86,6 +97,12 @@ describe('the choice of a model', () => {
       index: 1,
       isLastResort: false,
     })
+  })
+
+  test('is never one that is shut, not even as a last resort', () => {
+    const shut = { index: 0, coolDownLeftMs: 1, isShut: true }
+    expect(chooseModel([shut, cooling(1, 50)])).toEqual({ index: 1, isLastResort: true })
+    expect(chooseModel([shut])).toBeNull()
   })
 
   test('is the least remaining where all cool, and nobody where there is nobody', () => {

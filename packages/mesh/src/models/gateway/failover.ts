@@ -10,6 +10,8 @@ export interface Failure {
   readonly retryAfterMs: number
   /** The far end may have done the work all the same, so that its price counts as spent. */
   readonly mayBeBilled: boolean
+  /** The provider says itself that asking again is in vain. */
+  readonly isFinal?: boolean
 }
 
 /** Asked again of the same model after the first failure, and pauses before that. */
@@ -29,6 +31,8 @@ export interface Candidate {
   /** Place in the chain. */
   readonly index: number
   readonly coolDownLeftMs: number
+  /** Refused for good, as far as is known now: it is not even a last resort. */
+  readonly isShut?: boolean
 }
 
 /** A model to ask; `isLastResort` when everybody cools and it is the one with the least left. */
@@ -37,11 +41,12 @@ export interface Choice {
   readonly isLastResort: boolean
 }
 
-/** The first that does not cool, in the order of the chain, else the one whose cool-down ends first. Pure. */
+/** The first that does not cool, else the one whose cool-down ends first; never one that is shut. Pure. */
 export function chooseModel(candidates: readonly Candidate[]): Choice | null {
   const rested = candidates.find(({ coolDownLeftMs }) => coolDownLeftMs === 0)
   if (rested) return { index: rested.index, isLastResort: false }
-  const [soonest] = candidates.toSorted((a, b) => a.coolDownLeftMs - b.coolDownLeftMs)
+  const byEnd = candidates.toSorted((a, b) => a.coolDownLeftMs - b.coolDownLeftMs)
+  const soonest = byEnd.find(({ isShut }) => isShut !== true)
   return soonest ? { index: soonest.index, isLastResort: true } : null
 }
 
@@ -80,7 +85,13 @@ export function nextStep(standing: Standing): Step {
 function retryWaitMs({ failure, retries, isLastResort, elapsedMs, others, chance }: Standing): number | null {
   const pauseMs = backOffMs[retries]
   if (pauseMs === undefined || (isLastResort && retries >= lastResortRetriesMax)) return null
-  if (failure.kind === null || !healsSoon.includes(failure.kind) || elapsedMs > retryWithinMs) return null
+  if (
+    failure.isFinal === true ||
+    failure.kind === null ||
+    !healsSoon.includes(failure.kind) ||
+    elapsedMs > retryWithinMs
+  )
+    return null
   const isAlone = !others.some(({ coolDownLeftMs }) => coolDownLeftMs === 0)
   const askedMaxMs = isAlone ? waitAloneMaxMs : waitAmongOthersMaxMs
   if (failure.retryAfterMs > askedMaxMs) return null

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { coolDownLeftMs, healthAfter, healthy, retryAfterBelievedMaxMs } from './model-health.ts'
+import { coolDownLeftMs, healthAfter, healthy, isShut, retryAfterBelievedMaxMs } from './model-health.ts'
 import type { FailureKind, ModelHealth } from './model-health.ts'
 
 const hourMs = 3_600_000
@@ -38,8 +38,24 @@ describe('the health of a model', () => {
     expect(after(100 * hourMs)).toBe(retryAfterBelievedMaxMs)
   })
 
-  test('a refused key cools for an hour, each time', () => {
-    expect(coolDowns('credential', 3)).toEqual([hourMs, hourMs, hourMs])
+  test.each(['credential', 'account'] as const)(
+    '%s: shut from the first refusal, and asked again within five minutes at the latest',
+    (kind) => {
+      expect(coolDowns(kind, 5)).toEqual([30_000, 60_000, 120_000, 300_000, 300_000])
+      const health = healthAfter(healthy, failed(kind), 0)
+      expect([isShut(health, 29_999), isShut(health, 30_000)]).toEqual([true, false])
+    },
+  )
+
+  test('a model that cools for a while is shut by a refusal that comes meanwhile', () => {
+    const limited = healthAfter(healthy, failed('rate-limited'), 0)
+    expect(isShut(limited, 1)).toBe(false)
+    expect(isShut(healthAfter(limited, failed('account', { askedAt: 1 }), 2), 2)).toBe(true)
+  })
+
+  test('what was asked before it was shut makes it no longer shut', () => {
+    const shut = healthAfter(healthy, failed('credential'), 10)
+    expect(healthAfter(shut, failed('credential', { askedAt: 5 }), 20)).toEqual(shut)
   })
 
   test.each(['outage', 'timeout', 'broken', 'empty'] as const)(

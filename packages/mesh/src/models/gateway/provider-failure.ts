@@ -1,45 +1,72 @@
-import { Problem } from '@flotilla/protocol/problem'
+import { Problem, retold } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { FailureKind } from './model-health.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import { namingVariables, problemFromRefusal } from './provider-problem.ts'
+import type { RefusalMeaning } from '../refusals/refusal-table.ts'
+import { namingVariables, readRefusalOf } from './provider-problem.ts'
 
 /** A gateway gave up waiting: what stands behind it may have answered it in vain. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
 
+/** Null where no other model would do better, or the call has to be changed first. */
+const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
+  credit: 'account',
+  quota: 'account',
+  key: 'credential',
+  access: 'credential',
+  model: 'unknown-model',
+  history: null,
+  'too-large': 'too-large',
+  'too-long': null,
+  rate: 'rate-limited',
+  overloaded: 'outage',
+}
+
 /** A refusal as it bears on what to do next. Reads the reply's body. */
 export async function failureFromRefusal(reply: ProviderReply, model: CatalogModel): Promise<Failure> {
-  const problem = await problemFromRefusal(reply, model.provider, model.secrets)
-  const isTooLong = problem.code === 'prompt-too-long'
+  const refusal = await readRefusalOf(reply, model)
+  const { means, retryAfterMs, problem } = refusal
   return {
-    problem: isTooLong ? withName(problem, model.id) : problem,
-    kind: isTooLong ? null : kindOfStatus(reply.status),
-    retryAfterMs: (reply.retryAfterSeconds ?? 0) * 1000,
+    problem: withName(problem, model.id),
+    kind: means === null ? kindOfStatus(reply) : kindByMeaning[means],
+    retryAfterMs,
     mayBeBilled: mayBeBilledStatuses.includes(reply.status),
+    ...(reply.shouldRetry === false ? { isFinal: true } : {}),
   }
 }
 
 /** What is said of a window is said of one model, which may be a stand-in of the one that was asked for. */
 function withName(problem: Problem, model: string): Problem {
-  const { code, detail, extra } = problem
-  return new Problem(code, { detail, extra: { ...extra, refused_by: model } })
+  const isOfModel = problem.code === 'prompt-too-long' || problem.code === 'history-refused'
+  return isOfModel ? retold(problem, { extra: { refused_by: model } }) : problem
 }
 
 /** What a provider, or the reading of its answer, has thrown; null for what is no failure of a model. Pure. */
-export function failureFromError(error: unknown, provider: string): Failure | null {
+export function failureFromError(
+  error: unknown,
+  model: Pick<CatalogModel, 'provider' | 'id'>,
+): Failure | null {
   if (!(error instanceof Problem)) return null
-  const kind = kindsByCode[error.code] ?? null
+  const means = error.extra['refusal']
+  const kind = isMeaning(means) ? kindByMeaning[means] : (kindsByCode[error.code] ?? null)
   // No connection: nothing has left. Refused by the provider's own code: nothing has left either.
   const mayBeBilled = kind !== null && kind !== 'outage'
-  return { problem: namingVariables(error, provider), kind, retryAfterMs: 0, mayBeBilled }
+  return {
+    problem: withName(namingVariables(error, model.provider), model.id),
+    kind,
+    retryAfterMs: (error.retryAfterSeconds ?? 0) * 1000,
+    mayBeBilled,
+  }
 }
 
-function kindOfStatus(status: number): FailureKind | null {
-  if (status === 429) return 'rate-limited'
-  if (status === 401 || status === 403) return 'credential'
-  return status === 408 || status >= 500 ? 'outage' : null
+function isMeaning(value: unknown): value is RefusalMeaning {
+  return typeof value === 'string' && Object.hasOwn(kindByMeaning, value)
+}
+
+function kindOfStatus({ status, shouldRetry }: ProviderReply): FailureKind | null {
+  return status === 408 || status >= 500 || shouldRetry === true ? 'outage' : null
 }
 
 const kindsByCode: Partial<Record<ProblemCode, FailureKind>> = {

@@ -1,58 +1,157 @@
-import { jsonLimits } from '@flotilla/protocol/limits'
-import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem, retold } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
-import * as z from 'zod'
-import { readJson } from '../../intake/index.ts'
 import { redact } from '../../credentials/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 import { providerVariable } from '../providers/provider-setup.ts'
+import { judgeRefusal } from '../refusals/judge-refusal.ts'
+import type { Judged } from '../refusals/judge-refusal.ts'
+import { accountAt } from '../refusals/provider-accounts.ts'
+import { readRefusal, refusalInAnswer } from '../refusals/read-refusal.ts'
+import type { RefusalFacts } from '../refusals/read-refusal.ts'
+import type { RefusalMeaning } from '../refusals/refusal-table.ts'
 
 /** Enough of a refusal to read its message. */
 const refusalMaxBytes = 16 * 1024
 const messageMaxChars = 500
+/** Where a rate limit names no end. */
+const usualRetryAfterSeconds = 10
 
-const refusalSchema = z.looseObject({
-  error: z.union([z.string(), z.looseObject({ message: z.string().nullish() })]),
-})
+/** The provider that refused. */
+export interface RefusedBy {
+  readonly provider: string
+  readonly baseUrl: string | null
+  readonly secrets: readonly Secret[]
+}
 
-/** What is the caller's own to mend; a wrong key is ours, and must not look like a wrong token of the caller's. */
-const byStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
+/** A refusal, read and judged. */
+export interface Refusal extends Judged {
+  readonly problem: Problem
+  readonly status: number
+  /** 0 where the provider names none. */
+  readonly retryAfterMs: number
+}
+
+const codeByMeaning: Readonly<Record<RefusalMeaning, ProblemCode>> = {
+  credit: 'provider-quota-exhausted',
+  quota: 'provider-quota-exhausted',
+  key: 'provider-refused',
+  access: 'provider-refused',
+  model: 'model-unknown',
+  history: 'history-refused',
+  'too-large': 'prompt-too-long',
+  'too-long': 'prompt-too-long',
+  rate: 'rate-limited',
+  overloaded: 'model-overloaded',
+}
+
+/** Where the body tells nothing. A wrong key is the owner's fault and must not look like a wrong token of the caller's. */
+const codeByStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
   400: 'model-call-rejected',
   404: 'model-unknown',
+  408: 'upstream-timeout',
   413: 'model-call-rejected',
   422: 'model-call-rejected',
+  504: 'upstream-timeout',
 }
 
-const overloadedPattern = /\boverloaded\b/i
-
-/** Some say it with a status of their own trouble. */
-function isTooLong(status: number, message: string): boolean {
-  return status !== 429 && saysTooLong(message)
+/** A reply that is no answer, in the provider's words and never with a key. Reads the reply's body. */
+export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promise<Refusal> {
+  const text = await readStart(reply)
+  const source = { status: reply.status, ...placeOf(by), errorType: reply.errorType ?? null }
+  const facts = readRefusal(text, source)
+  const named = reply.retryAfterSeconds === null ? null : reply.retryAfterSeconds * 1000
+  return refusalFrom({ ...facts, retryAfterMs: named ?? facts.retryAfterMs }, by)
 }
 
-/** What a provider's refusal is to our caller, in the provider's words and never with a key. Reads the reply's body. */
-export async function problemFromRefusal(
-  reply: ProviderReply,
-  provider: string,
-  secrets: readonly Secret[],
-): Promise<Problem> {
-  const message = redact(messageOf(await readStart(reply)), secrets).slice(0, messageMaxChars)
-  const detail = `${provider} answered ${reply.status}${message === '' ? '' : `: ${message}`}`
-  const extra = { provider, provider_status: reply.status }
-  if (reply.status === 429) {
-    const retryAfterSeconds = Math.ceil(reply.retryAfterSeconds ?? 10)
-    return new Problem('rate-limited', { detail, extra, retryAfterSeconds })
+/** What a provider's refusal is to the caller. Reads the reply's body. */
+export async function problemFromRefusal(reply: ProviderReply, by: RefusedBy): Promise<Problem> {
+  return (await readRefusalOf(reply, by)).problem
+}
+
+/**
+ * An error that stands where an answer should: in a body with status 200, or in an event of a stream. One that says no
+ * more than that something passes is a broken answer. Null for no error. Pure.
+ */
+export function refusalInBody(
+  answer: Readonly<Record<string, unknown>>,
+  { by, where }: { readonly by: RefusedBy; readonly where: 'answer' | 'stream' },
+): Refusal | null {
+  const { error } = answer
+  if (error === undefined || error === null || error === false) return null
+  const facts = refusalInAnswer(answer, { status: 200, ...placeOf(by) })
+  const refusal = refusalFrom(facts, by)
+  const isNamed = facts.status > 0 || (refusal.means !== null && facts.codes.length > 0)
+  const stays = refusal.means !== null && refusal.means !== 'rate' && refusal.means !== 'overloaded'
+  if (isNamed || stays) return refusal
+  const words = redact(facts.message, by.secrets).slice(0, messageMaxChars)
+  const detail = `the ${where} told an error: ${words === '' ? 'without a message' : words}`
+  return { ...refusal, problem: new Problem('upstream-failed', { detail }) }
+}
+
+function placeOf({ provider, baseUrl }: RefusedBy): { readonly provider: string; readonly host: string } {
+  return { provider, host: baseUrl === null ? '' : new URL(baseUrl).hostname }
+}
+
+function refusalFrom(facts: RefusalFacts, by: RefusedBy): Refusal {
+  const judged = judgeRefusal(facts)
+  const retryAfterMs = facts.retryAfterMs ?? 0
+  return { ...judged, problem: problemOf(facts, judged, by), status: facts.status, retryAfterMs }
+}
+
+function problemOf(facts: RefusalFacts, { means, part }: Judged, by: RefusedBy): Problem {
+  const { status, retryAfterMs } = facts
+  const message = redact(facts.message, by.secrets).slice(0, messageMaxChars)
+  const how = status === 0 ? 'told an error in its answer' : `answered ${status}`
+  const detail = `${by.provider} ${how}${message === '' ? '' : `: ${message}`}`
+  const extra = {
+    provider: by.provider,
+    provider_status: status,
+    ...(means === null ? {} : { refusal: means }),
+    ...(part === null ? {} : { part }),
   }
-  if (isTooLong(reply.status, message)) return new Problem('prompt-too-long', { detail, extra })
-  if (reply.status === 529 || overloadedPattern.test(message))
-    return new Problem('model-overloaded', { detail, extra })
-  const own = byStatus[reply.status]
-  if (own) return new Problem(own, { detail, extra })
-  if (reply.status === 408 || reply.status === 504) return new Problem('upstream-timeout', { detail, extra })
-  if (reply.status >= 500) return new Problem('upstream-failed', { detail, extra })
-  return namingVariables(new Problem('provider-refused', { detail, extra }), provider)
+  if (means === null)
+    return namingVariables(new Problem(codeOfStatus(status), { detail, extra }), by.provider)
+  const code = codeByMeaning[means]
+  if (means === 'rate') {
+    const retryAfterSeconds = retryAfterMs === null ? usualRetryAfterSeconds : Math.ceil(retryAfterMs / 1000)
+    return new Problem(code, { detail, extra, retryAfterSeconds })
+  }
+  const told = means === 'credit' || means === 'quota' ? accountWords(means, facts, by.provider) : null
+  if (told !== null) {
+    return new Problem(code, {
+      detail: `${told.says}: ${told.repair} (${detail})`,
+      extra,
+      repair: `${told.repair}.`,
+    })
+  }
+  return namingVariables(new Problem(code, { detail, extra }), by.provider)
+}
+
+function codeOfStatus(status: number): ProblemCode {
+  const code = codeByStatus[status]
+  if (code !== undefined) return code
+  return status === 0 || status >= 500 ? 'upstream-failed' : 'provider-refused'
+}
+
+/** In the detail too, since only the detail is kept of what ends a run. */
+function accountWords(
+  means: 'credit' | 'quota',
+  { host }: RefusalFacts,
+  provider: string,
+): { readonly says: string; readonly repair: string } {
+  const account = accountAt(host)
+  const title = account?.title ?? provider
+  const where = account === null ? `at ${provider}` : `at ${account.billing}`
+  return means === 'credit'
+    ? {
+        says: `${title} says the account is out of credit`,
+        repair: `add credit ${where}, or set another model (flotilla init, or default_model in config/settings.json)`,
+      }
+    : {
+        says: `${title} says a quota of the account is used up`,
+        repair: `wait until it is renewed, raise it ${where}, or set another model (flotilla init, or default_model in config/settings.json)`,
+      }
 }
 
 /** The answer to a call; what keeps it from coming is told with the names of this provider. */
@@ -80,6 +179,11 @@ export function namingVariables(problem: Problem, provider: string): Problem {
       repair: `Check that it runs there (${variable} in .env, or providers.${provider}.base_url in config/settings.json), and the network of the mesh.`,
     })
   }
+  if (problem.code === 'model-unknown' && /try pulling/i.test(problem.detail)) {
+    return retold(problem, {
+      repair: `Pull it where ${provider} runs (ollama pull MODEL), or set another model (flotilla init, or default_model in config/settings.json).`,
+    })
+  }
   return problem
 }
 
@@ -98,16 +202,4 @@ async function readStart(reply: ProviderReply): Promise<string> {
     reply.discard()
   }
   return Buffer.concat(chunks).toString('utf8', 0, refusalMaxBytes)
-}
-
-function messageOf(text: string): string {
-  try {
-    const { error } = refusalSchema.parse(readJson(text, jsonLimits.serverReply))
-    return typeof error === 'string' ? error : (error.message ?? '')
-  } catch {
-    return text
-      .replace(/<[^>]*>/g, ' ')
-      .replace(/\s+/g, ' ')
-      .trim()
-  }
 }

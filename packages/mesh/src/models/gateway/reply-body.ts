@@ -1,5 +1,7 @@
 import { collect, parsedAnswer } from '../providers/collect-reply.ts'
 import type { CallAccount } from './call-account.ts'
+import { refusalInBody } from './provider-problem.ts'
+import type { RefusedBy } from './provider-problem.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer } from '../formats/empty-answer.ts'
 import type { CallBounds, ProviderReply } from '../providers/llm-provider.ts'
@@ -14,6 +16,8 @@ export interface OpenCall {
   /** Told to a client that asks again: the bound that the mesh chose for the answer, null where it chose none. */
   readonly answerBound?: number | null
   readonly bounds?: CallBounds
+  /** Who answers; a refusal in its answer is told by these names. */
+  readonly model?: RefusedBy
 }
 
 export type Hold = NonNullable<CallBounds['hold']>
@@ -39,6 +43,11 @@ export async function wholeReply(
 
 function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8Array {
   const answer = parsedAnswer(text)
+  const refusal =
+    call.model && answer['choices'] === undefined
+      ? refusalInBody(answer, { by: call.model, where: 'answer' })
+      : null
+  if (refusal) throw refusal.problem
   const usage = apiFormat.usageOf(answer)
   if (usage === null) call.account.settleUnconfirmed('no-usage')
   else call.account.settle(usage)

@@ -60,7 +60,7 @@ export interface TranscribeDeps extends Pick<
 > {
   readonly guard: Guard
   readonly catalog: Pick<ModelCatalog, 'find' | 'defaultProvider'>
-  readonly watch: Pick<ModelWatch, 'answered' | 'failed'>
+  readonly watch: Pick<ModelWatch, 'answered' | 'failed' | 'refusalOf'>
   readonly readOn: Pick<ReadOn, 'begin'>
 }
 
@@ -92,6 +92,8 @@ async function transcribe(deps: TranscribeDeps, note: VoiceNote): Promise<Transc
   const leave = () => hearing.readerLeft(signal.reason)
   signal.addEventListener('abort', leave, { once: true })
   try {
+    const refusal = deps.watch.refusalOf(model)
+    if (refusal !== null) return { failed: refusal, waitMs: null }
     const opened = await open(deps, { note, model, price, call, hearing })
     if (signal.aborted) opened.account.refund()
     signal.throwIfAborted()

@@ -6,7 +6,7 @@ import type { Journal, JournalEntry } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
-import { coolDownLeftMs, healthAfter, healthy } from './model-health.ts'
+import { coolDownLeftMs, healthAfter, healthy, isShut } from './model-health.ts'
 import type { ModelHealth } from './model-health.ts'
 
 export interface WatchedModel {
@@ -23,6 +23,8 @@ export interface WatchedModel {
  */
 export interface ModelWatch {
   coolDownLeftMs(model: CatalogModel): number
+  /** What the provider said, where the model is refused for good as far as is known now; else null. */
+  refusalOf(model: CatalogModel): Problem | null
   answered(model: CatalogModel, askedAt: number): void
   failed(model: CatalogModel, failure: Failure, askedAt: number): void
   /** Those that were asked since the start; null for a model that was not. */
@@ -44,6 +46,8 @@ interface Entry {
   answered: number
   failed: number
   lastError: WatchedModel['lastError']
+  /** What the last failure was. */
+  problem: Problem | null
 }
 
 /** An agent that may use `provider/*` can make names up. */
@@ -56,7 +60,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
   function entryOf(model: CatalogModel): Entry {
     const known = entries.get(model.id)
     if (known?.model === model) return known
-    const entry: Entry = { model, health: healthy, answered: 0, failed: 0, lastError: null }
+    const entry: Entry = { model, health: healthy, answered: 0, failed: 0, lastError: null, problem: null }
     entries.delete(model.id)
     entries.set(model.id, entry)
     if (entries.size > entriesMax) forgetOne(entries)
@@ -106,6 +110,10 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
       const entry = entries.get(model.id)
       return entry?.model === model ? coolDownLeftMs(entry.health, deps.clock.now()) : 0
     },
+    refusalOf: (model) => {
+      const entry = entries.get(model.id)
+      return entry?.model === model && isShut(entry.health, deps.clock.now()) ? entry.problem : null
+    },
     answered(model, askedAt) {
       const entry = entryOf(model)
       entry.answered++
@@ -115,11 +123,12 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
       if (entry.health.kind === 'ok') announceRecovered(model.id, failures)
     },
     failed(model, { kind, problem, retryAfterMs }, askedAt) {
-      if (kind === null) return
+      if (kind === null || kind === 'too-large') return
       const entry = entryOf(model)
       const now = deps.clock.now()
       const failuresBefore = entry.health.kind === 'cooling' ? entry.health.failures : 0
       entry.failed++
+      entry.problem = problem
       entry.lastError = { code: problem.code, detail: problem.detail.slice(0, detailMaxChars), at: now }
       entry.health = healthAfter(entry.health, { kind: 'failed', askedAt, failure: kind, retryAfterMs }, now)
       if (entry.health.kind === 'cooling' && entry.health.failures > failuresBefore) {

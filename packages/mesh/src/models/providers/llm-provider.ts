@@ -75,6 +75,10 @@ export interface ProviderReply {
   readonly contentType: string
   /** From the far end's Retry-After; null when it named none. */
   readonly retryAfterSeconds: number | null
+  /** The far end's own word on whether to ask again; left out where it gave none. */
+  readonly shouldRetry?: boolean
+  /** The kind of error that a header names, as Amazon's does. */
+  readonly errorType?: string
   readonly body: AsyncIterable<Uint8Array>
   discard(): void
 }

@@ -1,8 +1,8 @@
-import { Problem } from '@flotilla/protocol/problem'
 import { createByteStream } from './byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
-import { SilentTooLong } from './provider-connection.ts'
+import { retryWordsIn } from '../refusals/retry-after.ts'
+import { whyBroken } from './why-broken.ts'
 import type { ReplyFlow } from './provider-connection.ts'
 import type { ProviderCall, ProviderPool } from './provider-pool.ts'
 
@@ -45,7 +45,7 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
         resolve({
           status,
           contentType: headers.get('content-type') ?? '',
-          retryAfterSeconds: secondsOf(headers.get('retry-after')),
+          ...retryWordsIn((name) => headers.get(name)),
           body: body.stream,
           discard: body.discard,
         })
@@ -59,7 +59,7 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       },
       onError(error) {
         signal.removeEventListener('abort', onAbort)
-        const problem = problemOf(error, { signal, host, isSent: flow !== null, isBegun: body !== null })
+        const problem = whyBroken(error, { signal, host, isSent: flow !== null, isBegun: body !== null })
         if (body) body.fail(problem)
         else reject(problem)
       },
@@ -127,32 +127,4 @@ function createReplyBytes(flow: ReplyFlow | null): ReplyBytes {
     end: () => finish((to) => to.end()),
     fail: (error) => finish((to) => to.fail(error)),
   }
-}
-
-function problemOf(
-  error: unknown,
-  at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },
-): unknown {
-  if (at.signal.aborted) return at.signal.reason
-  if (at.isSent && error instanceof SilentTooLong) {
-    return new Problem('upstream-timeout', { detail: `${at.host} was silent for too long`, cause: error })
-  }
-  if (at.isBegun) {
-    return new Problem('upstream-failed', { detail: `${at.host} broke off its answer`, cause: error })
-  }
-  // Nobody can tell whether it was read, and so whether it will be billed.
-  if (at.isSent) {
-    return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
-  }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new Problem('provider-unreachable', {
-    detail: `no answer from ${at.host}${code === '' ? '' : ` (${code})`}`,
-    cause: error,
-  })
-}
-
-/** Dates are not worth a clock here: a provider that names one is asked again at our own pace. */
-function secondsOf(value: string | undefined): number | null {
-  const seconds = value === undefined ? Number.NaN : Number(value)
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null
 }

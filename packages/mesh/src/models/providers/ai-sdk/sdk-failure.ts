@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import type { ProviderReply } from '../llm-provider.ts'
+import { retryAfterIn } from '../../refusals/retry-after.ts'
 
 const messageMaxChars = 500
 const causesMax = 8
@@ -24,21 +25,19 @@ export function refusalIn(error: unknown): ProviderReply | null {
   const parsed = callErrorSchema.safeParse(plain(error))
   const status = parsed.data?.statusCode
   if (!parsed.success || status === undefined || status < 400) return null
-  const body = JSON.stringify({ error: { message: parsed.data.message } })
+  const { message, responseBody, responseHeaders = {} } = parsed.data
+  const ms = retryAfterIn((name) => responseHeaders[name])
+  const errorType = responseHeaders['x-amzn-errortype']
+  // What the far end wrote says more than what the package made of it.
+  const body = responseBody?.trim().startsWith('{') ? responseBody : JSON.stringify({ error: { message } })
   return {
     status,
     contentType: 'application/json',
-    retryAfterSeconds: retryAfterIn(parsed.data),
+    retryAfterSeconds: ms === null ? null : ms / 1000,
+    ...(errorType === undefined ? {} : { errorType }),
     body: onePiece(body),
     discard: () => {},
   }
-}
-
-/** From the header, or from where Google says it. */
-function retryAfterIn(call: z.infer<typeof callErrorSchema>): number | null {
-  const delay = /"retryDelay"\s*:\s*"([\d.]+)s"/.exec(call.responseBody ?? '')?.[1]
-  const seconds = Number(call.responseHeaders?.['retry-after'] ?? delay ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null
 }
 
 /** What any other failure of a package is to our caller, without a key. Pure. */

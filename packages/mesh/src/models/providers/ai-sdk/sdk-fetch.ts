@@ -43,6 +43,7 @@ export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis
       headers: {
         'content-type': reply.contentType,
         ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+        ...(reply.errorType === undefined ? {} : { 'x-amzn-errortype': reply.errorType }),
       },
     })
   }

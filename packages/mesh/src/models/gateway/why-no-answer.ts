@@ -1,0 +1,31 @@
+import { Problem, retold } from '@flotilla/protocol/problem'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
+import type { Failure } from './failover.ts'
+import type { ModelWatch } from './watch-models.ts'
+
+/** What a provider said of the first model of the chain that is refused for good; null where none is. */
+export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogModel[]): Problem | null {
+  for (const model of chain) {
+    const refusal = watch.refusalOf(model)
+    if (refusal === null) continue
+    const seconds = Math.ceil(watch.coolDownLeftMs(model) / 1000)
+    return retold(refusal, {
+      detail: `${refusal.detail}; it is not asked again for ${seconds} s, or until its key or the settings change`,
+    })
+  }
+  return null
+}
+
+/**
+ * The Problem of a call that no model answered: of its last attempt, or of the refusal that is remembered where nobody was
+ * asked. It names the attempts, so that the client does not multiply them. Pure.
+ */
+export function whyNoAnswer(
+  walk: { readonly failure: Failure | null; readonly refusal: Problem | null; readonly attempts: number },
+  remembered: Problem | null,
+): Problem {
+  const { failure, refusal, attempts } = walk
+  const told = failure?.problem ?? remembered
+  if (told !== null) return retold(told, { extra: { attempts } })
+  return refusal ?? new Problem('not-configured', { detail: 'there is no model to ask' })
+}

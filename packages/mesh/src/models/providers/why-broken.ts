@@ -1,0 +1,25 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { SilentTooLong } from './provider-connection.ts'
+
+/** What an exchange with a provider failed by, in words for the caller: the signal's reason where it was aborted. Pure. */
+export function whyBroken(
+  error: unknown,
+  at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },
+): unknown {
+  if (at.signal.aborted) return at.signal.reason
+  if (at.isSent && error instanceof SilentTooLong) {
+    return new Problem('upstream-timeout', { detail: `${at.host} was silent for too long`, cause: error })
+  }
+  if (at.isBegun) {
+    return new Problem('upstream-failed', { detail: `${at.host} broke off its answer`, cause: error })
+  }
+  // Nobody can tell whether it was read, and so whether it will be billed.
+  if (at.isSent) {
+    return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return new Problem('provider-unreachable', {
+    detail: `no answer from ${at.host}${code === '' ? '' : ` (${code})`}`,
+    cause: error,
+  })
+}

@@ -1,0 +1,89 @@
+/** What of a conversation a provider refuses. */
+export type HistoryPart =
+  /** Calls of tools and their results: names, ids, pairs, arguments, order. */
+  | 'tools'
+  /** Reasoning that the model sealed, or that has to come back with a call. */
+  | 'thinking'
+  /** Pictures: too many, too large, or of a kind that the model does not take. */
+  | 'images'
+  /** Text that is no valid Unicode. */
+  | 'text'
+  /** Messages without content. */
+  | 'empty'
+  /** Who speaks after whom, and who speaks last. */
+  | 'order'
+  /** What the provider's content filter does not let through. */
+  | 'content'
+
+/** A row of the table of refusals, always about the conversation. */
+export interface HistoryRow {
+  readonly means: 'history'
+  readonly part: HistoryPart
+  readonly status?: readonly number[]
+  readonly code?: RegExp
+  readonly says?: RegExp
+}
+
+const row = (part: HistoryPart, says: RegExp): HistoryRow => ({ means: 'history', part, says })
+
+/** A fault of the tools that are offered is no fault of the conversation: `tools[0]`, `functions[0]`. */
+const notOffered = String.raw`^(?!.{0,60}\btools?\[?\.?\d)(?!.{0,60}\btools\.\d)`
+
+export const historyRows: readonly HistoryRow[] = [
+  // Azure, OpenAI, OpenRouter, DashScope, Zhipu, Google
+  {
+    means: 'history',
+    part: 'content',
+    code: /^(?:content_filter|content_policy_violation|ResponsibleAIPolicyViolation|moderation|data_inspection_failed|DataInspectionFailed|PROHIBITED_CONTENT|invalid_prompt)$/,
+  },
+  row(
+    'content',
+    /content management policy|content exists risk|flagged (?:as|for)|requires moderation|inappropriate content|敏感内容|sensitive content|output blocked by content filtering/i,
+  ),
+  // Anthropic, Bedrock, Google
+  row(
+    'thinking',
+    /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|encrypted content.{0,60}(?:verified|decrypted)|of type 'reasoning'/is,
+  ),
+  // Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM, MiniMax
+  row(
+    'tools',
+    /tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|unexpected role '?\w+'? after role '?tool/is,
+  ),
+  row(
+    'tools',
+    new RegExp(
+      String.raw`${notOffered}.*(?:tool_calls?|function_call|tool call id).{0,120}(?:pattern|invalid|match|valid json|must be|expected|length)`,
+      'is',
+    ),
+  ),
+  row(
+    'tools',
+    new RegExp(
+      String.raw`${notOffered}.*messages?.{0,12}\d.{0,60}(?:function|tool|name).{0,120}(?:pattern|does not match|valid json)`,
+      'is',
+    ),
+  ),
+  { ...row('images', /maximum (?:allowed )?(?:number of bytes|request size)/i), status: [413] },
+  {
+    means: 'history',
+    part: 'images',
+    code: /^(?:request_too_large|invalid_image(?:_\w+)?|image_parse_error)$/,
+  },
+  row(
+    'images',
+    /\bimages?\b.{0,120}(?:exceed|too (?:large|small|many)|not (?:supported|valid|allowed)|unsupported|invalid|could not|dimension|at most|media type|maximum)|(?:unsupported|invalid|too many|at most|could not process|unable to process|does not support|doesn't support|cannot (?:read|process)).{0,60}(?:images?\b|image_url|vision|multi-?modal|pictures?)|image_url.{0,80}(?:unknown variant|only|unsupported|not supported|expected)/is,
+  ),
+  row(
+    'text',
+    /(?:low|high|lone|unpaired) surrogate|surrogates not allowed|invalid (?:unicode|utf-?8)|not valid utf|end of hex escape|null (?:byte|character)|\\u0000/i,
+  ),
+  row(
+    'empty',
+    /(?:must|should) (?:be|have) non-empty|non-whitespace text|must not be empty|cannot be empty|content.{0,40}(?:is|are) empty|(?:contents?|parts) (?:is|are) not specified|must include at least one parts? field|empty (?:content|message|text)|trailing whitespace/i,
+  ),
+  row(
+    'order',
+    /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role/i,
+  ),
+]

@@ -1,0 +1,146 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '../../intake/index.ts'
+import { durationMs, retryAfterInWords } from './retry-after.ts'
+
+/** What a refusal says, whatever shape its provider writes it in. */
+export interface RefusalFacts {
+  /** Of the reply; where that is 200, the status that the body names, or 0. */
+  readonly status: number
+  /** Its name in the settings, and the host name of its address; empty where there is none. */
+  readonly provider: string
+  readonly host: string
+  /** Every code, type, status and reason that the body or the headers name. */
+  readonly codes: readonly string[]
+  readonly message: string
+  /** The wait that the body asks for; null where it names none. */
+  readonly retryAfterMs: number | null
+}
+
+/** Codes that are kept of one refusal, and characters of one. */
+const codesMax = 24
+const codeMaxChars = 200
+/** Characters of the message that are judged and told. */
+const messageMaxChars = 2000
+/** Refusals of another provider that are carried within one, each in the next: OpenRouter carries one. */
+const nestedMax = 2
+
+interface RefusalSource {
+  readonly status: number
+  readonly provider: string
+  readonly host: string
+  /** A header by which some name the kind of error. */
+  readonly errorType?: string | null
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Reads the body of a refusal: JSON in any known shape, or the text of a page. Pure. */
+export function readRefusal(text: string, of: RefusalSource): RefusalFacts {
+  const codes = new Set<string>()
+  if (of.errorType) addCode(codes, of.errorType.split(':')[0])
+  const body = fieldsIn(readJsonQuietly(text, jsonLimits.serverReply))
+  if (body === null) {
+    const message = plainText(text)
+    const { status, provider, host } = of
+    return { status, provider, host, codes: [...codes], message, retryAfterMs: retryAfterInWords(message) }
+  }
+  return factsOf(body, of, codes)
+}
+
+/** The same for an error that was parsed already, as in an event of a stream or in a body with status 200. Pure. */
+export function refusalInAnswer(answer: Fields, of: RefusalSource): RefusalFacts {
+  return factsOf(answer, of, new Set())
+}
+
+function factsOf(body: Fields, of: RefusalSource, codes: Set<string>): RefusalFacts {
+  const read = { messages: [] as string[], retryAfterMs: null as number | null, told: 0 }
+  collect(body, { codes, read, depth: 0 })
+  const message = read.messages.join(': ').slice(0, messageMaxChars)
+  const retryAfterMs = read.retryAfterMs ?? retryAfterInWords(message)
+  const status = of.status === 200 ? read.told : of.status
+  const { provider, host } = of
+  return { status, provider, host, codes: [...codes].slice(0, codesMax), message, retryAfterMs }
+}
+
+interface Reading {
+  readonly codes: Set<string>
+  readonly read: { messages: string[]; retryAfterMs: number | null; told: number }
+  readonly depth: number
+}
+
+const codeFields = ['code', 'type', 'status', 'reason', 'error_code', '__type'] as const
+
+/** `{error: {...}}`, `{error: "...", code: "..."}`, `{message, type, code}`, `{detail}`: outer fields first. */
+function collect(body: Fields, reading: Reading): void {
+  const { codes, read, depth } = reading
+  const error = fieldsIn(body['error']) ?? fieldsIn(body['errors'])
+  for (const holder of error === null ? [body] : [body, error]) {
+    for (const name of codeFields) addCode(codes, holder[name])
+    const code = holder['code'] ?? holder['status_code']
+    if (read.told === 0 && isHttpStatus(code)) read.told = Number(code)
+  }
+  const inner = error ?? body
+  addCode(codes, fieldsIn(inner['innererror'])?.['code'])
+  const said = wordsOf(inner) ?? wordsOf(body)
+  if (said !== null && !read.messages.includes(said)) read.messages.push(said)
+  for (const detail of listIn(inner['details'])) collectDetail(detail, reading)
+  const metadata = fieldsIn(inner['metadata'])
+  if (metadata === null || depth >= nestedMax) return
+  if (Array.isArray(metadata['reasons'])) addCode(codes, 'moderation')
+  collectRaw(metadata['raw'], { ...reading, depth: depth + 1 })
+}
+
+/** What Google says beside the message: which quota it was, and when to come back. */
+function collectDetail(detail: Fields, { codes, read }: Reading): void {
+  addCode(codes, detail['reason'])
+  read.retryAfterMs ??= durationMs(detail['retryDelay'])
+  for (const violation of listIn(detail['violations'])) addCode(codes, violation['quotaId'])
+  addCode(codes, fieldsIn(detail['metadata'])?.['quota_limit'])
+}
+
+/** The refusal of the provider behind a router, as text or as an object. */
+function collectRaw(raw: unknown, reading: Reading): void {
+  const inner = typeof raw === 'string' ? readJsonQuietly(raw, jsonLimits.serverReply) : raw
+  const fields = fieldsIn(inner)
+  if (fields !== null) collect(fields, reading)
+  else if (typeof raw === 'string' && raw.trim() !== '') reading.read.messages.push(plainText(raw))
+}
+
+function wordsOf(fields: Fields): string | null {
+  for (const name of ['message', 'error', 'detail', 'error_message', 'msg'] as const) {
+    const value = fields[name]
+    if (typeof value === 'string' && value.trim() !== '') return value.slice(0, messageMaxChars)
+  }
+  const [first] = listIn(fields['detail'])
+  return first === undefined ? null : wordsOf(first)
+}
+
+function addCode(codes: Set<string>, value: unknown): void {
+  if (typeof value !== 'string' && typeof value !== 'number') return
+  if (codes.size < codesMax && `${value}` !== '') codes.add(`${value}`.slice(0, codeMaxChars))
+}
+
+/** An object, or the first of a list of them, as Google's streams write an error. */
+function fieldsIn(value: unknown): Fields | null {
+  const one: unknown = Array.isArray(value) ? value[0] : value
+  return typeof one === 'object' && one !== null && !Array.isArray(one) ? (one as Fields) : null
+}
+
+function listIn(value: unknown): readonly Fields[] {
+  if (!Array.isArray(value)) return []
+  return value.slice(0, codesMax).filter((one: unknown): one is Fields => fieldsIn(one) === one)
+}
+
+function isHttpStatus(value: unknown): boolean {
+  const status = Number(value)
+  return Number.isInteger(status) && status >= 400 && status <= 599
+}
+
+function plainText(text: string): string {
+  return text
+    .slice(0, messageMaxChars * 4)
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, messageMaxChars)
+}

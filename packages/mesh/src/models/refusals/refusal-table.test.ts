@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest'
+import { judgeRefusal } from './judge-refusal.ts'
+import { readRefusal } from './read-refusal.ts'
+
+/**
+ * Bodies as providers send them: `provider @host !error-type | status | meaning/part | body`, `null` for what the body does
+ * not tell.
+ */
+const samples = String.raw`
+openai | 429 | credit | {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs.","type":"insufficient_quota","code":"insufficient_quota"}}
+openai | 429 | credit | {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs.","type":"insufficient_quota","code":null}}
+openai | 429 | credit | {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs.","type":"insufficient_quota","code":"project_spend_limit_exceeded"}}
+openai | 429 | credit | {"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","code":"billing_not_active"}}
+openai | 429 | credit | {"error":{"message":"You’ve reached your usage limit.","code":"billing_hard_limit_reached"}}
+openai | 403 | key | {"error":{"message":"The account was closed.","code":"account_deactivated"}}
+openai | 401 | key | {"error":{"message":"Incorrect API key provided: sk-...","code":"invalid_api_key"}}
+openai | 404 | model | {"error":{"message":"The model ´gpt-9´ does not exist or you do not have access to it.","code":"model_not_found"}}
+openai | 429 | too-large | {"error":{"message":"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}
+openai | 429 | rate | {"error":{"message":"Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.","type":"tokens","code":"rate_limit_exceeded"}}
+openai | 429 | rate | {"error":{"message":"Too many requests, slow down.","code":"slow_down"}}
+openai | 400 | too-long | {"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}
+openai | 403 | access | {"error":{"message":"Country, region, or territory not supported","code":"unsupported_country_region_territory"}}
+anthropic | 400 | credit | {"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}
+anthropic | 402 | credit | {"type":"error","error":{"type":"billing_error","message":"There is an issue with your billing."}}
+anthropic | 400 | quota | {"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}
+anthropic | 400 | key | {"type":"error","error":{"type":"invalid_request_error","message":"This organization has been disabled."}}
+anthropic | 401 | key | {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}
+anthropic | 403 | access | {"type":"error","error":{"type":"permission_error","message":"Your API key does not have permission to use the specified resource."}}
+anthropic | 529 | overloaded | {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+anthropic | 429 | rate | {"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your account's rate limit. Please try again later."}}
+anthropic | 413 | history/images | {"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum allowed number of bytes."}}
+anthropic | 400 | too-long | {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}
+google | 429 | quota | {"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs. Please retry in 36.42s.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"generate_content_free_tier_requests","quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier","quotaValue":"20"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36s"}]}}
+google | 429 | rate | {"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaMetric":"generate_content_free_tier_requests","quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier","quotaValue":"20"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36s"}]}}
+google | 429 | rate | {"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED","details":[]}}
+google | 429 | quota | {"error":{"code":429,"message":"Quota exceeded for metric: free_tier_requests, limit: 0, model: gemini-pro","status":"RESOURCE_EXHAUSTED","details":[]}}
+google | 429 | credit | {"error":{"code":429,"message":"Your prepayment credits are depleted.","status":"RESOURCE_EXHAUSTED","details":[]}}
+google | 400 | credit | {"error":{"code":429,"message":"Gemini API free tier is not available in your country. Please enable billing on your project in Google AI Studio.","status":"FAILED_PRECONDITION","details":[]}}
+google | 400 | access | {"error":{"code":429,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION","details":[]}}
+google | 400 | key | {"error":{"code":429,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}
+google | 404 | model | {"error":{"code":429,"message":"models/gemini-0 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND","details":[]}}
+google | 503 | overloaded | {"error":{"code":429,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE","details":[]}}
+deepseek | 402 | credit | {"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}
+openrouter | 402 | credit | {"error":{"message":"Insufficient credits. This account never purchased credits.","code":402}}
+openrouter | 403 | history/content | {"error":{"message":"openai/gpt-5 requires moderation on OpenAI. Your input was flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"...","provider_name":"OpenAI"}}}
+openrouter | 200 | credit | {"error":{"message":"Provider returned error","code":402,"metadata":{}}}
+openrouter | 429 | quota | {"error":{"message":"Rate limit exceeded: free-models-per-day","code":429}}
+openrouter | 400 | history/images | {"error":{"message":"Provider returned error","code":400,"metadata":{"provider_name":"Crucible","raw":"{\"error\":{\"message\":\"Model 'k2' supports at most 1 image per prompt.\",\"type\":\"invalid_request_error\"}}"}}}
+openrouter | 429 | rate | {"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"qwen is temporarily rate-limited upstream."}}}
+openrouter | 404 | model | {"error":{"message":"No endpoints found for foo/bar.","code":404}}
+mistral | 401 | key | {"detail":"Unauthorized"}
+mistral | 429 | overloaded | {"object":"error","message":"Service tier capacity exceeded for this model.","type":"invalid_request_error","code":null}
+mistral | 429 | rate | {"object":"error","message":"Rate limit exceeded","type":"rate_limited","code":"1300"}
+mistral | 400 | model | {"object":"error","message":"Invalid model: mistral-none","type":"invalid_model","code":"1500"}
+groq | 413 | too-large | {"error":{"message":"Request too large for model ´llama-3.3-70b-versatile´ in organization ´org´ service tier ´on_demand´ on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}
+groq | 429 | rate | {"error":{"message":"Rate limit reached for model ´llama´ on tokens per minute (TPM): Limit 6000, Used 5034, Requested 1443. Please try again in 4.77s.","type":"tokens","code":"rate_limit_exceeded"}}
+groq | 429 | quota | {"error":{"message":"Rate limit reached for model ´llama´ on tokens per day (TPD): Limit 100000, Used 99900, Requested 1443. Please try again in 19m20.352s.","type":"tokens","code":"rate_limit_exceeded"}}
+groq | 400 | model | {"error":{"message":"The model ´mixtral-8x7b´ has been decommissioned and is no longer supported.","code":"model_decommissioned"}}
+azure | 404 | model | {"error":{"message":"The API deployment for this resource does not exist.","code":"DeploymentNotFound"}}
+azure | 401 | key | {"error":{"message":"Access denied due to invalid subscription key or wrong API endpoint. Make sure to use a correct regional API endpoint for your resource.","code":"401"}}
+azure | 400 | history/content | {"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}
+bedrock !ThrottlingException:http://internal.amazon.com/coral/ | 429 | rate | {"message":"Too many tokens, please wait before trying again."}
+bedrock !ThrottlingException | 429 | quota | {"message":"Too many tokens per day, please wait before trying again."}
+bedrock !ServiceQuotaExceededException | 400 | quota | {"message":"Your request exceeds the service quota."}
+bedrock !AccessDeniedException | 403 | access | {"message":"You don't have access to the model with the specified model ID."}
+bedrock !UnrecognizedClientException | 403 | key | {"message":"The security token included in the request is invalid."}
+bedrock !ValidationException | 400 | model | {"message":"Invocation of model ID x with on-demand throughput isn’t supported."}
+bedrock !ModelNotReadyException | 429 | overloaded | {"message":"The model is not ready."}
+together | 402 | credit | {"error":{"message":"Credit limit exceeded, please navigate to billing.","type":"credit_limit","code":null}}
+together | 404 | model | {"error":{"message":"Unable to access model foo. Please visit the list of models.","code":"model_not_available"}}
+fireworks | 412 | credit | {"error":{"message":"Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices.","code":"PRECONDITION_FAILED"}}
+fireworks | 404 | model | {"error":{"message":"Model not found, inaccessible, and/or not deployed","code":"NOT_FOUND"}}
+moonshot | 429 | credit | {"error":{"message":"Your account is suspended due to insufficient balance, please recharge your account","type":"exceeded_current_quota_error"}}
+moonshot | 429 | rate | {"error":{"message":"Your account request reached max request: 3, please try again after 1 seconds","type":"rate_limit_reached_error"}}
+moonshot | 429 | overloaded | {"error":{"message":"The engine is currently overloaded, please try again later","type":"engine_overloaded_error"}}
+moonshot | 401 | key | {"error":{"message":"Invalid Authentication","type":"invalid_authentication_error"}}
+zhipu | 429 | credit | {"error":{"message":"您的账户已欠费，请充值后重试。","code":"1113"}}
+zai | 429 | credit | {"error":{"message":"Insufficient balance or no resource package. Please recharge.","code":"1113"}}
+zhipu | 429 | rate | {"error":{"message":"您当前使用该API的并发数过高，请降低并发。","code":"1302"}}
+zhipu | 429 | quota | {"error":{"message":"已达到 5 小时的使用上限。","code":"1308"}}
+dashscope | 400 | credit | {"error":{"message":"Access denied, please make sure your account is in good standing.","code":"Arrearage","type":"Arrearage"}}
+mine @dashscope-intl.aliyuncs.com | 429 | rate | {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs.","type":"insufficient_quota","code":"insufficient_quota"}}
+dashscope | 403 | quota | {"error":{"message":"The free tier of the model has been exhausted.","code":"AllocationQuota.FreeTierOnly"}}
+dashscope | 429 | rate | {"code":"Throttling.RateQuota","message":"Requests rate limit exceeded, please try again later."}
+xai | 429 | credit | {"code":"Some resource has been exhausted","error":"Your team 1 has either used all available credits or reached its monthly spending limit."}
+xai | 403 | credit | {"code":"permission-denied","error":"Your newly created team doesn't have any credits or licenses yet."}
+xai | 400 | key | {"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***."}
+cohere | 429 | quota | {"message":"You are using a Trial key, which is limited to 1000 API calls / month."}
+cohere | 429 | rate | {"message":"Please wait and try again later"}
+cohere | 401 | key | {"message":"invalid api token"}
+ollama | 404 | model | {"error":{"message":"model \"llama3\" not found, try pulling it first","type":"api_error"}}
+nobody | 500 | null | <html><h1>Internal error</h1></html>
+nobody | 400 | null | {"error":{"message":"max_tokens must be at least 1"}}
+nobody | 404 | null | {"error":{"message":"no"}}
+anthropic | 400 | history/tools | {"type":"error","error":{"type":"invalid_request_error","message":"messages.8: ´tool_use´ ids were found without ´tool_result´ blocks immediately after: toolu_01. Each ´tool_use´ block must have a corresponding ´tool_result´ block in the next message."}}
+anthropic | 400 | history/tools | {"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.0: unexpected ´tool_use_id´ found in ´tool_result´ blocks: toolu_1."}}
+anthropic | 400 | history/tools | {"type":"error","error":{"type":"invalid_request_error","message":"messages.5.content.1.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"}}
+openai | 400 | history/tools | {"error":{"message":"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."}}
+openai | 400 | history/tools | {"error":{"message":"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."}}
+openai | 400 | history/tools | {"error":{"message":"Invalid 'messages[3].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."}}
+openai | 400 | null | {"error":{"message":"Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."}}
+google | 400 | history/tools | {"error":{"code":429,"message":"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.","status":"INVALID_ARGUMENT","details":[]}}
+google | 400 | history/thinking | {"error":{"code":429,"message":"Function call is missing a thought_signature in functionCall parts.","status":"INVALID_ARGUMENT","details":[]}}
+mistral | 400 | history/tools | {"message":"Not the same number of function calls and responses"}
+mistral | 400 | history/order | {"message":"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"}
+anthropic | 400 | history/thinking | {"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid ´signature´ in ´thinking´ block"}}
+anthropic | 400 | history/thinking | {"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0.type: Expected ´thinking´ or ´redacted_thinking´, but found ´tool_use´."}}
+deepseek | 400 | history/thinking | {"error":{"message":"The reasoning_content in the thinking mode must be passed back to the API."}}
+anthropic | 400 | history/images | {"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes"}}
+openai | 400 | history/images | {"error":{"message":"You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg'].","code":"invalid_image_format"}}
+groq | 400 | history/images | {"error":{"message":"Too many images provided. This model supports up to 5 images"}}
+anthropic | 400 | history/text | {"type":"error","error":{"type":"invalid_request_error","message":"The request body is not valid JSON: no low surrogate in string: line 1 column 5"}}
+anthropic | 400 | history/empty | {"type":"error","error":{"type":"invalid_request_error","message":"messages: text content blocks must be non-empty"}}
+google | 400 | history/empty | {"error":{"code":429,"message":"Unable to submit request because it must include at least one parts field","status":"INVALID_ARGUMENT","details":[]}}
+anthropic | 400 | history/order | {"type":"error","error":{"type":"invalid_request_error","message":"This model does not support assistant message prefill. The conversation must end with a user message."}}
+deepseek | 400 | history/content | {"error":{"message":"Content Exists Risk"}}
+dashscope | 400 | history/content | {"code":"DataInspectionFailed","message":"Input data may contain inappropriate content."}
+anthropic | 400 | null | {"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 99999 > 64000, which is the maximum allowed number of output tokens"}}
+`
+
+interface Sample {
+  readonly provider: string
+  readonly status: number
+  readonly host?: string
+  readonly errorType?: string | undefined
+  readonly body: string
+}
+
+const parsed = samples
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [who = '', status = '', meaning = '', ...body] = line.split(' | ')
+    const [means = '', part = null] = meaning.split('/')
+    const [provider = ''] = who.split(' ')
+    const host = /@(\S+)/.exec(who)?.[1] ?? ''
+    const errorType = /!(\S+)/.exec(who)?.[1]
+    // A template literal has no room for the backticks that providers write.
+    const text = body.join(' | ').replaceAll('´', '`')
+    const sample: Sample = { provider, host, errorType, status: Number(status), body: text }
+    return { name: line.slice(0, 140), sample, means: means === 'null' ? null : means, part }
+  })
+
+function judge({ provider, status, body, host = '', errorType }: Sample) {
+  const facts = readRefusal(body, { status, provider, host, errorType: errorType ?? null })
+  return { facts, ...judgeRefusal(facts) }
+}
+
+const error = (message: string, more: object = {}) => ({ error: { message, ...more } })
+const judgeBody = (status: number, body: object) =>
+  judge({ provider: 'x', status, body: JSON.stringify(body) }).facts
+
+describe('a refusal', () => {
+  test.each(parsed.map((one) => [one.name, one] as const))('%s', (_name, { sample, means, part }) => {
+    const judged = judge(sample)
+    expect({ means: judged.means, part: judged.part }).toEqual({ means, part })
+  })
+
+  test('of a router carries the words of the provider behind it', () => {
+    const raw = JSON.stringify(error('the inner reason'))
+    const { message } = judgeBody(400, error('Provider returned error', { code: 400, metadata: { raw } }))
+    expect(message).toBe('Provider returned error: the inner reason')
+  })
+
+  test('is bounded, however deep, long or wide it is', () => {
+    let nested: object = error('innermost')
+    for (let depth = 0; depth < 20; depth++) nested = error(`level ${depth}`, { metadata: { raw: nested } })
+    expect(judgeBody(400, nested).message.length).toBeLessThan(200)
+    const details = Array.from({ length: 500 }, (_, index) => ({ reason: `reason-${index}` }))
+    const wide = judgeBody(400, error('m'.repeat(99_999), { details }))
+    expect(wide.codes.length).toBeLessThanOrEqual(24)
+    expect(wide.message.length).toBeLessThanOrEqual(2000)
+  })
+
+  test('that names no status in a body with status 200 has none', () => {
+    expect(judgeBody(200, error('odd', { code: 'weird' })).status).toBe(0)
+  })
+})

@@ -1,0 +1,153 @@
+import { historyRows } from './history-rows.ts'
+import type { HistoryPart } from './history-rows.ts'
+
+/** What a refusal means for the next step. The first six stay until somebody acts; the last three pass. */
+export type RefusalMeaning =
+  /** The account has no credit, or its billing is off: the owner pays or sets another model. */
+  | 'credit'
+  /** A quota of hours, days or months is used: it ends by itself or is raised by the owner. */
+  | 'quota'
+  /** The key is wrong, expired or disabled: no model can be called with it. */
+  | 'key'
+  /** The key is good and may not use this model, or not from here. */
+  | 'access'
+  /** No such model or deployment. */
+  | 'model'
+  /** Something in the conversation; `part` says what. */
+  | 'history'
+  /** The request alone is larger than what the account may send in a minute. */
+  | 'too-large'
+  | 'too-long'
+  /** Too many requests for now. */
+  | 'rate'
+  /** The provider has too much to do for now. */
+  | 'overloaded'
+
+export interface RefusalRow {
+  readonly means: RefusalMeaning
+  readonly part?: HistoryPart
+  /** Statuses of the reply; any where left out. */
+  readonly status?: readonly number[]
+  /** Name or host of the provider, for codes that others use in another sense. */
+  readonly at?: RegExp
+  /** Matches one code, type, status or reason of the body, which is all of it. */
+  readonly code?: RegExp
+  /** Matches somewhere in the message. With `code`, both have to match. */
+  readonly says?: RegExp
+}
+
+const dashscope = /dashscope|aliyuncs|alibaba|bailian/i
+/** Google's code for every quota, of a minute or of a day. */
+const googleExhausted = /^RESOURCE_EXHAUSTED$/
+const callErrors = [400, 401, 403, 404, 409, 410, 412, 413, 422] as const
+
+/** Quotas that last: those are judged before a rate limit of the same code. */
+const quotaRows: readonly RefusalRow[] = [
+  // Google: QuotaFailure names the quota; the message is the same for minute and day.
+  { means: 'quota', code: /^.*PerDay.*$/ },
+  { means: 'quota', code: googleExhausted, says: /\blimit: 0\b/ },
+  {
+    means: 'credit',
+    code: googleExhausted,
+    says: /prepa|credits? .{0,40}depleted|spend(?:ing)? (?:cap|limit)/i,
+  },
+  { means: 'rate', code: googleExhausted },
+  // DashScope writes its limits per minute with the code by which OpenAI means an account without credit.
+  { means: 'quota', code: /^(?:AllocationQuota\.FreeTierOnly)$/ },
+  { means: 'rate', at: dashscope, status: [429], code: /^(?:insufficient_quota|Throttling(?:\..+)?)$/ },
+  // Bedrock
+  { means: 'quota', says: /too many tokens per (?:day|month)/i },
+  { means: 'quota', code: /^ServiceQuotaExceededException$/ },
+  // OpenRouter, Cohere, Anthropic
+  { means: 'quota', says: /free-models-per-day/i },
+  { means: 'quota', says: /trial key.{0,80}limited to.{0,60}month/is },
+  { means: 'quota', says: /reached your specified api usage limits/i },
+  // Zhipu: calls of a day, and the windows of its plans
+  { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
+]
+
+const accountRows: readonly RefusalRow[] = [
+  // OpenAI and those that speak like it, Moonshot, DashScope, Zhipu, Anthropic, Together
+  {
+    means: 'credit',
+    code: /^(?:insufficient_quota|billing_not_active|billing_hard_limit_reached|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|1113)$/i,
+  },
+  {
+    means: 'credit',
+    says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spending limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices/i,
+  },
+  // Not Google's, which says it of a minute too.
+  { means: 'credit', says: /exceeded your current quota.{0,40}billing details/i },
+  { means: 'credit', status: [402] },
+  {
+    means: 'key',
+    code: /^(?:invalid_api_key|incorrect_api_key|API_KEY_INVALID|API_KEY_EXPIRED|InvalidApiKey|account_deactivated|authentication_error|invalid_authentication_error|UnrecognizedClientException|InvalidSignatureException|ExpiredTokenException|ExpiredToken|IncompleteSignatureException)$/,
+  },
+  {
+    means: 'key',
+    status: [400, 401, 403],
+    says: /api key (?:is )?(?:not valid|invalid|expired|not found|disabled)|(?:incorrect|invalid|wrong|disabled|revoked) api key|api key (?:was|has been) (?:reported as leaked|revoked|disabled)|(?:account|organization|organisation|project) (?:has been|is|was) (?:deactivated|disabled|suspended|blocked)|subscription key or wrong api endpoint|security token included in the request is (?:invalid|expired)|consumer .{0,80}has been suspended/i,
+  },
+  { means: 'key', status: [401] },
+  // OpenRouter's moderation answers with the status of a refused key.
+  {
+    means: 'access',
+    code: /^(?:permission_error|permission-denied|PERMISSION_DENIED|SERVICE_DISABLED|AccessDeniedException|unsupported_country_region_territory|access_denied|AccessDenied(?:\..+)?|Model\.AccessDenied)$/,
+  },
+  {
+    means: 'access',
+    says: /location is not supported|(?:country|region).{0,40}not supported|don't have access to the model|not authorized to (?:perform|invoke)/i,
+  },
+]
+
+const modelRows: readonly RefusalRow[] = [
+  {
+    means: 'model',
+    code: /^(?:model_not_found|model_not_available|model_decommissioned|DeploymentNotFound|ModelNotFound|invalid_model|unknown_model)$/,
+  },
+  {
+    means: 'model',
+    status: [400, 403, 404, 410, 422],
+    says: /model.{0,120}(?:not found|does not exist|doesn't exist|is not available|is not a valid|has been (?:deprecated|retired|decommissioned|shut ?down|removed)|has reached (?:the )?end of (?:its )?life|is not deployed)|(?:try pulling it|not a valid model id|no endpoints found for|no such model|unknown model|模型不存在|invalid model[:\s]|deployment .{0,80}does not exist|on-demand throughput isn.t supported)/is,
+  },
+]
+
+const sizeRows: readonly RefusalRow[] = [
+  // OpenAI by 429, Groq by 413: what is asked for alone is above the limit of a minute.
+  { means: 'too-large', says: /request too large.{0,300}(?:tokens per|\(TPM\))/is },
+  { means: 'too-long', code: /^(?:context_length_exceeded|string_above_max_length)$/ },
+]
+
+const passingRows: readonly RefusalRow[] = [
+  {
+    means: 'overloaded',
+    code: /^(?:overloaded_error|engine_overloaded_error|ModelNotReadyException|UNAVAILABLE)$/,
+  },
+  { means: 'overloaded', status: [529] },
+  { means: 'overloaded', says: /\boverloaded\b|capacity exceeded|at capacity|no capacity available/i },
+  {
+    means: 'rate',
+    code: /^(?:rate_limit_exceeded|rate_limit_error|rate_limit_reached_error|rate_limited|too_many_requests|slow_down|ThrottlingException|TooManyRequestsException|Throttling(?:\..+)?)$/,
+  },
+  { means: 'rate', status: [429] },
+  { means: 'access', status: [403] },
+]
+
+/**
+ * Every refusal that is known, in the order in which it is judged; the first row that fits counts. Each is what its provider
+ * documents or what its users have seen: OpenAI's and Azure's error codes, Anthropic's errors, Google's status codes and
+ * quota details, DeepSeek, OpenRouter, Mistral, Groq, Bedrock, Together, Fireworks, Moonshot, Zhipu, DashScope, xAI, Cohere
+ * and Ollama. `refusal-table.test.ts` has their bodies.
+ */
+export const refusalRows: readonly RefusalRow[] = [
+  ...quotaRows,
+  ...historyRows.filter(({ part }) => part === 'content'),
+  ...accountRows.filter(({ means }) => means !== 'access'),
+  ...sizeRows,
+  ...modelRows,
+  ...historyRows
+    .filter(({ part }) => part !== 'content')
+    .map((row) => ({ ...row, status: row.status ?? callErrors })),
+  ...accountRows.filter(({ means }) => means === 'access'),
+  ...passingRows,
+]
