@@ -5,46 +5,46 @@ import type { ProblemKind } from './problem-kind.ts'
 export const agentProblems = {
   'unknown-agent': {
     status: 404,
-    title: 'There is no such agent',
+    title: 'The agent does not exist',
     retryable: false,
     repair: 'List the agents with flotilla status.',
   },
   'agent-archived': {
     status: 409,
-    title: 'That agent is archived',
+    title: 'The agent is archived',
     retryable: false,
-    repair: 'Give the work to another agent, or take this one back with flotilla unarchive.',
+    repair: 'Give the work to another agent, or restore this one with flotilla unarchive.',
   },
   'agent-quarantined': {
     status: 503,
-    title: 'That agent is in quarantine: it was started again too often',
+    title: 'The agent is quarantined: it was restarted too often',
     retryable: true,
-    repair: 'Its work waits until it is well; flotilla restart tries it at once.',
+    repair: 'Its work waits until it is healthy; flotilla restart tries it now.',
   },
   'browser-unavailable': {
     status: 503,
-    title: 'There is no browser for this agent now',
+    title: 'No browser is available for this agent',
     retryable: true,
     repair:
-      'Go on without it (http_request reads pages as text), or try again in a minute; the owner sees why with flotilla browser and flotilla doctor.',
+      'Continue without it (http_request reads pages as text), or retry in a minute; flotilla browser and flotilla doctor show the owner why.',
   },
   'browsers-full': {
     status: 503,
-    title: 'As many browsers are open as may be',
+    title: 'The maximum number of browsers is open',
     retryable: true,
     repair:
-      'Try again in some minutes, or go on without it; idle ones close by themselves, and the owner sets how many there may be by browser.max_live in config/settings.json.',
+      'Retry in a few minutes, or continue without it. Idle browsers close by themselves; browser.max_live in config/settings.json sets the maximum.',
   },
   'spawn-refused': {
     status: 409,
-    title: 'No further agent can be made for you now',
+    title: 'No more agents can be spawned now',
     retryable: true,
     repair:
-      'Wait until one that was made for you has ended; the owner sets how many there may be by spawning in config/settings.json.',
+      'Wait until one of your spawned agents has ended; spawning in config/settings.json sets the maximum.',
   },
   'reserved-agent-id': {
     status: 400,
-    title: 'That agent id is reserved',
+    title: 'The agent id is reserved',
     retryable: false,
     repair: `Choose another id in the field id; ${reservedAgentIds.slice(0, -1).join(', ')} and ${reservedAgentIds.at(-1)} are taken (flotilla status shows who is there).`,
   },

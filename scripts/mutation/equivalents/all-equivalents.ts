@@ -120,23 +120,6 @@ export const equivalents: readonly Equivalent[] = [
         'const takesAnything = between.every((token) => token.kind === "")',
       ],
     ]),
-    ...allSince('a typed array keeps nothing beyond its end, which is where the text ends', [
-      ['if (character !== undefined) next[at + 1] = 1', 'if (true) next[at + 1] = 1'],
-      [
-        'if (character !== undefined && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1',
-        'if (true && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1',
-      ],
-    ]),
-    {
-      line: 'for (let end = at; end <= text.length && next[end] === 0; end++) {',
-      becomes: 'for (let end = at; true && next[end] === 0; end++) {',
-      reason: 'beyond the end of a typed array there is no zero, so the loop ends there too',
-    },
-    {
-      line: "for (let end = at; end < text.length; end++) if (text[end] === '/') next[end + 1] = 1",
-      becomes: "for (let end = at; end <= text.length; end++) if (text[end] === '/') next[end + 1] = 1",
-      reason: 'where the text ends there is no slash',
-    },
   ]),
   ...inFile('packages/mesh/src/runs/lifecycle/lease.ts', [
     {

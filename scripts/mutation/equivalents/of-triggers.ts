@@ -23,8 +23,8 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       ],
     ]),
     {
-      line: 'paused: true,',
-      becomes: 'paused: false,',
+      line: "const cron = new Cron(expression, { mode: '5-part', paused: true, utcOffset: 0 })",
+      becomes: "const cron = new Cron(expression, { mode: '5-part', paused: false, utcOffset: 0 })",
       reason: 'a schedule without work to do never starts by itself',
     },
   ]),

@@ -135,15 +135,15 @@ describe('a tunnel', () => {
   ])('to %s is refused for its address', async (target) => {
     const { tunnel } = await harness()
     const { head } = await tunnel(target)
-    expect(head).toMatch(/^HTTP\/1\.1 403 That address is not public\r\n/)
+    expect(head).toMatch(/^HTTP\/1\.1 403 The address is not public\r\n/)
     expect(problemOf(head)).toMatchObject({ code: 'address-refused' })
   })
 
   test.each([
-    ['8.8.8.8:53', 'port-refused', 'That port is not open to agents'],
-    ['127.0.0.1:22', 'port-refused', 'That port is not open to agents'],
-    ['nowhere.example:443', 'name-unresolved', 'That name has no address'],
-    ['closed.test:443', 'destination-refused', 'This agent may not go to that host'],
+    ['8.8.8.8:53', 'port-refused', 'Agents may not connect to this port'],
+    ['127.0.0.1:22', 'port-refused', 'Agents may not connect to this port'],
+    ['nowhere.example:443', 'name-unresolved', 'The name has no address'],
+    ['closed.test:443', 'destination-refused', 'The agent may not connect to this host'],
   ])('to %s is refused as %s, in words of its own', async (target, code, title) => {
     const { tunnel, journal } = await harness({ isHostAllowed: (host) => host !== 'closed.test' })
     const { head } = await tunnel(target)
@@ -287,7 +287,7 @@ describe('a tunnel', () => {
     })
     expect((await tunnel(`site.test:${far.port}`)).head).toMatch(/ 200 /)
     const { head } = await tunnel(`else.test:${far.port}`)
-    expect(head).toMatch(/^HTTP\/1\.1 403 This agent may not go to that host/)
+    expect(head).toMatch(/^HTTP\/1\.1 403 The agent may not connect to this host/)
     expect(lookups).toEqual(['site.test'])
   })
 })

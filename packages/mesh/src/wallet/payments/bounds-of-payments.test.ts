@@ -333,7 +333,7 @@ describe('who follows', () => {
     expect(now()?.note).toBe('something failed inside; see the log of the mesh')
     chain.follow = () => Promise.reject(new Problem('upstream-timeout'))
     await poll()
-    expect(now()?.note).toBe('The far end took too long')
+    expect(now()?.note).toBe('The remote server took too long')
   })
 
   test('forgets the block that a reorganisation took, and says when it looks next', async () => {
