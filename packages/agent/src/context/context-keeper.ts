@@ -2,6 +2,7 @@ import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
+import { askRepaired } from './ask-repaired.ts'
 import { learnFromOverflow, learnFromUsage } from './calibration.ts'
 import { compactConversation, flushFacts, keepWords, planCut } from './compact-conversation.ts'
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
@@ -38,7 +39,7 @@ export interface AskRequest {
  * - **X4** Every step makes the conversation smaller; one that cannot is the Problem `context-exhausted`.
  */
 export interface ContextKeeper {
-  /** One answer of the model to the conversation. Rejects as the model does, with `context-exhausted`, or aborted. */
+  /** One answer of the model to the conversation, which is repaired where its provider refuses it. Rejects as the model does, with `context-exhausted`, or aborted. */
   ask(turn: ContextTurn, request: AskRequest): Promise<ModelAnswer>
   /** Compacts now, if there is anything worth it. */
   compact(turn: ContextTurn): Promise<void>
@@ -118,42 +119,43 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       turn.signal,
     )
   }
-  return {
-    ask: async (turn, request) => {
-      let belowCounted = Infinity
-      for (let overflows = 0; ; overflows += 1) {
-        const size = await fit(turn, belowCounted)
-        const { calibration } = await deps.modelFacts.of(size.countedAs)
-        try {
-          const answer = await ask(turn, request, size)
-          await unlearn(answer, size)
-          // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its words.
-          if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
-            const told = { counted: size.counted, told: answer.promptTokens }
-            await deps.modelFacts.learn(size.countedAs, learnFromUsage(calibration, told))
-          }
-          return answer
-        } catch (error) {
-          turn.signal.throwIfAborted()
-          if (!isOverflow(error) || overflows >= overflowsMax) throw error
-          const { message: words } = error
-          deps.log.warn(
-            { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
-            'the model refused a prompt as too long; it is shortened and sent again',
-          )
-          belowCounted = size.counted
-          if (isOfStandIn(error, deps.model)) continue
-          const { learnedWindow } = await deps.modelFacts.of(deps.model)
-          const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words })
-          await deps.modelFacts.learn(size.countedAs, lesson.calibration)
-          await deps.modelFacts.learnWindow(deps.model, lesson.learnedWindow)
-          // In the window that it states there may be room for the same words and a shorter answer.
-          const after = await measure(turn)
-          if (after.windowTokens < size.windowTokens && after.tokens < after.windowTokens)
-            belowCounted = Infinity
+  const askWithin = async (turn: ContextTurn, request: AskRequest): Promise<ModelAnswer> => {
+    let belowCounted = Infinity
+    for (let overflows = 0; ; overflows += 1) {
+      const size = await fit(turn, belowCounted)
+      const { calibration } = await deps.modelFacts.of(size.countedAs)
+      try {
+        const answer = await ask(turn, request, size)
+        await unlearn(answer, size)
+        // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its words.
+        if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
+          const told = { counted: size.counted, told: answer.promptTokens }
+          await deps.modelFacts.learn(size.countedAs, learnFromUsage(calibration, told))
         }
+        return answer
+      } catch (error) {
+        turn.signal.throwIfAborted()
+        if (!isOverflow(error) || overflows >= overflowsMax) throw error
+        const { message: words } = error
+        deps.log.warn(
+          { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
+          'the model refused a prompt as too long; it is shortened and sent again',
+        )
+        belowCounted = size.counted
+        if (isOfStandIn(error, deps.model)) continue
+        const { learnedWindow } = await deps.modelFacts.of(deps.model)
+        const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words })
+        await deps.modelFacts.learn(size.countedAs, lesson.calibration)
+        await deps.modelFacts.learnWindow(deps.model, lesson.learnedWindow)
+        // In the window that it states there may be room for the same words and a shorter answer.
+        const after = await measure(turn)
+        if (after.windowTokens < size.windowTokens && after.tokens < after.windowTokens)
+          belowCounted = Infinity
       }
-    },
+    }
+  }
+  return {
+    ask: (turn, request) => askRepaired(deps, turn, () => askWithin(turn, request)),
     compact: async (turn) => {
       const size = await measure(turn)
       const cut = planCut(turn.state.messages, { size, pinFirst: turn.pinFirst })

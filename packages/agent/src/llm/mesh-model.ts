@@ -76,7 +76,8 @@ export function createMeshModel(deps: {
           const problem = asProblem(error)
           if (seen && hasImages(request.messages) && refusesImages(problem)) {
             seen = false
-            continue
+            // What the mesh names itself is repaired in the conversation, for all later turns too.
+            if (problem.code !== 'history-refused') continue
           }
           if (tries === triesMax || !mayHeal(problem)) throw problem
           const waitMs = waitsMs[tries - 1]! // tries is below triesMax here

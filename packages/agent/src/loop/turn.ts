@@ -1,4 +1,5 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { withoutTurn } from '../context/ask-repaired.ts'
 import type { RunTicket } from '../mesh/mesh-http.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
 import { dropUnacknowledged } from './apply-steers.ts'
@@ -65,6 +66,8 @@ export async function closeTurn(
   for (const call of openCalls(state.messages)) {
     state.messages.push({ role: 'tool', toolCallId: call.id, content: sanitizeForPrompt('[not made]') })
   }
+  if (end.status !== 'complete' && end.code === 'history-refused' && turn.taskId === null)
+    state.messages = withoutTurn(state.messages)
   if (end.status !== 'complete') {
     const words = sanitizeForPrompt(`${unansweredMark}: ${end.detail}]`)
     state.messages.push({ role: 'assistant', content: words, toolCalls: [] })

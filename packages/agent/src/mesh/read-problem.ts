@@ -41,16 +41,18 @@ function readBody(body: string): Said {
   try {
     const value: unknown = JSON.parse(body)
     if (typeof value === 'object' && value !== null) {
-      // OpenAI clients want their own form on the model surface; the code stands one level deeper there.
+      // OpenAI clients want their own form on the model surface, and some codes of their own; ours stands beside it.
       const inner = 'error' in value && isObject(value.error) ? value.error : null
-      const fields = Object.entries(inner ?? value)
+      const fields = [...Object.entries(inner ?? {}), ...Object.entries(value)]
       const read = (name: string): string => {
         const found = fields.find(([key]) => key === name)?.[1]
         return typeof found === 'string' ? found.slice(0, detailMaxChars) : ''
       }
-      const code = read('code')
+      const code = fields.flatMap(([key, found]) =>
+        key === 'code' && typeof found === 'string' && isProblemCode(found) ? [found] : [],
+      )[0]
       return {
-        code: isProblemCode(code) ? code : null,
+        code: code ?? null,
         detail: read('detail') || read('message'),
         repair: read('repair'),
         extra: Object.fromEntries(

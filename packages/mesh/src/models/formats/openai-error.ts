@@ -17,7 +17,6 @@ interface OpenAiError {
 const openAiCodes: Partial<Record<ProblemCode, string>> = {
   'prompt-too-long': 'context_length_exceeded',
   'model-unknown': 'model_not_found',
-  'provider-quota-exhausted': 'insufficient_quota',
 }
 
 function openAiErrorOf(problem: Problem): OpenAiError {

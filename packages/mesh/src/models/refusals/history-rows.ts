@@ -12,6 +12,8 @@ export type HistoryPart =
   | 'empty'
   /** Who speaks after whom, and who speaks last. */
   | 'order'
+  /** Some message, and the words tell no more. */
+  | 'message'
   /** What the provider's content filter does not let through. */
   | 'content'
 
@@ -86,4 +88,5 @@ export const historyRows: readonly HistoryRow[] = [
     'order',
     /prefill|must end with a user|ends? with a user role|last (?:message|role)|expected last role|(?:roles|turns) must alternate|must alternate|first message must|unexpected role/i,
   ),
+  row('message', /\b(?:messages?|contents?|input)\s?(?:\[\d|\.\d|\d)/i),
 ]

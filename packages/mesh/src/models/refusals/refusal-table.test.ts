@@ -91,6 +91,7 @@ cohere | 401 | key | {"message":"invalid api token"}
 ollama | 404 | model | {"error":{"message":"model \"llama3\" not found, try pulling it first","type":"api_error"}}
 nobody | 500 | null | <html><h1>Internal error</h1></html>
 nobody | 400 | null | {"error":{"message":"max_tokens must be at least 1"}}
+openai | 400 | history/message | {"error":{"message":"Invalid value at messages[3].weird: something is wrong"}}
 nobody | 404 | null | {"error":{"message":"no"}}
 anthropic | 400 | history/tools | {"type":"error","error":{"type":"invalid_request_error","message":"messages.8: ´tool_use´ ids were found without ´tool_result´ blocks immediately after: toolu_01. Each ´tool_use´ block must have a corresponding ´tool_result´ block in the next message."}}
 anthropic | 400 | history/tools | {"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.0: unexpected ´tool_use_id´ found in ´tool_result´ blocks: toolu_1."}}

@@ -1,0 +1,120 @@
+import { Problem, retold } from '@flotilla/protocol/problem'
+import { unansweredMark } from '@flotilla/protocol/chat-history'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
+import { keepWords } from './compact-conversation.ts'
+import type { ContextKeep, ContextTurn } from './context-turn.ts'
+import { rewriteHistory, turnStart } from './rewrite-history.ts'
+import type { RefusedPart } from './rewrite-history.ts'
+
+/** A conversation that may pass where the one before it was refused. */
+interface Repair {
+  readonly what: 'rewritten' | 'set aside'
+  readonly messages: readonly PromptMessage[]
+  /** What leaves the conversation, or is written otherwise now. */
+  readonly before: readonly PromptMessage[]
+}
+
+/**
+ * One answer to a conversation whose history a provider may refuse for good: then it is rewritten once and asked again, and
+ * after that asked with the words of this turn alone. The first that is answered stays, with a note in the conversation and
+ * the words before in a transcript. Where none is, the conversation stays as it was, and the Problem `history-refused` says
+ * what a person can do.
+ */
+export async function askRepaired(
+  keep: ContextKeep,
+  turn: ContextTurn,
+  ask: () => Promise<ModelAnswer>,
+): Promise<ModelAnswer> {
+  const { state } = turn
+  try {
+    return await ask()
+  } catch (refusal) {
+    turn.signal.throwIfAborted()
+    const original = state.messages
+    if (!isRefusal(refusal, original)) throw refusal
+    for (const repair of repairsOf(original, refusal, turn.pinFirst)) {
+      keep.log.warn(
+        { runId: state.runId, repair: repair.what, words: refusal.detail },
+        'the model provider refused the conversation; it is repaired and sent again',
+      )
+      state.messages = [...repair.messages]
+      try {
+        const answer = await ask()
+        await commit(keep, turn, repair)
+        return answer
+      } catch (error) {
+        state.messages = original
+        turn.signal.throwIfAborted()
+        if (!isRefusal(error, original)) throw error
+      }
+    }
+    throw refusal.code === 'history-refused' ? toldToPeople(refusal) : refusal
+  }
+}
+
+/** A refusal in words that the mesh does not know may be about the conversation too: then the turn before met it as well. */
+function isRefusal(error: unknown, messages: readonly PromptMessage[]): error is Problem {
+  if (!(error instanceof Problem)) return false
+  if (error.code === 'history-refused') return true
+  const before = messages[turnStart(messages) - 1]
+  return (
+    error.code === 'model-call-rejected' && before !== undefined && before.content.startsWith(unansweredMark)
+  )
+}
+
+const parts: readonly string[] = ['tools', 'thinking', 'images', 'text', 'empty', 'order', 'content']
+
+function partOf({ extra }: Problem): RefusedPart | null {
+  const part = extra['part']
+  return typeof part === 'string' && parts.includes(part) ? (part as RefusedPart) : null
+}
+
+function repairsOf(
+  messages: readonly PromptMessage[],
+  refusal: Problem,
+  pinFirst: boolean,
+): readonly Repair[] {
+  const start = turnStart(messages)
+  const rewritten = rewriteHistory(messages, partOf(refusal))
+  const pinned = pinFirst ? messages.slice(0, 1) : []
+  const earlier = messages.slice(pinned.length, start)
+  const alone = [...pinned, ...messages.slice(Math.max(start, pinned.length))]
+  return [
+    ...(rewritten === null ? [] : [{ what: 'rewritten', messages: rewritten, before: messages } as const]),
+    ...(earlier.length === 0 ? [] : [{ what: 'set aside', messages: alone, before: earlier } as const]),
+  ]
+}
+
+/** Between the repair and its answer the conversation may have been compacted, so its place is looked for again. */
+async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
+  const { state, pinFirst } = turn
+  const words = sanitizeForPrompt('The model provider had refused it.')
+  const place = await keepWords(keep, turn, { messages: before, what, words })
+  const where = place === null ? '' : `; the words as they were are in ${place}`
+  const said =
+    what === 'rewritten'
+      ? `[The model provider refused this conversation as it was written. What it refused is now plain words${where}.]`
+      : `[The model provider refused what was said before, so this conversation begins here${where}.]`
+  const note = { role: 'user', content: sanitizeForPrompt(said), by: 'other' } as const
+  state.messages.splice(Math.max(turnStart(state.messages), pinFirst ? 1 : 0), 0, note)
+  await turn.saveCheckpoint(state)
+}
+
+/** The turn ends and its words leave the conversation (`withoutTurn`), so that the next message is not refused for them. */
+function toldToPeople(refusal: Problem): Problem {
+  return retold(refusal, {
+    detail: `The model provider refuses this conversation, also after it was repaired, so your last message was taken out of it. Say it in other words, or begin a new conversation with /reset. ${refusal.detail}`,
+  })
+}
+
+/** The conversation without the words of its last turn, and with a note of what was done in it. Pure. */
+export function withoutTurn(messages: readonly PromptMessage[]): PromptMessage[] {
+  const start = turnStart(messages)
+  const calls = messages
+    .slice(start)
+    .flatMap((message) => (message.role === 'assistant' ? message.toolCalls.map(({ name }) => name) : []))
+  const done = calls.length === 0 ? '' : ` Tools that were called for it: ${[...new Set(calls)].join(', ')}.`
+  const said = `[A message was taken out of this conversation, since the model provider refused it.${done}]`
+  return [...messages.slice(0, start), { role: 'user', content: sanitizeForPrompt(said), by: 'other' }]
+}
