@@ -15,7 +15,7 @@ import type { ConversationPlace } from '../../packages/mesh/src/channels/adapter
 import { deadPort } from './dead-port.ts'
 import { wholeBody } from './whole-body.ts'
 
-export const slackTokens = { bot: 'xoxb-1-played', app: 'xapp-1-played' } as const
+export const slackTokens = { bot: 'xoxb-1-played', app: 'xapp-1-played', person: 'xoxp-1-played' } as const
 
 interface Envelope {
   readonly type: 'events_api' | 'slash_commands' | 'interactive'
@@ -38,6 +38,12 @@ export interface SlackWorkspace {
   readonly botUserId: string
   readonly personId: string
   readonly teamId: string
+  /** A person writes it, and no event comes of it, as while nobody listens; its time. */
+  readonly write: (message: {
+    readonly channel: string
+    readonly text: string
+    readonly thread_ts?: string
+  }) => Promise<string>
   /** Sends it until it is acknowledged; its mark for `platform.isTaken`. */
   readonly deliver: (envelope: Envelope) => string
   /** Sends a packet as it is over each line. */
@@ -194,11 +200,11 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     }
   }
 
-  const ask = async (method: string, form: Record<string, string>) => {
+  const ask = async (method: string, form: Record<string, string>, token: string = slackTokens.bot) => {
     const reply = await fetch(`${emulator.url}/api/${method}`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${slackTokens.bot}`,
+        authorization: `Bearer ${token}`,
         'content-type': 'application/x-www-form-urlencoded',
       },
       body: new URLSearchParams(form),
@@ -282,6 +288,8 @@ export async function startSlackWorkspace(): Promise<SlackWorkspace> {
     botUserId,
     personId,
     teamId,
+    write: async (message) =>
+      String((await ask('chat.postMessage', { ...message }, slackTokens.person))['ts']),
     deliver,
     sendRaw: (packet) => {
       for (const line of lines) line.send(packet)
@@ -332,6 +340,9 @@ const seed = {
     users: [{ name: 'ann', real_name: 'Ann Example' }],
     channels: [{ name: 'general' }],
     bots: [{ name: 'flotilla' }],
-    tokens: [{ token: slackTokens.bot, type: 'bot' }],
+    tokens: [
+      { token: slackTokens.bot, type: 'bot' },
+      { token: slackTokens.person, type: 'user', user: 'ann' },
+    ],
   },
 }

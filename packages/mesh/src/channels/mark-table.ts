@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../storage/index.ts'
-import type { ChannelMarks } from './adapters/discord/index.ts'
+import type { ChannelMarks } from './adapters/index.ts'
 
 /** A conversation in which nothing was said for so long is heard from then on as a new one is, milliseconds. */
 const keptMs = 90 * 24 * 3_600_000

@@ -6,7 +6,7 @@ import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { slackCommand } from '../commands/command-for-all.ts'
 import { createDiscordAdapter } from './discord/index.ts'
-import type { ChannelMarks } from './discord/index.ts'
+import type { ChannelMarks } from './channel-marks.ts'
 import { createSlackAdapter } from './slack/index.ts'
 import { createWebhookChannel } from './webhook/index.ts'
 import { createWhatsAppAdapter } from './whatsapp/index.ts'
@@ -16,6 +16,8 @@ import type { PlatformRoots } from './check-tokens.ts'
 
 export { createCheckTokens } from './check-tokens.ts'
 export type { ChannelValues, CheckTokens } from './check-tokens.ts'
+
+export type { ChannelMarks } from './channel-marks.ts'
 
 export interface AdapterGiven {
   /** The system credential of that name, one of `needs`. */
@@ -84,8 +86,9 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   slack: {
     needs: ['slack_bot_token', 'slack_app_token'],
-    create: ({ secret, clock, settings }) =>
+    create: ({ secret, clock, marks, settings }) =>
       createSlackAdapter({
+        marks,
         command: slackCommand,
         apiUrl: `${platformRootsOf(settings).slack}/`,
         botToken: secret('slack_bot_token'),

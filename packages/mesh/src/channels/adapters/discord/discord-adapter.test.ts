@@ -10,9 +10,9 @@ import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import type { ChannelState, ReceivedMessage } from '../../adapter.ts'
-import { createMemoryMarks } from './channel-marks.ts'
+import { createMemoryMarks } from '../channel-marks.ts'
 import { createDiscordAdapter } from './index.ts'
-import type { ChannelMarks } from './index.ts'
+import type { ChannelMarks } from '../channel-marks.ts'
 import { answerMaxMs } from './twin-watch.ts'
 
 const never = new AbortController().signal

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { ChannelFailure } from '../../adapter.ts'
 import type { EventLanes } from '../event-lanes.ts'
-import type { ChannelMarks } from './channel-marks.ts'
+import type { ChannelMarks } from '../channel-marks.ts'
 import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowflake.ts'
 
 /**

@@ -5,18 +5,18 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelAdapter, ChannelHearing } from '../../adapter.ts'
 import { slackCommand } from '../../commands/command-for-all.ts'
 import type { Fetch } from '../bounded-download.ts'
+import { createMemoryMarks } from '../channel-marks.ts'
+import type { ChannelMarks } from '../channel-marks.ts'
 import { createEventLanes } from '../event-lanes.ts'
-import { createRecentIds } from '../../recent-ids.ts'
-import { readEnvelope, readMoved } from './read-envelope.ts'
-import { completeSaid } from './complete-said.ts'
 import type { SlackSelf } from './read-envelope.ts'
 import { createSlackCalls } from './slack-calls.ts'
 import { createFetchFile } from './slack-files.ts'
+import { createSlackListener } from './slack-listener.ts'
 import { createSlackMemory } from './slack-memory.ts'
 import type { SlackMemory } from './slack-memory.ts'
 import { messageBlocks } from './message-blocks.ts'
 import { createSlackSocket } from './slack-socket.ts'
-import type { SlackEnvelope, SlackSocket } from './slack-socket.ts'
+import type { SlackSocket } from './slack-socket.ts'
 import { authTestSchema, postedSchema, uploadedSchema } from './slack-wire.ts'
 
 export interface SlackOptions {
@@ -28,13 +28,13 @@ export interface SlackOptions {
   /** The command that stands for all of ours; a workspace has many apps, and Slack keeps some names for itself. */
   readonly command?: string
   readonly apiUrl?: string
+  /** Until when everything was taken, so that what came since is read; kept for as long as the process lives by default. */
+  readonly marks?: ChannelMarks
   readonly fetch?: Fetch
 }
 
 /** Envelopes that are read at one time; Slack keeps what is over and sends it again. */
 const underWayMax = 500
-/** Messages of which is known that they stand. */
-const stoodMax = 2000
 
 /**
  * Slack in Socket Mode: what people say comes over a connection that the mesh makes, and an envelope is acknowledged once
@@ -43,12 +43,10 @@ const stoodMax = 2000
  */
 export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   const { botToken, appToken, clock, command = slackCommand, apiUrl = 'https://slack.com/api/' } = options
-  const fetch = options.fetch ?? globalThis.fetch
+  const { fetch = globalThis.fetch, marks = createMemoryMarks() } = options
   const calls = createSlackCalls({ botToken, apiUrl, fetch })
   const lanes = createEventLanes(underWayMax)
   const ending = new AbortController()
-  // A mention is two events, and an acknowledgement may cross with a repeat: each message is heard once while we know it.
-  const stood = createRecentIds(stoodMax)
   let isClosing = false
   let socket: SlackSocket | null = null
   let memory: SlackMemory | null = null
@@ -56,27 +54,42 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   async function begin(hearing: ChannelHearing): Promise<void> {
     checkTokens(botToken, appToken, hearing)
     hearing.stateChanged({ state: 'connecting', detail: '', repair: '' })
-    const self = await findSelf(hearing)
+    const { self, teamId } = await findSelf(hearing)
     const known = createSlackMemory(calls, self.userId)
     memory = known
+    const listener = createSlackListener({
+      self,
+      teamId,
+      known,
+      hearing,
+      calls,
+      lanes,
+      marks,
+      clock,
+      isClosing: () => isClosing,
+      signal: ending.signal,
+    })
     socket = createSlackSocket({
       appToken,
       apiUrl,
       fetch,
       clock,
-      stateChanged: hearing.stateChanged,
-      onEnvelope: (envelope) => hear(envelope, { self, known, hearing }),
+      stateChanged: (state) => {
+        hearing.stateChanged(state)
+        if (state.state === 'connected') listener.connected()
+      },
+      onEnvelope: listener.hear,
     })
     await socket.start()
   }
 
   /** Who the bot token is of; tried until Slack answers. */
-  async function findSelf(hearing: ChannelHearing): Promise<SlackSelf> {
+  async function findSelf(hearing: ChannelHearing): Promise<{ self: SlackSelf; teamId: string }> {
     for (;;) {
       ending.signal.throwIfAborted()
       try {
         const who = await calls.ask((client) => client.auth.test(), authTestSchema, ending.signal)
-        return { userId: who.user_id, command }
+        return { self: { userId: who.user_id, command }, teamId: who.team_id }
       } catch (error) {
         if (ending.signal.aborted || !(error instanceof ChannelFailure)) throw closedEarly()
         if (error.kind === 'refused') {
@@ -87,35 +100,6 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
         await clock.sleep(error.retryAfterMs ?? askAgainMs, ending.signal).catch(() => {})
       }
     }
-  }
-
-  function hear(
-    envelope: SlackEnvelope,
-    at: { self: SlackSelf; known: SlackMemory; hearing: ChannelHearing },
-  ) {
-    if (isClosing) return
-    const moved = readMoved(envelope.type, envelope.body)
-    if (moved !== null) {
-      at.hearing.moved?.(moved)
-      void envelope.acknowledge()
-      return
-    }
-    const said = readEnvelope(envelope.type, envelope.body, at.self)
-    // What need not be heard, or cannot be read, does not become better by being sent again.
-    if (said === null) {
-      void envelope.acknowledge()
-      return
-    }
-    lanes.run(said.channelId, async () => {
-      if (isClosing) return
-      if (!stood.has(said.id)) {
-        const message = await completeSaid(said, at.known, ending.signal)
-        ending.signal.throwIfAborted()
-        await at.hearing.received(message)
-        stood.add(said.id)
-      }
-      await envelope.acknowledge()
-    })
   }
 
   return {

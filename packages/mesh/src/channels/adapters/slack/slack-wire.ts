@@ -88,6 +88,14 @@ export const userInfoSchema = z.looseObject({
 export const repliesSchema = z.looseObject({
   messages: wireList(z.looseObject({ user: wireText(nameMaxChars), text: wireText(textMaxChars) }), 200),
 })
+/** A message as `conversations.history` and `conversations.replies` have it: read further as an event is. */
+const historyMessageSchema = z.looseObject({ ts: timestamp, reply_count: z.number().nullish() })
+export type HistoryMessage = z.infer<typeof historyMessageSchema>
+export const historySchema = z.looseObject({
+  messages: wireList(historyMessageSchema, 1000),
+  response_metadata: z.looseObject({ next_cursor: z.string().max(1000).nullish() }).nullish(),
+})
+export const channelListSchema = z.looseObject({ channels: wireList(z.looseObject({ id }), 1000) })
 export const postedSchema = z.looseObject({ ts: timestamp })
 export const uploadedSchema = z.looseObject({
   files: z.array(z.looseObject({ files: z.array(z.looseObject({ id })).min(1) })).min(1),

@@ -1,0 +1,80 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelHearing } from '../../adapter.ts'
+import { createRecentIds } from '../../recent-ids.ts'
+import type { ChannelMarks } from '../channel-marks.ts'
+import type { EventLanes } from '../event-lanes.ts'
+import { completeSaid } from './complete-said.ts'
+import { readEnvelope, readMoved } from './read-envelope.ts'
+import type { SlackSaid, SlackSelf } from './read-envelope.ts'
+import type { SlackCalls } from './slack-calls.ts'
+import { createSlackHistory } from './slack-history.ts'
+import type { SlackMemory } from './slack-memory.ts'
+import type { SlackEnvelope } from './slack-socket.ts'
+
+/** Messages that are known to be taken. */
+const takenMax = 2000
+
+export interface SlackListenerDeps {
+  readonly self: SlackSelf
+  readonly teamId: string
+  readonly known: SlackMemory
+  readonly hearing: ChannelHearing
+  readonly calls: SlackCalls
+  readonly lanes: EventLanes
+  readonly marks: ChannelMarks
+  readonly clock: Clock
+  readonly isClosing: () => boolean
+  readonly signal: AbortSignal
+}
+
+/** Takes what people say, whether Slack sends it as an event or a history has it. */
+export function createSlackListener(deps: SlackListenerDeps) {
+  const { self, teamId, known, hearing, lanes, isClosing, signal } = deps
+  // A mention is two events, an acknowledgement may cross with a repeat, and a history has what came as an event too.
+  const taken = createRecentIds(takenMax)
+  const history = createSlackHistory({
+    ...deps,
+    passedOver: hearing.passedOver,
+    take: async (channelId, message) => {
+      const event = { ...message, type: 'message', channel: channelId }
+      const said = readEnvelope('events_api', { team_id: teamId, event }, self)
+      if (said !== null && !isClosing()) await take(said)
+    },
+  })
+
+  /** Once, however often it comes. */
+  async function take(said: SlackSaid): Promise<void> {
+    if (taken.has(said.id)) return
+    const message = await completeSaid(said, known, signal)
+    signal.throwIfAborted()
+    await hearing.received(message)
+    taken.add(said.id)
+    if (said.at.ts === null) return
+    const { conversationId: channelId, threadId: threadTs } = message.place
+    history.stood(said.at.ts, message.addressed ? { channelId, threadTs } : null)
+  }
+
+  return {
+    connected: history.began,
+    hear: (envelope: SlackEnvelope): void => {
+      if (isClosing()) return
+      const moved = readMoved(envelope.type, envelope.body)
+      const said = moved === null ? readEnvelope(envelope.type, envelope.body, self) : null
+      if (moved !== null) hearing.moved?.(moved)
+      // What need not be heard, or cannot be read, does not become better by being sent again.
+      if (said === null) {
+        void envelope.acknowledge()
+        return
+      }
+      const isTaken = lanes.run(said.channelId, async () => {
+        if (isClosing()) return history.failed(said.at.ts)
+        await take(said).catch((error: unknown) => {
+          history.failed(said.at.ts)
+          throw error
+        })
+        await envelope.acknowledge()
+      })
+      if (!isTaken) history.failed(said.at.ts)
+    },
+  }
+}
