@@ -84,8 +84,10 @@ export function createLiveText(deps: {
     const spoken = { channel: adapter.name, text: live.text, format: 'markdown', lead } as const
     const [first] = (await deps.split(spoken)).pieces
     if (first === undefined) return
-    const isFull = first.length + stillWriting.length > adapter.traits.messageCharsMax
-    const text = isFull ? first : first + stillWriting
+    // Behind a fence it would keep that from ending its block.
+    const ending = /(?:^|\n)(?:`{3,}|~{3,})$/.test(first) ? `\n${stillWriting.trim()}` : stillWriting
+    const isFull = first.length + ending.length > adapter.traits.messageCharsMax
+    const text = isFull ? first : first + ending
     if (text === live.shown) return
     const { place: where } = place
     // What is under way is not cut off: nobody would know whether it is shown.

@@ -1,14 +1,13 @@
 import type { RunText } from './text-run.ts'
 import { runIndexAt } from './text-run.ts'
+import { wholePartAt } from './whole-part.ts'
+import type { WholePart } from './whole-part.ts'
 
 /** How good a place to cut is, from the best. */
-const ranks = { paragraph: 5, line: 4, sentence: 3, word: 2, part: 1 } as const
+const ranks = { paragraph: 4, line: 3, sentence: 2, word: 1 } as const
 
 /** A better place is taken unless it leaves more than this share of a message empty. */
 const emptyShareMax = 2 / 3
-
-/** What is emphasised, linked or code is kept whole up to this length, UTF-16 code units. */
-const wholeCharsMax = 240
 
 /** How far beyond a cut one looks for what belongs to the character before it, UTF-16 code units. */
 const aheadChars = 64
@@ -22,17 +21,52 @@ const blank = /\s/
 /** Belongs to the character before it. */
 const attached = /\p{M}|\u200C|\u200D|\uFE0E|\uFE0F/u
 
-/** Where to end a message that begins at `from` and can hold what stands up to `to`: at most `to`, and beyond `from`. Pure. */
-export function chooseCut(whole: RunText, from: number, to: number): number {
-  const { text } = whole
+/**
+ * Where to end a message that begins at `from` and can hold what stands up to `to`: at most `to`, and beyond `from`.
+ * `fits` says whether a part of the text fits into a message of its own: one that does is not divided, also where much of
+ * this message stays empty. Pure.
+ */
+export function chooseCut(
+  whole: RunText,
+  { from, to }: { readonly from: number; readonly to: number },
+  fits: (part: WholePart) => boolean,
+): number {
+  let last: (WholePart & { readonly fits: boolean }) | null = null
+  /** The part that a cut there would divide; a long one is looked for once, and not at each of its places. */
+  const dividedAt = (at: number): WholePart | null => {
+    if (last === null || at <= last.from || at >= last.to) {
+      const part = wholePartAt(whole, at)
+      if (part === null) return null
+      last = { ...part, fits: fits(part) }
+    }
+    return last.fits ? last : null
+  }
+  const best = bestPlace(whole, { from, to }, (at) => dividedAt(at) === null)
+  if (best !== null) return best
+  const place = lastPlace(whole.text, from, to)
+  const divided = dividedAt(place)
+  return divided === null || divided.from <= from ? place : divided.from
+}
+
+/** The best place of those that leave not too much empty; null where nothing ends there. */
+function bestPlace(
+  whole: RunText,
+  { from, to }: { readonly from: number; readonly to: number },
+  isAllowed: (at: number) => boolean,
+): number | null {
   const least = from + Math.ceil((to - from) * (1 - emptyShareMax))
   let best = { at: 0, rank: 0 }
   for (let at = to; at >= least; at -= 1) {
     const rank = rankOf(whole, at)
-    if (rank > best.rank) best = { at, rank }
-    if (rank === ranks.paragraph) break
+    if (rank > best.rank && isAllowed(at)) best = { at, rank }
+    if (best.rank === ranks.paragraph) break
   }
-  if (best.rank > 0) return best.at
+  return best.rank > 0 ? best.at : null
+}
+
+/** The last place up to `to` between two words, or else between two characters. */
+function lastPlace(text: string, from: number, to: number): number {
+  const least = from + Math.ceil((to - from) * (1 - emptyShareMax))
   // Some more than fits, so that the last one is known to be whole.
   const near = text.slice(from, to + aheadChars)
   const lastFitting = (segmenter: Intl.Segmenter): number => {
@@ -64,14 +98,8 @@ function rankOf(whole: RunText, at: number): number {
     if (one.style.block !== other.style.block) return ranks.paragraph
     return text[at - 2] === '\n' && one.style.block === null ? ranks.paragraph : ranks.line
   }
-  if (one.style.link !== null && one.style.link === other.style.link) return ranks.part
-  if (left === right && one.text.length <= wholeCharsMax && isMarked(one.style)) return ranks.part
   if (isWide || sentenceEnd.test(text.slice(Math.max(0, at - 5), at).trimEnd())) return ranks.sentence
   return ranks.word
-}
-
-function isMarked(style: RunText['runs'][number]['style']): boolean {
-  return style.bold || style.italic || style.strike || style.code
 }
 
 /** Words of a segmenter may end within a character that joiners hold together. */

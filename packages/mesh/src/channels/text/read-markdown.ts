@@ -16,6 +16,8 @@ const languageCharsMax = 32
 export interface ReadMarkdown extends RunText {
   /** Whether a link was not kept as one. */
   readonly refusedLink: boolean
+  /** The fence that would close the last block of code; empty where it is closed. */
+  readonly openFence: string
 }
 
 /** Blocks whose words are read in one step. */
@@ -65,8 +67,19 @@ export function createReadMarkdown(): (
       else readBlock(writer, lists, token)
       if (index % blocksPerStep === 0) yield
     }
-    return { ...joinRuns(writer.runs), refusedLink: writer.refusedLink() }
+    const openFence = openFenceOf(tokens, markdown)
+    return { ...joinRuns(writer.runs), refusedLink: writer.refusedLink(), openFence }
   }
+}
+
+/** Within a list or a quote the end of that ends a block, so that only one of the top level stays open. */
+function openFenceOf(tokens: readonly Token[], markdown: string): string {
+  const last = tokens.at(-1)
+  if (last?.type !== 'fence' || last.map === null) return ''
+  const [begins, ends] = last.map
+  const lastLine = markdown.split('\n')[ends - 1]?.trim() ?? ''
+  const isClosed = ends - begins > 1 && lastLine.startsWith(last.markup) && /^(?:`+|~+)$/.test(lastLine)
+  return isClosed ? '' : last.markup
 }
 
 /** A mark that would hold beyond the end of a part stays as it is written. */

@@ -7,8 +7,9 @@ import { discordMarkdown, plainMarkdown } from './spellings/markdown.ts'
 import type { Spelled, Spelling } from './spellings/spelling.ts'
 import { slackMrkdwn, whatsappMarks } from './spellings/starred.ts'
 import { telegramHtml } from './spellings/telegram-html.ts'
-import { plainStyle, sliceRuns } from './text-run.ts'
+import { joinRuns, plainStyle, sliceRuns } from './text-run.ts'
 import type { RunText, TextRun } from './text-run.ts'
+import type { WholePart } from './whole-part.ts'
 
 const spellings: Readonly<Record<ChannelName, Spelling>> = {
   telegram: telegramHtml,
@@ -92,17 +93,27 @@ export function createSplitSteps(): (split: TextToSplit) => Generator<void, Spli
   return function* ({ channel, text, format, lead }) {
     const spelling = spellings[channel]
     const clean = cleanText(text)
-    const source = clean.wasCut ? `${clean.text}\n\n${cutMark}` : clean.text
+    const source = clean.text
     if (format === 'plain')
-      return { pieces: yield* split(readPlain(source), spelling, leadOf(lead)), wasCut: clean.wasCut }
-    const whole = yield* readMarkdown(source, spelling.keepsLinks)
-    if (channel === 'webhook' && !whole.refusedLink && isPlainMarkdown(source)) {
-      const asItIs = [leadOf(lead), source.trim()].filter((part) => part !== '').join('\n\n')
+      return {
+        pieces: yield* split(withCutMark(readPlain(source), clean), spelling, leadOf(lead)),
+        wasCut: clean.wasCut,
+      }
+    const read = yield* readMarkdown(source, spelling.keepsLinks)
+    const whole = withCutMark(read, clean)
+    if (channel === 'webhook' && !clean.wasCut && !read.refusedLink && isPlainMarkdown(source)) {
+      const closed = [source.trim(), read.openFence].filter((part) => part !== '').join('\n')
+      const asItIs = [leadOf(lead), closed].filter((part) => part !== '').join('\n\n')
       if (asItIs.length <= spelling.charsMax)
         return { pieces: whole.text.trim() === '' ? [] : [asItIs], wasCut: clean.wasCut }
     }
     return { pieces: yield* split(whole, spelling, leadOf(lead)), wasCut: clean.wasCut }
   }
+}
+
+/** Behind all that is read, so that no block of code which was cut holds it. */
+function withCutMark(whole: RunText, { wasCut }: { readonly wasCut: boolean }): RunText {
+  return wasCut ? joinRuns([...whole.runs, { text: `\n\n${cutMark}`, style: plainStyle }]) : whole
 }
 
 /** Nothing that whoever shows it could take for HTML. */
@@ -143,6 +154,9 @@ function* takePiece(
 ): Generator<void, { readonly text: string; readonly next: number }> {
   const spellUpTo = (to: number): Spelled => spelling.spell(withLead(sliceRuns(whole, from, to), lead))
   const fits = (to: number) => spellUpTo(to).size <= spelling.charsMax
+  const fitsAlone = (part: WholePart) =>
+    part.to - part.from <= spelling.charsMax &&
+    spelling.spell(withLead(sliceRuns(whole, part.from, part.to), lead)).size <= spelling.charsMax
   const least = from + (isHighSurrogate(whole.text, from) ? 2 : 1)
   const bounds = { least, most: Math.min(end, from + spelling.charsMax), guess: from + guess }
   let to = yield* longestFitting(fits, bounds)
@@ -151,7 +165,7 @@ function* takePiece(
   while (/\s/.test(whole.text[to] ?? '')) to += 1
   for (;;) {
     yield
-    const next = to <= least ? least : Math.max(least, chooseCut(whole, from, to))
+    const next = to <= least ? least : Math.max(least, chooseCut(whole, { from, to }, fitsAlone))
     const { text, size } = spellUpTo(trimmedEnd(whole, from, next))
     if (size <= spelling.charsMax || next === least) return { text, next }
     // Rare: less text takes more room, by a mark that is needed only now.

@@ -1,0 +1,58 @@
+import { runIndexAt } from './text-run.ts'
+import type { RunStyle, RunText } from './text-run.ts'
+
+/** What is emphasised is kept whole up to this length, UTF-16 code units. */
+const emphasisCharsMax = 240
+
+/** An address, as far as its signs go; those that close what stands around it are none of it. */
+const address = /[a-z][a-z0-9+.-]*:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]+/giu
+/** A longer address fits into no message, UTF-16 code units on both sides of a place. */
+const addressReachChars = 16_384
+const addressSign = /[\w\-.~:/?#[\]@!$&'()*+,;=%]/u
+const opening = /[([<"'\u2018\u201C\u00AB]/u
+
+export interface WholePart {
+  readonly from: number
+  readonly to: number
+}
+
+/** The part of a text that a cut at `at` would divide and that belongs together: an address, a link, code in a line, an emphasis. Pure. */
+export function wholePartAt(whole: RunText, at: number): WholePart | null {
+  if (at <= 0 || at >= whole.text.length) return null
+  return styledPartAt(whole, at) ?? addressAt(whole.text, at)
+}
+
+function styledPartAt(whole: RunText, at: number): WholePart | null {
+  const [left, right] = [runIndexAt(whole, at - 1), runIndexAt(whole, at)]
+  const [one, other] = [whole.runs[left]!.style, whole.runs[right]!.style]
+  if (one.link !== null && one.link === other.link) {
+    let [first, last] = [left, right]
+    while (whole.runs[first - 1]?.style.link === one.link) first -= 1
+    while (whole.runs[last + 1]?.style.link === one.link) last += 1
+    return partOf(whole, first, last)
+  }
+  if (left !== right || !isMarked(one)) return null
+  const part = partOf(whole, left, left)
+  return one.code || part.to - part.from <= emphasisCharsMax ? part : null
+}
+
+function partOf({ starts, runs }: RunText, first: number, last: number): WholePart {
+  return { from: starts[first]!, to: starts[last]! + runs[last]!.text.length }
+}
+
+function isMarked({ bold, italic, strike, code }: RunStyle): boolean {
+  return bold || italic || strike || code
+}
+
+function addressAt(text: string, at: number): WholePart | null {
+  if (!addressSign.test(text[at - 1]!) || !addressSign.test(text[at]!)) return null
+  let first = at - 1
+  while (first > 0 && at - first < addressReachChars && addressSign.test(text[first - 1]!)) first -= 1
+  for (const { 0: found, index } of text.slice(first, at + addressReachChars).matchAll(address)) {
+    const [from, to] = [first + index, first + index + found.length]
+    if (from >= at) return null
+    // What opens around it goes along.
+    if (to > at) return { from: opening.test(text[from - 1] ?? '') ? from - 1 : from, to }
+  }
+  return null
+}
